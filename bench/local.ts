@@ -83,8 +83,8 @@ async function mirrorPages(
   const began = performance.now()
   for (const { parent, body } of read) {
     const { rows } = messages.parseRows(await itemsOf(body), parent)
-    const end = { parentId: parent, requestedVersion: 1, cursor: null, complete: true, againAt: null } as const
-    await commit({ stream: 'messages', rows, requestedAt: Date.now(), child: { stream: 'messages', ...end } })
+    const end = { parentId: parent, requestedVersion: 1, cursor: null, completeness: 'complete', dueAt: null } as const
+    await commit({ stream: 'messages', rows, requestedAt: Date.now(), childRead: { stream: 'messages', ...end } })
   }
   const seconds = (performance.now() - began) / 1000
   await warehouse.close()

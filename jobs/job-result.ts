@@ -9,7 +9,7 @@ import type { Ms } from '../src/core/time.ts'
 export type JobResult =
   | { readonly do: 'done' }
   /** Run the same job again, behind those that wait by then. Keeps its deduplication id and uses no attempt. */
-  | { readonly do: 'again'; readonly afterMs: Ms }
+  | { readonly do: 'delay'; readonly afterMs: Ms }
   /** Pause the whole queue in all processes, then run this job again. Uses no attempt. */
   | { readonly do: 'rest'; readonly forMs: Ms }
   /** Failed permanently, whatever attempts are left. */
@@ -18,7 +18,7 @@ export type JobResult =
   | { readonly do: 'retry'; readonly why: string }
 
 /** What can be done to a running job. */
-export type JobControl = {
+type JobControl = {
   /** `at`: milliseconds since 1970. */
   readonly delay: (at: number) => Promise<void>
   readonly pauseQueue: (forMs: Ms) => Promise<void>
@@ -29,7 +29,7 @@ export async function applyJobResult(result: JobResult, control: JobControl): Pr
   switch (result.do) {
     case 'done':
       return
-    case 'again':
+    case 'delay':
       await control.delay(Date.now() + toWholeMs(result.afterMs))
       throw new DelayedError()
     case 'rest':

@@ -10,7 +10,7 @@ import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
 import { createScheduleSync } from './schedule-sync.ts'
 import { pendingWebhookJobs } from './webhook-receiver.ts'
 
-export type MaintenanceDeps = {
+type MaintenanceDeps = {
   readonly workerContext: WorkerContext
   readonly backend: Backend
   readonly queues: JobQueues
@@ -26,25 +26,27 @@ export function createMaintenance(
   { workerContext, backend, queues, failures, enqueuer }: MaintenanceDeps,
   projects: () => readonly ProjectConfig[],
 ): () => Promise<void> {
-  const syncSchedules = createScheduleSync(backend, queues.clock)
+  const syncSchedules = createScheduleSync(backend, queues.schedules)
   return async () => {
     await workerContext.recordHeartbeat(backend.kind)
     await failures.refresh()
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
-    if (!(await workerContext.tryAcquireLeadership('caretaker'))) return
+    if (!(await workerContext.tryAcquireLeadership())) return
     await syncSchedules(projects(), Date.now())
+    const { streamStates, deliveries } = workerContext.warehouse
     const completions = await workerContext.lastCompletions()
-    const pendingChildren = await workerContext.allPendingChildStreams()
+    const pendingChildren = await streamStates.allPendingChildStreams(Date.now())
     await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
-    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), await workerContext.dueDeliveries()))
+    const dueDeliveries = await deliveries.firstDuePerProject(Date.now())
+    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), dueDeliveries))
   }
 }
 
 /** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
 function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
-  return failing.flatMap(({ subject, failure, isWarehouseError }): PlannedSyncJob[] => {
-    const [, mode] = failure.subject.split('/')
-    const job = isWarehouseError ? parseSyncJob({ project: subject.project?.name, stream: subject.stream, mode }) : null
-    return job === null ? [] : [{ queue: 'passes', job }]
+  const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
+  return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
+    const job = parseSyncJob({ project: project?.name, stream, mode })
+    return job === null ? [] : [{ queue: 'sync', job }]
   })
 }

@@ -1,16 +1,7 @@
 /** Work that repeats in every worker and needs no job. A run that fails is recorded, and the next one starts all the same. */
-import type { JobKind, JobSubject } from '../src/core/job-failure.ts'
+import type { JobIdentity, JobKind } from '../src/core/job-failure.ts'
 import type { Ms } from '../src/core/time.ts'
-import type { JobDeps } from './job-deps.ts'
-
-export type PeriodicTask = {
-  /** Milliseconds since the last completed run, or since the start. */
-  readonly sinceLastRunMs: () => Ms
-  /** Runs once more now. */
-  readonly runNow: () => void
-  /** Waits for the current run. */
-  readonly stop: () => Promise<void>
-}
+import type { JobDeps } from './job-type.ts'
 
 /** The first run starts at once, each further one `everyMs` after the end of the one before. */
 export function startPeriodicTask(
@@ -18,8 +9,8 @@ export function startPeriodicTask(
   everyMs: Ms,
   work: () => Promise<void>,
   { failures, isQueueConnectionError }: Pick<JobDeps, 'failures' | 'isQueueConnectionError'>,
-): PeriodicTask {
-  const subject: JobSubject = { job, project: null, subject: '', stream: null }
+) {
+  const identity: JobIdentity = { job, project: null, key: '', stream: null }
   let lastAt = performance.now()
   let stopped = false
   let timer: NodeJS.Timeout | undefined
@@ -28,9 +19,9 @@ export function startPeriodicTask(
     try {
       // Closing resources may fail the last run; that is not worth a warning.
       await work().catch((error) => (stopped ? undefined : Promise.reject(error)))
-      await failures.recordSuccess(subject)
+      await failures.recordSuccess(identity)
     } catch (error) {
-      await failures.recordFailure(subject, error, isQueueConnectionError(error))
+      await failures.recordFailure(identity, error, isQueueConnectionError(error))
     }
     lastAt = performance.now()
     if (!stopped) timer = setTimeout(next, everyMs)
@@ -41,8 +32,11 @@ export function startPeriodicTask(
   }
   next()
   return {
-    sinceLastRunMs: () => performance.now() - lastAt,
+    /** Milliseconds since the last completed run, or since the start. */
+    sinceLastRunMs: (): Ms => performance.now() - lastAt,
+    /** Runs once more now. */
     runNow: next,
+    /** Waits for the current run. */
     stop: async () => {
       stopped = true
       clearTimeout(timer)

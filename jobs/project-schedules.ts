@@ -1,6 +1,6 @@
 /** Turns the projects' configured schedules into job schedules. Pure. */
 import type { ProjectConfig } from '../src/config/config.ts'
-import { type Schedule, type ScheduleName, scheduleNames } from '../src/core/default-schedules.ts'
+import { type ScheduleName, scheduleNames } from '../src/core/default-schedules.ts'
 import type { JobSchedule, Recurrence } from './backends/ensure-schedule.ts'
 import { type SchedulerJob, schedulePhase } from './queues.ts'
 import { scheduledStreams } from './schedule-plan.ts'
@@ -18,20 +18,11 @@ const housekeeping: JobSchedule<SchedulerJob> = {
 }
 
 function schedulesForProject(project: ProjectConfig): JobSchedule<SchedulerJob>[] {
-  return scheduleNames.flatMap((scheduleName) => {
-    const recurrence =
-      scheduledStreams(scheduleName, project).length === 0
-        ? null
-        : toRecurrence(project, scheduleName, project.schedules[scheduleName])
-    if (recurrence === null) return []
-    return [
-      {
-        id: `${scheduleName}/${project.name}`,
-        recurrence,
-        job: scheduleName,
-        data: { round: scheduleName, project: project.name },
-      },
-    ]
+  return scheduleNames.flatMap((name) => {
+    if (scheduledStreams(name, project).length === 0) return []
+    const recurrence = toRecurrence(project, name)
+    const data = { round: name, project: project.name }
+    return recurrence === null ? [] : [{ id: `${name}/${project.name}`, recurrence, job: name, data }]
   })
 }
 
@@ -44,12 +35,9 @@ const nightWindows: Readonly<Record<ScheduleName, { readonly from: number; reado
   availability: { from: 0, hours: 1 },
 }
 
-function toRecurrence(
-  { projectId, timeZone }: ProjectConfig,
-  scheduleName: ScheduleName,
-  schedule: Schedule,
-): Recurrence | null {
-  const phase = schedulePhase(projectId, scheduleName)
+function toRecurrence({ projectId, timeZone, schedules }: ProjectConfig, name: ScheduleName): Recurrence | null {
+  const schedule = schedules[name]
+  const phase = schedulePhase(projectId, name)
   switch (schedule.kind) {
     case 'off':
       return null
@@ -58,11 +46,9 @@ function toRecurrence(
     case 'cron':
       return { pattern: schedule.pattern, tz: timeZone }
     case 'nightly': {
-      const minute = Math.floor(phase * nightWindows[scheduleName].hours * 60)
-      return {
-        pattern: `${minute % 60} ${nightWindows[scheduleName].from + Math.floor(minute / 60)} * * *`,
-        tz: timeZone,
-      }
+      const { from, hours } = nightWindows[name]
+      const minute = Math.floor(phase * hours * 60)
+      return { pattern: `${minute % 60} ${from + Math.floor(minute / 60)} * * *`, tz: timeZone }
     }
   }
 }

@@ -5,18 +5,17 @@ import { scheduleNames } from '../src/core/default-schedules.ts'
 import { streamNames } from '../src/core/stream-specs.ts'
 
 /**
- * `clock`: schedule firings; each job takes milliseconds. `passes`: the first time slice of an incremental sync run.
- * `backfill`: its further slices, and reconciles, in rotation, so that a history of years does not delay new rows.
+ * `sync`: the first time slice of an incremental sync run. `backfill`: its further slices, and reconciles, in rotation, so
+ * that a history of years does not delay new rows.
  */
-export const syncQueueNames = ['passes', 'backfill'] as const
+export const syncQueueNames = ['sync', 'backfill'] as const
 export type SyncQueueName = (typeof syncQueueNames)[number]
-export type QueueName = 'clock' | SyncQueueName
 
-/** The queue of webhook jobs: each makes a handful of requests, and does not wait for a sync run. */
-export const webhookQueue = 'hints'
-
-/** One job per lane of write-backs that has something to send. */
-export const writebackQueue = 'writebacks'
+/**
+ * `schedules`: schedule firings; each job takes milliseconds. `webhooks`: each makes a handful of requests, and does not
+ * wait for a sync run. `writebacks`: one job per lane that has something to send.
+ */
+export type QueueName = 'schedules' | SyncQueueName | 'webhooks' | 'writebacks'
 
 const project = z.string().min(1)
 
@@ -49,21 +48,14 @@ const laneJobSchema = z.strictObject({
 export type LaneJob = z.infer<typeof laneJobSchema>
 
 /** Null: data of another version, or of another program. */
-export function parseSchedulerJob(data: unknown): SchedulerJob | null {
-  return schedulerJobSchema.safeParse(data).data ?? null
+function parserOf<Data>(schema: z.ZodType<Data>): (data: unknown) => Data | null {
+  return (data) => schema.safeParse(data).data ?? null
 }
 
-export function parseSyncJob(data: unknown): SyncJob | null {
-  return syncJobSchema.safeParse(data).data ?? null
-}
-
-export function parseWebhookJob(data: unknown): WebhookJob | null {
-  return webhookJobSchema.safeParse(data).data ?? null
-}
-
-export function parseLaneJob(data: unknown): LaneJob | null {
-  return laneJobSchema.safeParse(data).data ?? null
-}
+export const parseSchedulerJob = parserOf(schedulerJobSchema)
+export const parseSyncJob = parserOf(syncJobSchema)
+export const parseWebhookJob = parserOf(webhookJobSchema)
+export const parseLaneJob = parserOf(laneJobSchema)
 
 /** While a job with this id waits or runs, no second one is added. BullMQ allows no colon. */
 export function syncJobId({ project, stream, mode }: SyncJob): string {

@@ -29,7 +29,7 @@ export function syncJobsOfSchedule(
   project: Pick<ProjectConfig, 'name' | 'streams'>,
 ): PlannedSyncJob[] {
   const mode = schedule === 'reconcile' ? 'reconcile' : 'incremental'
-  const queue = schedule === 'reconcile' ? 'backfill' : 'passes'
+  const queue = schedule === 'reconcile' ? 'backfill' : 'sync'
   return scheduledStreams(schedule, project).map((stream) => ({ queue, job: { project: project.name, stream, mode } }))
 }
 
@@ -67,7 +67,7 @@ export function overdueSyncJobs(
     const pendingChildren = isEnabled ? (pendingByProject.get(project.projectId) ?? []) : []
     const pendingMirrored = pendingChildren.filter((stream) => project.streams.includes(stream))
     return [
-      ...incrementalSyncJobs('passes', project, overdueStreams),
+      ...incrementalSyncJobs('sync', project, overdueStreams),
       ...incrementalSyncJobs('backfill', project, pendingMirrored),
     ]
   })

@@ -9,14 +9,9 @@ import type { SchedulerJob } from './queues.ts'
 /** A full check of thousands of schedules runs when something may have changed, else once an hour. */
 const fullCheckEveryMs = 3_600_000
 
-export type ScheduleSync = (projects: readonly ProjectConfig[], now: EpochMs) => Promise<void>
-
-export function createScheduleSync(
-  backend: Pick<Backend, 'ensureSchedules'>,
-  clock: JobQueue<SchedulerJob>,
-): ScheduleSync {
+export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, clock: JobQueue<SchedulerJob>) {
   let lastSync: { readonly wantedKey: string; readonly at: EpochMs } | null = null
-  return async (projects, now) => {
+  return async (projects: readonly ProjectConfig[], now: EpochMs): Promise<void> => {
     const wanted = schedulesForProjects(projects)
     const wantedKey = JSON.stringify(wanted)
     const isComplete = (await clock.getJobSchedulersCount()) === wanted.length

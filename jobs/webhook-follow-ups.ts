@@ -1,63 +1,36 @@
 /** The webhook job of a project: processes its pending deliveries, and enqueues what follows from them. */
 import type { DeliveriesResult } from '../src/app/worker/webhook-deliveries.ts'
-import { assertNever } from '../src/core/assert-never.ts'
-import type { Logger } from '../src/log.ts'
-import type { RunningJob } from './backends/backend.ts'
-import { dropJob, type JobDeps } from './job-deps.ts'
-import { jobSubject } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
-import { parseWebhookJob, type WebhookJob, webhookQueue } from './queues.ts'
+import { type JobDeps, type JobRun, type JobType, recordJobEnd } from './job-type.ts'
+import { parseWebhookJob, type WebhookJob } from './queues.ts'
 import { incrementalSyncJobs, syncJobsOfSchedule } from './schedule-plan.ts'
 
-export async function runWebhookJob(job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
-  const webhookJob = parseWebhookJob(job.data)
-  const project = webhookJob === null ? undefined : deps.findProject(webhookJob.project)
-  if (webhookJob === null || project === undefined) {
-    return dropJob(webhookQueue, job, deps, 'project')
-  }
-  const startedAt = performance.now()
-  const enqueueFollowUps = async ({ lists }: { lists: boolean }) => {
-    const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
-    await deps.enqueueSyncJobs([
-      ...listJobs,
-      ...incrementalSyncJobs('passes', project, await deps.workerContext.markSyncedAndListPending(project)),
-    ])
-  }
-  const end = await deps.workerContext.processDeliveries(project, { signal: deps.stopping, enqueueFollowUps })
-  const subject = jobSubject('webhooks', deps, webhookJob.project)
-  if (end.kind === 'done') await deps.failures.recordSuccess(subject)
-  const isNewFailure = end.kind === 'failed' && (await deps.failures.recordFailure(subject, end.why, true))
-  logWebhookJobEnd(deps.log, webhookJob, end, Math.round(performance.now() - startedAt), isNewFailure)
-  const result = jobResultOf(end)
-  deps.metrics.countJob({ queue: webhookQueue, verdict: result.do })
-  return result
+export const webhookJobs: JobType<WebhookJob> = {
+  parse: parseWebhookJob,
+  identityOf: () => ({ job: 'webhooks' }),
+  run: runWebhookJob,
 }
 
 /** What could not be done becomes pending again later, and maintenance finds it. */
-function jobResultOf(end: DeliveriesResult): JobResult {
-  switch (end.kind) {
-    case 'done':
-    case 'paused':
-    case 'failed':
-      return { do: 'done' }
-    case 'interrupted':
-      return { do: 'again', afterMs: 1 }
-    default:
-      return assertNever(end)
+async function runWebhookJob({ data, project, identity }: JobRun<WebhookJob>, deps: JobDeps) {
+  if (data === null || project === undefined) return { missing: 'project' }
+  const { workerContext, enqueueSyncJobs, stopping } = deps
+  const startedAt = performance.now()
+  const enqueueFollowUps = async ({ lists }: { lists: boolean }) => {
+    const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
+    const pendingChildren = await workerContext.markSyncedAndListPending(project)
+    await enqueueSyncJobs([...listJobs, ...incrementalSyncJobs('sync', project, pendingChildren)])
   }
+  const end = await workerContext.processDeliveries(project, { signal: stopping, enqueueFollowUps })
+  const isNewFailure = await recordJobEnd(deps, identity, end)
+  logEnd(deps, end, { project: data.project, took_ms: Math.round(performance.now() - startedAt) }, isNewFailure)
+  const result: JobResult = end.kind === 'interrupted' ? { do: 'delay', afterMs: 1 } : { do: 'done' }
+  return result
 }
 
-function logWebhookJobEnd(
-  log: Logger,
-  { project }: WebhookJob,
-  end: DeliveriesResult,
-  tookMs: number,
-  isNewFailure: boolean,
-): void {
-  const fields = { project, took_ms: tookMs }
+function logEnd({ log }: JobDeps, end: DeliveriesResult, fields: object, isNewFailure: boolean): void {
   if (end.kind === 'failed') log[isNewFailure ? 'warn' : 'debug']({ event: 'webhooks.failed', ...fields, why: end.why })
   else if (end.kind !== 'done') log.debug({ event: `webhooks.${end.kind}`, ...fields })
-  else if (end.deliveries > 0) {
+  else if (end.deliveries > 0)
     log.info({ event: 'webhooks.processed', ...fields, deliveries: end.deliveries, lists: end.lists })
-  }
 }

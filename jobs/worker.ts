@@ -1,31 +1,30 @@
 /** The worker: schedules, jobs and HTTP over one warehouse and one queue, until it is stopped. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobFailures } from '../src/app/worker/job-failures.ts'
 import { openWorkerContext } from '../src/app/worker/worker-context.ts'
-import { type Config, type ProjectConfig, settingsNeedingRestart } from '../src/config/config.ts'
-import { resolveHttpExposure } from '../src/config/http-exposure.ts'
+import { type Config, type ProjectConfig, resolveHttpExposure, settingsNeedingRestart } from '../src/config/config.ts'
+import { errorText } from '../src/core/error-text.ts'
 import { withFailingJobs } from '../src/core/health.ts'
 import type { Ms } from '../src/core/time.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
 import { type HttpServer, openHttpServer } from '../src/http/server.ts'
 import { type WebhookReceiver, webhookRoutes } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
-import { type Backend, openBackend, type RunningJob } from './backends/backend.ts'
+import { type Backend, openBackend } from './backends/backend.ts'
 import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
 import type { JobQueue } from './backends/ensure-schedule.ts'
 import { bullBoardRoutes } from './bull-board.ts'
 import { createEnqueuer, openJobQueues } from './enqueue.ts'
-import type { JobDeps } from './job-deps.ts'
-import { catchJobErrors } from './job-errors.ts'
-import type { JobResult } from './job-result.ts'
-import { runLaneJob } from './lane-jobs.ts'
+import { createJobHandler, type JobDeps, type JobType } from './job-type.ts'
+import { laneJobs } from './lane-jobs.ts'
 import { createMaintenance } from './maintenance.ts'
 import { startPeriodicTask } from './periodic-task.ts'
-import { webhookQueue, writebackQueue } from './queues.ts'
+import type { QueueName } from './queues.ts'
 import { checkReadiness } from './readiness.ts'
-import { runSchedulerJob } from './scheduler-jobs.ts'
-import { runSyncJob } from './sync-jobs.ts'
-import { runWebhookJob } from './webhook-follow-ups.ts'
+import { schedulerJobs } from './scheduler-jobs.ts'
+import { syncJobs } from './sync-jobs.ts'
+import { webhookJobs } from './webhook-follow-ups.ts'
 import { createWebhookReceiver } from './webhook-receiver.ts'
 
 export type WorkerOptions = {
@@ -41,18 +40,10 @@ export type WorkerOptions = {
   readonly prefix?: string
 }
 
-export type RunningWorker = {
-  readonly queue: Backend['kind']
-  /** The address of the HTTP server; null = off. */
-  readonly address: string | null
-  /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
-  readonly reload: (config: Config) => readonly string[]
-  /** Finishes the current pages and closes everything; takes ten seconds at most. */
-  readonly stop: () => Promise<void>
-}
+export type RunningWorker = Awaited<ReturnType<typeof startWorker>>
 
 /** Throws UserError if the warehouse, the queue or the address cannot be used. */
-export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
+export async function startWorker(config: Config, options: WorkerOptions) {
   const { log, sliceMs = 20_000, maintenanceEveryMs = 30_000, lockMs = 30_000 } = options
   let { projects } = config
   const stopping = new AbortController()
@@ -62,7 +53,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     return closer.closeAll()
   }
   try {
-    const services = await openWorkerServices(config, options, () => projects, stopping, closer)
+    const services = await openWorkerComponents(config, options, () => projects, stopping.signal, closer)
     const { workerContext, backend, metrics, failures, enqueuer } = services
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
     const maintain = createMaintenance(services, () => projects)
@@ -71,15 +62,14 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     // Anyone may insert write-backs by plain SQL at any time.
     const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
-    const { enqueueSyncJobs, enqueueWebhookJobs } = enqueuer
-    const receiver = createWebhookReceiver({ ...services, projects: () => projects, enqueueWebhookJobs, log })
+    const receiver = createWebhookReceiver(() => projects, services, log)
     const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
-    const http = await openWorkerHttp(config, { ...services, isAlive, receiver, log })
+    const http = await openWorkerHttp(config, services, isAlive, receiver, log)
     if (http !== null) closer.add(http.close)
     const deps: JobDeps = {
       workerContext,
       findProject: (name) => projects.find((project) => project.name === name),
-      enqueueSyncJobs,
+      enqueueSyncJobs: enqueuer.enqueueSyncJobs,
       metrics,
       ...failureDeps,
       log,
@@ -91,12 +81,15 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
     return {
       queue: backend.kind,
+      /** The address of the HTTP server; null = off. */
       address: http?.address ?? null,
-      reload: (next) => {
+      /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
+      reload: (next: Config): readonly string[] => {
         projects = next.projects
         maintenance.runNow()
         return settingsNeedingRestart(config, next)
       },
+      /** Finishes the current pages and closes everything; takes ten seconds at most. */
       stop: () => stopInTime(closeAll, log),
     }
   } catch (error) {
@@ -105,15 +98,15 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
 }
 
-type Closer = { readonly add: (close: () => Promise<unknown>) => void; readonly closeAll: () => Promise<void> }
+type Closer = ReturnType<typeof createCloser>
 
 /** Closes the warehouse, which is added first, when everything else is closed. The others close concurrently. */
-function createCloser(log: Logger): Closer {
+function createCloser(log: Logger) {
   const closers: (() => Promise<unknown>)[] = []
   const close = (closer: () => Promise<unknown>) =>
-    closer().catch((error) => log.warn(errorEvent('close.failed', error)))
+    closer().catch((error) => log.warn({ event: 'close.failed', why: errorText(error) }))
   return {
-    add: (closer) => void closers.push(closer),
+    add: (closer: () => Promise<unknown>) => void closers.push(closer),
     closeAll: async () => {
       await Promise.all(closers.slice(1).map(close))
       await Promise.all(closers.slice(0, 1).map(close))
@@ -126,41 +119,34 @@ async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<v
   if (!inTime) log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
 }
 
-type WorkerServices = Awaited<ReturnType<typeof openWorkerServices>>
+type WorkerComponents = Awaited<ReturnType<typeof openWorkerComponents>>
 
-async function openWorkerServices(
+async function openWorkerComponents(
   config: Config,
   { log, prefix, onFatal }: WorkerOptions,
   projects: () => readonly ProjectConfig[],
-  stopping: AbortController,
+  stopping: AbortSignal,
   closer: Closer,
 ) {
   const metrics: Metrics = createMetrics({
     readHealth: async () => withFailingJobs(await workerContext.mirrorHealth(projects()), failures.list()),
     failingJobs: () => failures.list(),
-    checkReadiness: () => checkServices(),
+    checkReadiness: () => checkComponents(),
     log,
   })
   const workerContext = await openWorkerContext(config, { log, metrics })
   closer.add(workerContext.close)
-  const { jobFailures } = workerContext
-  const failures = createJobFailures({ jobFailures, projects, log, metrics })
+  const { warehouse } = workerContext
+  const failures = createJobFailures({ jobFailures: warehouse.jobFailures, projects, log, metrics })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
   const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const queues = openJobQueues(backend)
-  const checkServices = () => checkReadiness({ workerContext, backend, failures, stopping })
-  return {
-    metrics,
-    workerContext,
-    failures,
-    backend,
-    queues,
-    enqueuer: createEnqueuer(queues),
-    checkReadiness: checkServices,
-  }
+  const checkComponents = () => checkReadiness(warehouse, backend, failures, stopping)
+  const enqueuer = createEnqueuer(queues)
+  return { metrics, workerContext, failures, backend, queues, enqueuer, checkReadiness: checkComponents }
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
@@ -170,16 +156,13 @@ function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number,
     stalledInterval: lockMs / 2,
     concurrency: Math.ceil(jobLimit),
   })
-  const start = (
-    queue: Parameters<typeof catchJobErrors>[0],
-    work: (job: RunningJob<unknown>) => Promise<JobResult>,
-    jobLimit: number,
-  ) => backend.worker<unknown>(queue, catchJobErrors(queue, work, deps), optionsFor(jobLimit))
-  start('clock', (job) => runSchedulerJob(job, deps), 4)
-  start(webhookQueue, (job) => runWebhookJob(job, deps), concurrency / 4)
-  start(writebackQueue, (job) => runLaneJob(job, deps), concurrency)
-  start('passes', (job) => runSyncJob('passes', job, deps), concurrency)
-  start('backfill', (job) => runSyncJob('backfill', job, deps), concurrency / 2)
+  const start = <Data extends object>(queue: QueueName, type: JobType<Data>, jobLimit: number) =>
+    backend.worker(queue, createJobHandler(queue, type, deps), optionsFor(jobLimit))
+  start('schedules', schedulerJobs, 4)
+  start('webhooks', webhookJobs, concurrency / 4)
+  start('writebacks', laneJobs, concurrency)
+  start('sync', syncJobs('sync'), concurrency)
+  start('backfill', syncJobs('backfill'), concurrency / 2)
 }
 
 /** How soon a new write-back is noticed. */
@@ -188,22 +171,16 @@ const pollEveryMs: Ms = 2000
 /** Less than the ten seconds that supervisors usually wait. */
 const shutdownTimeoutMs: Ms = 9000
 
-type HttpDeps = Pick<WorkerServices, 'checkReadiness' | 'queues' | 'metrics'> & {
-  readonly isAlive: () => boolean
-  readonly receiver: WebhookReceiver
-  readonly log: Logger
-}
-
-async function openWorkerHttp(config: Config, deps: HttpDeps): Promise<HttpServer | null> {
+async function openWorkerHttp(
+  config: Config,
+  { checkReadiness, queues, metrics }: Pick<WorkerComponents, 'checkReadiness' | 'queues' | 'metrics'>,
+  isAlive: () => boolean,
+  receiver: WebhookReceiver,
+  log: Logger,
+): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
-  const { isAlive, checkReadiness, queues, metrics, receiver, log } = deps
-  const { clock, passes, backfill, hints, writebacks } = queues
-  const board = bullBoardRoutes([clock, passes, backfill, hints, writebacks] as unknown as JobQueue<never>[])
+  const board = bullBoardRoutes(Object.values(queues) as unknown as JobQueue<never>[])
   const plugins = [board, webhookRoutes(receiver)]
   return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
-}
-
-function errorEvent(event: string, error: unknown) {
-  return { event, why: error instanceof Error ? error.message : String(error) }
 }

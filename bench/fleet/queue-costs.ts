@@ -41,11 +41,11 @@ export async function measureQueue(url: string, projects: readonly ProjectConfig
 }
 
 async function measureSchedules(backend: Backend, url: string, projects: readonly ProjectConfig[]) {
-  const clock = backend.queue<SchedulerJob>('clock')
+  const queue = backend.queue<SchedulerJob>('schedules')
   const before = await redisUse(url)
-  const setMs = await timed(() => createScheduleSync(backend, clock)(projects, Date.now()))
+  const setMs = await timed(() => createScheduleSync(backend, queue)(projects, Date.now()))
   const { bytes } = usedSince(before, await redisUse(url))
-  const lookMs = await timed(() => createScheduleSync(backend, clock)(projects, Date.now()))
+  const lookMs = await timed(() => createScheduleSync(backend, queue)(projects, Date.now()))
   const schedules = schedulesForProjects(projects).length
   return { schedules, setMs, lookMs, bytesEach: bytes / schedules }
 }
@@ -57,7 +57,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 async function measureSyncQueue(backend: Backend, url: string) {
-  const queue = backend.queue<SyncJob>('passes')
+  const queue = backend.queue<SyncJob>('sync')
   const before = await redisUse(url)
   const cpu = process.cpuUsage()
   for (let n = 0; n < syncJobs / 3; n++) {
@@ -68,7 +68,7 @@ async function measureSyncQueue(backend: Backend, url: string) {
   const added = await redisUse(url)
   await new Promise<void>((resolve) => {
     let left = syncJobs
-    const worker = backend.worker<SyncJob>('passes', async () => ({ do: 'done' }), { concurrency: 40 })
+    const worker = backend.worker<SyncJob>('sync', async () => ({ do: 'done' }), { concurrency: 40 })
     worker.on('completed', () => {
       left -= 1
       if (left === 0) resolve()
@@ -89,15 +89,15 @@ function toQueueEntry(job: SyncJob) {
 
 /** Schedules that fire every second, measured for ten seconds. */
 async function measureSchedulerQueue(backend: Backend, url: string): Promise<JobCost> {
-  const clock = backend.queue<SchedulerJob>('clock')
+  const queue = backend.queue<SchedulerJob>('schedules')
   const data: SchedulerJob = { round: 'availability', project: 'project' }
   const schedules = Array.from({ length: 300 }, (_, n): JobSchedule<SchedulerJob> => {
     return { id: `availability/${n}`, recurrence: { every: 1000, offset: n * 3 }, job: 'availability', data }
   })
-  await backend.ensureSchedules(clock, schedules)
+  await backend.ensureSchedules(queue, schedules)
   let jobs = 0
   backend
-    .worker<SchedulerJob>('clock', async () => ({ do: 'done' }), { concurrency: 4 })
+    .worker<SchedulerJob>('schedules', async () => ({ do: 'done' }), { concurrency: 4 })
     .on('completed', () => {
       jobs += 1
     })

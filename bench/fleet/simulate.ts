@@ -5,7 +5,7 @@
  */
 import type { Recurrence } from '../../jobs/backends/ensure-schedule.ts'
 import { schedulesForProjects } from '../../jobs/project-schedules.ts'
-import type { SchedulerJob, SyncJob, SyncQueueName } from '../../jobs/queues.ts'
+import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
 import { incrementalSyncJobs, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import {
@@ -22,7 +22,7 @@ import { createEventQueue } from './event-queue.ts'
 import { nextFiring } from './firings.ts'
 import { createKeyLimit, type KeyLimit } from './key-limit.ts'
 import type { Load } from './load.ts'
-import { createWorkerPool, type SimulatedWorker, type WorkerPool } from './worker-pool.ts'
+import { createWorkerPool, type SimulatedQueue, type SimulatedWorker, type WorkerPool } from './worker-pool.ts'
 
 export type Simulation = {
   readonly projects: readonly ProjectConfig[]
@@ -63,11 +63,11 @@ export type SimulationResult = {
   /** For each project: the longest time between two completions of its conversations. */
   readonly age: Distribution
   /** How long a job waits before it starts. */
-  readonly wait: Readonly<Record<'clock' | SyncQueueName, Distribution>>
+  readonly wait: Readonly<Record<SimulatedQueue, Distribution>>
 }
 
 type SimulatedJob = {
-  readonly queue: 'clock' | SyncQueueName
+  readonly queue: SimulatedQueue
   readonly id: string
   readonly project: SimulatedProject
   readonly work: SchedulerJob | SyncJob
@@ -98,7 +98,7 @@ export function simulate(simulation: Simulation): SimulationResult {
   const counts = () => events.now() >= from && events.now() < until
   const projects = new Map(simulation.projects.map((config) => [config.name, createSimulatedProject(config, load)]))
   const queuedIds = new Set<string>()
-  const wait = { clock: createDistribution(), passes: createDistribution(), backfill: createDistribution() }
+  const wait = { schedules: createDistribution(), sync: createDistribution(), backfill: createDistribution() }
   const lag = createDistribution()
   const total = {
     enqueued: 0,
@@ -112,8 +112,8 @@ export function simulate(simulation: Simulation): SimulationResult {
   }
   const passes = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Record<StreamName, number>
   const pool: WorkerPool<SimulatedJob> = createWorkerPool(simulation.workers, {
-    clock: 4,
-    passes: simulation.concurrency,
+    schedules: 4,
+    sync: simulation.concurrency,
     backfill: Math.ceil(simulation.concurrency / 2),
   })
   let serverFreeAt = startsAt
@@ -131,7 +131,7 @@ export function simulate(simulation: Simulation): SimulationResult {
       const { job, worker } = next
       events.schedule(serve(costs.queueMs), () => {
         if (counts()) wait[queue].add(events.now() - job.readyAt)
-        if (queue === 'clock') runSchedulerJob(job, worker)
+        if (queue === 'schedules') runSchedulerJob(job, worker)
         else startSyncJob(job, worker)
       })
     }
@@ -271,14 +271,14 @@ export function simulate(simulation: Simulation): SimulationResult {
     } else {
       recordEnd(job)
     }
-    if (isListStream(stream)) enqueueAll(incrementalSyncJobs('passes', project.config, pending), job.dueAt)
+    if (isListStream(stream)) enqueueAll(incrementalSyncJobs('sync', project.config, pending), job.dueAt)
     end(job, worker)
   }
 
   const recordEnd = ({ project, work, dueAt, queue }: SimulatedJob) => {
     const { stream } = work as SyncJob
     const now = events.now()
-    if (queue === 'passes' && isListStream(stream) && counts()) lag.add(now - dueAt)
+    if (queue === 'sync' && isListStream(stream) && counts()) lag.add(now - dueAt)
     if (stream !== 'conversations') return
     if (project.endedAt !== null && counts()) project.oldestMs = Math.max(project.oldestMs, now - project.endedAt)
     project.endedAt = now
@@ -287,7 +287,7 @@ export function simulate(simulation: Simulation): SimulationResult {
   for (const { recurrence, id, data } of schedulesForProjects(simulation.projects)) {
     const project = data.round === 'housekeeping' ? undefined : projects.get(data.project)
     if (project === undefined) continue
-    scheduleNext({ queue: 'clock', id, project, work: data, dueAt: startsAt, readyAt: 0, left: 0, recurrence })
+    scheduleNext({ queue: 'schedules', id, project, work: data, dueAt: startsAt, readyAt: 0, left: 0, recurrence })
   }
   events.run(simulation.drain ? Number.POSITIVE_INFINITY : until)
 

@@ -1,27 +1,32 @@
 /** Workers and their queues: the longest waiting job is next, and workers take jobs in rotation. */
-import type { QueueName } from '../../jobs/queues.ts'
+import type { SyncQueueName } from '../../jobs/queues.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 
 /** `freeAt`: when its thread has finished all its work. */
-export type SimulatedWorker = { readonly freeSlots: Record<QueueName, number>; freeAt: EpochMs; cpuMs: Ms }
+export type SimulatedQueue = 'schedules' | SyncQueueName
+export type SimulatedWorker = { readonly freeSlots: Record<SimulatedQueue, number>; freeAt: EpochMs; cpuMs: Ms }
 
 export type WorkerPool<J> = {
   readonly workers: readonly SimulatedWorker[]
-  readonly add: (queue: QueueName, job: J) => void
+  readonly add: (queue: SimulatedQueue, job: J) => void
   /** Takes a job and a slot; null: no job waits, or no slot is free. */
-  readonly next: (queue: QueueName) => { readonly job: J; readonly worker: SimulatedWorker } | null
-  readonly release: (queue: QueueName, worker: SimulatedWorker) => void
+  readonly next: (queue: SimulatedQueue) => { readonly job: J; readonly worker: SimulatedWorker } | null
+  readonly release: (queue: SimulatedQueue, worker: SimulatedWorker) => void
   /** Over all queues. */
   readonly waiting: () => number
 }
 
 /** `slots`: how many jobs of each queue a worker runs concurrently. */
-export function createWorkerPool<J>(count: number, slots: Readonly<Record<QueueName, number>>): WorkerPool<J> {
+export function createWorkerPool<J>(count: number, slots: Readonly<Record<SimulatedQueue, number>>): WorkerPool<J> {
   const workers = Array.from(
     { length: count },
     (): SimulatedWorker => ({ freeSlots: { ...slots }, freeAt: 0, cpuMs: 0 }),
   )
-  const queues: Record<QueueName, JobFifo<J>> = { clock: createFifo(), passes: createFifo(), backfill: createFifo() }
+  const queues: Record<SimulatedQueue, JobFifo<J>> = {
+    schedules: createFifo(),
+    sync: createFifo(),
+    backfill: createFifo(),
+  }
   let nextWorker = 0
   return {
     workers,
@@ -42,7 +47,7 @@ export function createWorkerPool<J>(count: number, slots: Readonly<Record<QueueN
     release: (queue, worker) => {
       worker.freeSlots[queue] += 1
     },
-    waiting: () => queues.clock.length() + queues.passes.length() + queues.backfill.length(),
+    waiting: () => queues.schedules.length() + queues.sync.length() + queues.backfill.length(),
   }
 }
 

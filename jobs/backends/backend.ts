@@ -17,18 +17,13 @@ export type RunningJob<D> = Job<D, void, string>
 export type JobHandler<D> = (job: RunningJob<D>, signal: AbortSignal) => Promise<JobResult>
 export type JobWorkerOptions = Omit<WorkerOptions<BackendKind>, 'connection' | 'prefix' | 'useWorkerThreads'>
 
-export type Backend = {
-  readonly kind: BackendKind
-  /** Sentences for people about what works but should be changed. */
-  readonly warnings: readonly string[]
+export type Backend = Pick<StoreConnection, 'kind' | 'warnings' | 'ping'> & {
   /** Opens a queue. Closed with the backend, or before. */
   readonly queue: <D>(name: string) => JobQueue<D>
   /** Starts a worker at once. Closed with the backend, or before; active jobs are finished first. */
   readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => JobWorker<D>
   /** Brings these schedules up to date, safely with other processes doing the same. Other schedules stay. */
   readonly ensureSchedules: <D>(queue: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => Promise<void>
-  /** Rejects within seconds when the store does not answer. */
-  readonly ping: () => Promise<void>
   /** Whether the error means that the store is disconnected; if so, logs it, so that callers need not. */
   readonly isConnectionError: (error: unknown) => boolean
   /** Waits for active jobs, without a limit. If the store is disconnected, timers of BullMQ may live on for a minute. */
@@ -76,7 +71,7 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
   const workers: { close: () => Promise<void> }[] = []
   const activeJobs = createActiveJobs()
   const storeOptions = { connection: store.kind, ...(store.prefix === null ? {} : { prefix: store.prefix }) }
-  const { onError, stop } = createStoreErrorLog({ log, backend: store.kind, ping: store.ping, countError })
+  const { onError, stop } = createStoreErrorLog(store, log, countError)
 
   const queue = <D>(name: string): JobQueue<D> => {
     const opened: JobQueue<D> = new Queue(name, { ...storeOptions, defaultJobOptions }, store.factory)

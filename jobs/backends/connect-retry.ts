@@ -20,17 +20,13 @@ export async function retryUntilConnected<T>(
 }
 
 function toUserError(url: string, error: Error, hint: string): UserError {
-  const isConnectionLost = isConnectionError(error)
   const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
-  const next = isConnectionLost ? 'start the server, or set DESKMIRROR_QUEUE_URL to where it is' : hint
   // Without the error as its cause: those of ioredis contain the failed command, which may hold the password.
-  return new UserError({
-    what: `cannot use the queue ${serverName(url)}`,
-    why,
-    next,
-    exitCode: isConnectionLost ? 1 : 2,
-  })
+  if (!isConnectionError(error)) return unusableQueue(url, why, hint)
+  return unusableQueue(url, why, 'start the server, or set DESKMIRROR_QUEUE_URL to where it is', 1)
 }
 
-/** The address without user, password and settings. */
-export const serverName = serverDisplayName
+/** Names the address without user, password and settings. */
+export function unusableQueue(url: string, why: string, next: string, exitCode: 1 | 2 = 2): UserError {
+  return new UserError({ what: `cannot use the queue ${serverDisplayName(url)}`, why, next, exitCode })
+}

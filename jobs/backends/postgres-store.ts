@@ -12,6 +12,17 @@ export function createPostgresFactory(pool: PgPool, schema: string): BullBackend
   }
 }
 
+type PoolCalls = {
+  readonly query: (text: string, values?: readonly unknown[]) => Promise<unknown>
+  readonly connect: () => Promise<unknown>
+}
+
+/** What BullMQ uses of a pool of pg. It is closed by whoever opened it, and emits no events. */
+export function toPgPool(keepAlive: boolean | undefined, calls: PoolCalls): PgPool {
+  const pool = { options: { keepAlive }, ...calls, end: async () => {}, on: () => pool, removeAllListeners: () => pool }
+  return pool as PgPool
+}
+
 /** Must run first: a worker on a schema without tables blocks the event loop forever. */
 export async function migrateStore(pool: PgPool, schema: string): Promise<void> {
   const client = await pool.connect()

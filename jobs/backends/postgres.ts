@@ -2,10 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PgPool } from 'bullmq'
 import pg from 'pg'
-import { UserError } from '../../src/core/user-error.ts'
 import { splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
-import { retryUntilConnected, serverName } from './connect-retry.ts'
-import { createPostgresFactory, migrateStore, sendToBack } from './postgres-store.ts'
+import { retryUntilConnected, unusableQueue } from './connect-retry.ts'
+import { createPostgresFactory, migrateStore, sendToBack, toPgPool } from './postgres-store.ts'
 import type { StoreConnection, StoreOptions } from './store-connection.ts'
 
 /** Connections beside those that wait for jobs. */
@@ -69,12 +68,8 @@ function refusalHint(error: Error): string {
 async function requireSearchPath(pool: pg.Pool, url: string, schema: string): Promise<void> {
   const { rows } = await pool.query<{ schema: string | null }>('select current_schema() as schema')
   if (rows[0]?.schema === schema) return
-  throw new UserError({
-    what: `cannot use the queue ${serverName(url)}`,
-    why: 'a connection loses its settings, which a pooler (PgBouncer) in between would explain',
-    next: 'set DESKMIRROR_QUEUE_URL to the server itself',
-    exitCode: 2,
-  })
+  const why = 'a connection loses its settings, which a pooler (PgBouncer) in between would explain'
+  throw unusableQueue(url, why, 'set DESKMIRROR_QUEUE_URL to the server itself')
 }
 
 /** BullMQ tries again at once after any error and blocks the event loop meanwhile, so failures are delayed. */
@@ -87,16 +82,10 @@ function slowFailures(pool: pg.Pool): PgPool {
       throw error
     }
   }
-  const { keepAlive } = pool.options
-  const slowedPool = {
-    options: { keepAlive },
+  return toPgPool(pool.options.keepAlive, {
     query: (text: string, values?: readonly unknown[]) => delayFailure(pool.query(text, values && [...values])),
     connect: () => delayFailure(pool.connect()),
-    end: async () => {},
-    on: () => slowedPool,
-    removeAllListeners: () => slowedPool,
-  }
-  return slowedPool as PgPool
+  })
 }
 
 /** A lock needs a connection of its own: from the pool, a few locks would leave none for the work itself. */

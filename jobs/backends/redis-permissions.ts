@@ -1,8 +1,10 @@
 /** Checks that the Redis user has every permission that the queue needs, before anything depends on it. */
+
 import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
-import { UserError } from '../../src/core/user-error.ts'
-import { serverName } from './connect-retry.ts'
+import { errorText } from '../../src/core/error-text.ts'
+import type { UserError } from '../../src/core/user-error.ts'
+import { unusableQueue } from './connect-retry.ts'
 
 /**
  * What BullMQ's scripts and ours run on keys of the queue. `{key}` and `{other}` are such keys.
@@ -87,7 +89,7 @@ export async function requirePermissions(client: Redis, url: string, prefix: str
 
 function permissionErrorText(command: string) {
   return (error: unknown): string => {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     if (!/NOPERM|can't run this command|can't access/.test(why)) throw error
     return `${command}: ${why}`
   }
@@ -97,23 +99,16 @@ function permissionErrorText(command: string) {
 async function requireDatabase(client: Redis, url: string): Promise<void> {
   const database = Number(new URL(url).pathname.slice(1) || 0)
   await client.select(database).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     if (!/index is out of range|invalid DB index/i.test(why)) throw error
-    throw new UserError({
-      what: `cannot use the queue ${serverName(url)}`,
-      why: `this Redis has no database ${database}`,
-      next: 'choose an existing one (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise `databases` in its configuration',
-      exitCode: 2,
-    })
+    const next =
+      'choose an existing one (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise `databases` in its configuration'
+    throw unusableQueue(url, `this Redis has no database ${database}`, next)
   })
 }
 
 function missingPermission(url: string, prefix: string, why: string): UserError {
   const user = decodeURIComponent(new URL(url).username) || 'default'
-  return new UserError({
-    what: `cannot use the queue ${serverName(url)}`,
-    why: `its user ${user} lacks a permission: ${why}`,
-    next: `allow it: ACL SETUSER ${user} ~${prefix}:* +@all -@dangerous +info`,
-    exitCode: 2,
-  })
+  const next = `allow it: ACL SETUSER ${user} ~${prefix}:* +@all -@dangerous +info`
+  return unusableQueue(url, `its user ${user} lacks a permission: ${why}`, next)
 }

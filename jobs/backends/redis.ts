@@ -19,13 +19,8 @@ export async function openRedis(
   url: string,
   { prefix, connectTimeoutMs, requestTimeoutMs }: StoreOptions,
 ): Promise<StoreConnection> {
-  const hint = 'check user, password and database in DESKMIRROR_QUEUE_URL'
-  const server = await retryUntilConnected(
-    url,
-    connectTimeoutMs,
-    () => probeServer(url, prefix),
-    () => hint,
-  )
+  const hint = () => 'check user, password and database in DESKMIRROR_QUEUE_URL'
+  const server = await retryUntilConnected(url, connectTimeoutMs, () => probeServer(url, prefix), hint)
   const warnings = serverWarnings(server)
   const adding = new Redis(url, { ...commonOptions, commandTimeout: requestTimeoutMs, maxRetriesPerRequest: 20 })
   const running = new Redis(url, { ...commonOptions, maxRetriesPerRequest: null })
@@ -73,12 +68,8 @@ type RedisInfo = { readonly version: string | undefined; readonly policy: string
 
 /** Uses a connection of its own, which fails at once. */
 async function probeServer(url: string, prefix: string): Promise<RedisInfo | null> {
-  const client = new Redis(url, {
-    ...commonOptions,
-    retryStrategy: () => null,
-    connectTimeout: 5_000,
-    commandTimeout: 5_000,
-  })
+  const failFast = { retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 }
+  const client = new Redis(url, { ...commonOptions, ...failFast })
   let cause: Error | undefined
   client.on('error', (error: Error) => {
     cause ??= error

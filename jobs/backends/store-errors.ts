@@ -1,7 +1,7 @@
 /** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import type { Logger } from '../../src/log.ts'
-import type { BackendKind } from './store-connection.ts'
+import type { StoreConnection } from './store-connection.ts'
 
 /** Only these are worth a retry: the store is unreachable, or not ready yet. */
 export function isConnectionError(error: unknown): boolean {
@@ -30,21 +30,12 @@ const pingEveryMs: Ms = 1000
 /** Connections recover one by one. An outage is over when none has failed for this long. */
 const recoveredAfterMs: Ms = 2500
 
-export type StoreErrorLog = {
-  /** Takes every error that a queue or worker emits. */
-  readonly onError: (error: Error) => void
-  readonly stop: () => void
-}
-
-export type StoreErrorLogOptions = {
-  readonly log: Logger
-  readonly backend: BackendKind
-  /** Rejects when the store does not answer. */
-  readonly ping: () => Promise<void>
-  readonly countError: () => void
-}
-
-export function createStoreErrorLog({ log, backend, ping, countError }: StoreErrorLogOptions): StoreErrorLog {
+/** `ping` rejects when the store does not answer. */
+export function createStoreErrorLog(
+  { kind: backend, ping }: Pick<StoreConnection, 'kind' | 'ping'>,
+  log: Logger,
+  countError: () => void,
+) {
   const lastLoggedAt = new Map<string, EpochMs>()
   let outage: { readonly since: EpochMs; errors: number; lastAt: EpochMs } | null = null
   let timer: NodeJS.Timeout | undefined
@@ -73,7 +64,8 @@ export function createStoreErrorLog({ log, backend, ping, countError }: StoreErr
     outage.lastAt = Date.now()
   }
   return {
-    onError: (error) => {
+    /** Takes every error that a queue or worker emits. */
+    onError: (error: Error) => {
       // Connections that are being closed may report errors.
       if (stopped) return
       countError()

@@ -10,7 +10,8 @@ import { cancellations } from './0006_cancellations.ts'
 import { rollupDays } from './0007_rollup_days.ts'
 import { questionIndexes } from './0008_question_indexes.ts'
 import { failures } from './0011_failures.ts'
-import { analytics } from './0012_analytics.ts'
+import { gapReasons } from './0012_gap_reasons.ts'
+import { analytics } from './0013_analytics.ts'
 
 /** Runs in one transaction with the record that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
@@ -25,5 +26,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0007_rollup_days': rollupDays,
   '0008_question_indexes': questionIndexes,
   '0011_failures': failures,
-  '0012_analytics': analytics,
+  '0012_gap_reasons': gapReasons,
+  '0013_analytics': analytics,
 }

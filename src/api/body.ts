@@ -3,9 +3,7 @@ import { createDecompressStream, decompressBody, parseContentEncoding, tooLargeT
 import { defaultResponseLimits, type ResponseLimits, type SplitBody, type UnreadableReason } from './row-batches.ts'
 import { createRowSplitter } from './row-splitter.ts'
 
-export type BodyResult =
-  | { readonly ok: true; readonly splitBody: SplitBody }
-  | ({ readonly ok: false } & UnreadableReason)
+type BodyResult = { readonly ok: true; readonly splitBody: SplitBody } | ({ readonly ok: false } & UnreadableReason)
 
 export type BodyReader = {
   /** Why the rest of the body need not be read; null: continue. */
@@ -20,11 +18,7 @@ const singlePassBytes = 1 << 20
 export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {
   const limits: ResponseLimits = { ...defaultResponseLimits, bytes: maxBytes }
   const names = parseContentEncoding(encoding)
-  if (names.length === 0) return plainBodyReader(limits)
-  return compressedBodyReader(encoding, names, limits)
-}
-
-function plainBodyReader(limits: ResponseLimits): BodyReader {
+  if (names.length > 0) return compressedBodyReader(encoding, names, limits)
   const splitter = createRowSplitter(limits)
   return { write: splitter.write, end: async () => ({ ok: true, splitBody: splitter.end() }) }
 }
@@ -42,19 +36,14 @@ function compressedBodyReader(encoding: string | null, names: readonly string[],
     end: async () => {
       const whole = decompressBody(Buffer.concat(chunks), encoding, Math.min(singlePassBytes, limits.bytes))
       if (whole.ok) return splitAll([whole.bytes], limits)
-      const [name] = names
-      if (!whole.isTooLarge || names.length > 1 || name === undefined)
-        return { ok: false, why: whole.why, isRetryable: true }
-      return decompressInChunks(chunks, name, limits)
+      const [name, ...others] = names
+      const isInChunks = whole.isTooLarge && name !== undefined && others.length === 0
+      return isInChunks ? decompressInChunks(chunks, name, limits) : { ok: false, why: whole.why, isRetryable: true }
     },
   }
 }
 
-async function decompressInChunks(
-  chunks: readonly Buffer[],
-  encoding: string,
-  limits: ResponseLimits,
-): Promise<BodyResult> {
+async function decompressInChunks(chunks: Buffer[], encoding: string, limits: ResponseLimits): Promise<BodyResult> {
   const decompressed = createDecompressStream(encoding)
   decompressed.end(Buffer.concat(chunks))
   try {

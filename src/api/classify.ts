@@ -28,41 +28,35 @@ export type ApiOutcome =
 const maxTextLength = 2000
 
 export function classifyExchange(exchange: ExchangeResult, context: RequestContext): ApiOutcome {
-  if (exchange.kind === 'aborted') return failedOutcome({ kind: 'aborted' })
-  if (exchange.kind === 'broken') {
-    const { head, mayHaveBeenSent } = exchange
-    // A refused write was not done, even if its response broke off. A read is sent again instead.
-    if (isWrite(context.request) && head !== null && isCertainRefusal(head.status))
-      return failedOutcome(classifyStatus(head.status, head, null, context))
-    const why = `${requestName(context.request)}: ${toSafeLine(exchange.why, context)}`
-    const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
-    if (!exchange.isRetryable && status !== null && context.request.method === 'GET' && status < 300)
-      return failedOutcome({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
-    const statedResult =
-      status !== null && isWrite(context.request) ? unprovenWrite(status, null)?.statedResult : undefined
-    return failedOutcome({
-      kind: 'transient',
-      why,
-      mayHaveBeenSent,
-      status,
-      requestId,
-      ...(statedResult === undefined ? {} : { statedResult }),
-    })
-  }
-  return classifyResponse(exchange.head, exchange.body, context)
+  if (exchange.kind === 'complete') return classifyResponse(exchange.head, exchange.body, context)
+  return failed(exchange.kind === 'aborted' ? { kind: 'aborted' } : classifyBroken(exchange, context))
+}
+
+function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, context: RequestContext): ApiFailure {
+  const { head, mayHaveBeenSent, isRetryable } = exchange
+  const { request } = context
+  // A refused write was not done, even if its response broke off. A read is sent again instead.
+  if (isWrite(request) && head !== null && isCertainRefusal(head.status))
+    return classifyStatus(head.status, head, null, context)
+  const why = toReason(exchange.why, context)
+  const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
+  if (!isRetryable && status !== null && request.method === 'GET' && status < 300)
+    return { kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId }
+  const statedResult = status !== null && isWrite(request) ? unprovenWrite(status, null)?.statedResult : undefined
+  return { kind: 'transient', why, mayHaveBeenSent, status, requestId, ...(statedResult && { statedResult }) }
 }
 
 /**
  * Statuses that prove that a write was not done. Any other status below 500 may follow a write that was done: a redirect,
  * a 409 that means "this exists already", a 406 about the response, a 423, a 499 of a proxy.
  */
-const refusalStatuses: readonly number[] = [
+const refusals: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
 ]
 
-/** 401 and 403 stop more than one write, so they count only with a complete body. */
+/** A 401 or 403 stops all sending, so it is trusted only with a complete body. */
 function isCertainRefusal(status: number): boolean {
-  return refusalStatuses.includes(status) && status !== 401 && status !== 403
+  return refusals.includes(status) && status !== 401 && status !== 403
 }
 
 /** A widget token does not count: the service does not store it, so it may be requested again. */
@@ -74,32 +68,25 @@ function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, cont
   const text = decodeUtf8(rest)
   const envelope = text === null ? null : parseEnvelope(text)
   const requestId = requestIdOf(envelope, head, context)
-  if (head.status >= 300) return failedOutcome(classifyStatus(head.status, head, envelope, context))
-  const unproven = isWrite(context.request) ? unprovenWrite(head.status, envelope) : null
-  if (unproven !== null)
-    return failedOutcome({
-      ...unproven,
-      why: `${requestName(context.request)}: ${toSafeLine(unproven.why, context)}`,
-      requestId,
-    })
+  const { status } = head
+  const { request } = context
+  if (status >= 300) return failed(classifyStatus(status, head, envelope, context))
+  const unproven = isWrite(request) ? unprovenWrite(status, envelope) : null
+  if (unproven !== null) return failed({ ...unproven, why: toReason(unproven.why, context), requestId })
   // An error with a success status: the error counts.
-  const error = envelope?.error ?? null
-  if (error !== null && error.status !== null && error.status >= 400)
-    return failedOutcome(classifyStatus(error.status, head, envelope, context))
-  const bare = context.request.envelope === 'optional' && text !== null ? parseBareBody(text) : null
+  const errorStatus = envelope?.error?.status ?? 0
+  if (errorStatus >= 400) return failed(classifyStatus(errorStatus, head, envelope, context))
+  const bare = request.envelope === 'optional' && text !== null ? parseBareBody(text) : null
   const withItems = attachItems(envelope?.data ?? bare, batches)
-  const unreadable =
-    error === null
-      ? unreadableReason(context.request, text, envelope, withItems !== null)
-      : 'an error under a success status'
+  const unreadable = unreadableReason(request, text, envelope, withItems !== null)
   if (unreadable !== null || withItems === null) {
-    const why = `${requestName(context.request)}: ${head.status} with ${toSafeLine(unreadable ?? '', context)}`
-    return failedOutcome({ kind: 'transient', why, mayHaveBeenSent: true, status: head.status, requestId })
+    const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
+    return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
   }
   const serverDate = parseServerDate(head)
   const { requestedAt, receivedAt } = context
   const cursorLimit = toCursorLimit({ serverDate, requestedAt, receivedAt })
-  return { ok: true, response: { ...withItems, status: head.status, requestId, serverDate, cursorLimit, requestedAt } }
+  return { ok: true, response: { ...withItems, status, requestId, serverDate, cursorLimit, requestedAt } }
 }
 
 type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
@@ -122,44 +109,40 @@ function unprovenWrite(status: number, envelope: Envelope | null): TransientFail
 /** Whether the same write may succeed later. */
 function canSucceedLater(error: ErrorBody | null): boolean {
   const status = error?.status ?? 400
-  return error?.code === 'rate_limited' || !refusalStatuses.includes(status) || [401, 403, 429].includes(status)
+  return error?.code === 'rate_limited' || !refusals.includes(status) || [401, 403, 429].includes(status)
 }
 
 /** A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and any JSON object. */
-function unreadableReason(
-  request: ApiRequest,
-  text: string | null,
-  envelope: Envelope | null,
-  whole: boolean,
-): string | null {
+function unreadableReason(request: ApiRequest, text: string | null, envelope: Envelope | null, isWhole: boolean) {
+  if (envelope !== null && envelope.error !== null) return 'an error under a success status'
   if (text === null) return 'a body that is not UTF-8'
-  const empty = text.trim() === ''
-  if (request.envelope === 'optional') return empty ? 'an empty body' : null
-  if (request.method !== 'GET' && empty) return null
-  if (empty) return 'an empty body'
-  if (envelope === null && text.trimStart().startsWith('<'))
-    return 'a web page: a proxy, or another service, answers there'
-  if (envelope === null) return 'a body that is not a JSON object'
-  if (!whole) return 'rows that are not JSON in UTF-8'
-  if (request.method === 'GET' && (envelope.data === undefined || envelope.data === null))
-    return 'no data in its envelope'
-  return null
+  const isRead = request.method === 'GET'
+  const isEmpty = text.trim() === ''
+  if (isEmpty) return isRead || request.envelope === 'optional' ? 'an empty body' : null
+  if (request.envelope === 'optional') return null
+  if (envelope === null)
+    return text.trimStart().startsWith('<')
+      ? 'a web page: a proxy, or another service, answers there'
+      : 'a body that is not a JSON object'
+  if (!isWhole) return 'rows that are not JSON in UTF-8'
+  return isRead && (envelope.data ?? null) === null ? 'no data in its envelope' : null
 }
 
 function classifyStatus(
   status: number,
   head: ResponseHead,
-  envelope: Envelope | null,
+  body: Envelope | null,
   context: RequestContext,
 ): ApiFailure {
-  const error = envelope?.error ?? null
-  const requestId = requestIdOf(envelope, head, context)
+  const error = body?.error ?? null
+  const requestId = requestIdOf(body, head, context)
   const code = toSafeLine(error?.code ?? `http_${status}`, context)
-  const why = `${requestName(context.request)}: ${status} ${code}: ${toSafeLine(errorMessage(error, status, head), context)}`
+  const message = toSafeLine(errorMessage(error, status, head), context)
+  const why = `${requestName(context.request)}: ${status} ${code}: ${message}`
   if (status === 429 || error?.code === 'rate_limited') {
     return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.defaultRetryAfterMs, why, requestId }
   }
-  const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusalStatuses.includes(status))
+  const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusals.includes(status))
   if (status >= 500 || unknown) {
     const waitMs = retryAfterMs(head)
     return { kind: 'transient', why, mayHaveBeenSent: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
@@ -181,15 +164,15 @@ function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean 
 }
 
 function errorMessage(error: ErrorBody | null, status: number, head: ResponseHead): string {
-  if (status < 400)
-    return `the service redirects to ${redirectTarget(firstHeader(head, 'location'))}; is the base URL right?`
-  if (error === null) return 'an answer without an error envelope; is the base URL right?'
+  if (status < 400) return `the service redirects to ${redirectTarget(head)}; is the base URL right?`
+  if (error === null) return 'a response without an error envelope; is the base URL right?'
   const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
   return (error.message ?? 'no message') + fields
 }
 
 /** Where a redirect leads, without query and credentials. */
-function redirectTarget(location: string | null): string {
+function redirectTarget(head: ResponseHead): string {
+  const location = firstHeader(head, 'location')
   if (location === null) return 'an unnamed address'
   if (!URL.canParse(location)) return location.split(/[?#]/, 1).join('')
   const { origin, pathname } = new URL(location)
@@ -199,10 +182,8 @@ function redirectTarget(location: string | null): string {
 /** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
 function findScope(text: string): string | null {
   const words = text.slice(0, maxTextLength).split(/[^\w:-]/)
-  const pairs = words.flatMap((word) => {
-    const parts = word.split(':')
-    return parts.slice(1).map((part, i) => [parts[i] ?? '', part] as const)
-  })
+  const parts = words.map((word) => word.split(':'))
+  const pairs = parts.flatMap((all) => all.slice(1).map((part, i) => [all[i] ?? '', part] as const))
   const scopes = pairs.filter((pair) => pair.every((part) => /^[a-z]/i.test(part)))
   const scope = scopes.find(([, access]) => /^(?:read|write)$/i.test(access)) ?? scopes[0]
   return scope === undefined ? null : scope.join(':')
@@ -213,8 +194,12 @@ function requestIdOf(envelope: Envelope | null, head: ResponseHead, context: Req
   return id === null ? null : toSafeLine(id, context)
 }
 
-function requestName(request: ApiRequest): string {
-  return `${request.method} ${request.path}`
+function requestName({ method, path }: ApiRequest): string {
+  return `${method} ${path}`
+}
+
+function toReason(text: string, context: RequestContext): string {
+  return `${requestName(context.request)}: ${toSafeLine(text, context)}`
 }
 
 /**
@@ -229,6 +214,6 @@ function toSafeLine(text: string, { redact }: RequestContext): string {
   return line.length > 300 ? `${line.slice(0, 299)}…` : line
 }
 
-function failedOutcome(failure: ApiFailure): ApiOutcome {
+function failed(failure: ApiFailure): ApiOutcome {
   return { ok: false, failure }
 }

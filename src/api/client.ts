@@ -13,7 +13,7 @@ import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { type Connections, openConnections } from './connections.ts'
 import { type HttpRequest, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
-import { createRedactor } from './redact.ts'
+import { createRedactor, type Redact } from './redact.ts'
 import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
 export type ClientOptions = {
@@ -49,10 +49,8 @@ export type ClientOptions = {
 /** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
 const maxBeforeSendMs: Ms = 10_000
 
-export type ClientLog = {
-  readonly debug: (event: Readonly<Record<string, unknown>>) => void
-  readonly warn: (event: Readonly<Record<string, unknown>>) => void
-}
+export type LogEvent = (event: Readonly<Record<string, unknown>>) => void
+export type ClientLog = { readonly debug: LogEvent; readonly warn: LogEvent }
 
 export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
@@ -72,92 +70,75 @@ export type Client = {
 
 /** Throws if the key cannot be sent as a header, or if the base URL would expose it. */
 export function createClient(options: ClientOptions): Client {
-  const { baseUrl, budget, signal, log, timeoutMs = defaultTimeoutMs, maxBodyBytes = 40 * 1024 * 1024 } = options
-  const { defaultRetryAfterMs = 60_000, retries = defaultRetryPolicy, random = Math.random, now = Date.now } = options
-  const address = parseBaseUrl(baseUrl.href)
-  if (!address.ok) throw new Error(`the base URL ${address.why}`)
-  const redact = createRedactor(options.key)
-  const headers = toHeaders(options.key, options.version ?? '0')
+  const { signal, log, retries = defaultRetryPolicy, random = Math.random, timeoutMs = defaultTimeoutMs } = options
   const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
-  const { reads, writes } = connections.forOrigin(baseUrl.origin)
-  const retryBudget = createRetryBudget()
-  let sentRequests = 0
-  let hasServiceResponded = false
-
-  async function send(request: ApiRequest, beforeSend?: () => Promise<boolean>): Promise<ApiResponse> {
-    if (options.readOnly === true && request.method !== 'GET') throw readOnlyError(request)
-    const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
-    const slot = await acquireGrant(
-      budget,
-      { priority: request.priority, write: request.method !== 'GET', maxDurationMs, signal },
-      redact,
-    )
-    if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
-      const why = `${request.method} ${request.path} was not sent: sending it was not confirmed`
-      throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
-    }
-    const requestedAt = now()
-    let hasResponse = false
-    const result = await sendHttpRequest(
-      request.method === 'GET' ? reads : writes,
-      toHttpRequest(baseUrl, headers, request),
-      {
-        // The slot expires then; a process that was suspended meanwhile has less time.
-        timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
-        stallMs: options.stallMs ?? 10_000,
-        maxBodyBytes,
-        signal: options.inFlightSignal ?? signal,
-        canStillSend: () => slot.remainingMs() > 0,
-        onRequestStart: () => {
-          sentRequests += 1
-        },
-        onResponseHead: () => {
-          hasResponse = true
-          hasServiceResponded = true
-          budget.releaseResponded(slot)
-        },
-      },
-    )
-    if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
-    const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
-    log?.debug({
-      event: 'call.ended',
-      method: request.method,
-      path: request.path,
-      ...outcomeFields(outcome),
-      took_ms: now() - requestedAt,
-    })
-    options.onOutcome?.(request.priority, outcome.ok ? 'ok' : outcome.failure.kind)
-    if (outcome.ok) return outcome.response
-    if (outcome.failure.kind === 'throttled') await budget.recordThrottle(slot, outcome.failure.waitMs).catch(() => {})
-    throw new ApiError(outcome.failure)
-  }
-
+  const counts: RequestCounts = { sent: 0, hasServiceResponded: false }
+  const send = createSend(options, connections, counts)
+  const hasServiceResponded = () => counts.hasServiceResponded
+  const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
+  const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
   return {
-    get: (path, query, priority) =>
-      withRetries(() => send({ method: 'GET', path, query, priority }), {
-        policy: retries,
-        retryBudget,
-        random,
-        signal,
-        hasServiceResponded: () => hasServiceResponded,
-        onRetry: (failure, waitMs) => logRetry(log, failure, waitMs),
-      }),
+    get: (path, query, priority) => withRetries(() => send({ method: 'GET', path, query, priority }), retryDeps),
     send,
-    requestCount: () => sentRequests,
-    hasServiceResponded: () => hasServiceResponded,
+    requestCount: () => counts.sent,
+    hasServiceResponded,
     close: async () => {
       if (options.connections === undefined) await connections.close()
     },
   }
 }
 
+type RequestCounts = { sent: number; hasServiceResponded: boolean }
+
+function createSend(options: ClientOptions, connections: Connections, counts: RequestCounts): Client['send'] {
+  const { baseUrl, key, budget, signal, timeoutMs = defaultTimeoutMs, stallMs = 10_000, now = Date.now } = options
+  const { maxBodyBytes = 40 * 1024 * 1024, defaultRetryAfterMs = 60_000, inFlightSignal = signal } = options
+  const address = parseBaseUrl(baseUrl.href)
+  if (!address.ok) throw new Error(`the base URL ${address.why}`)
+  const redact = createRedactor(key)
+  const headers = toHeaders(key, options.version ?? '0')
+  const { reads, writes } = connections.forOrigin(baseUrl.origin)
+  return async (request, beforeSend) => {
+    const { method, path, priority } = request
+    if (options.readOnly === true && method !== 'GET') throw readOnlyError(request)
+    const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
+    const slot = await acquireGrant(budget, { priority, write: method !== 'GET', maxDurationMs, signal }, redact)
+    if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
+      const why = `${method} ${path} was not sent: it was superseded before sending`
+      throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
+    }
+    const requestedAt = now()
+    let hasResponse = false
+    const result = await sendHttpRequest(method === 'GET' ? reads : writes, toHttpRequest(baseUrl, headers, request), {
+      // The slot expires then; a process that was suspended meanwhile has less time.
+      timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
+      stallMs,
+      maxBodyBytes,
+      signal: inFlightSignal,
+      canStillSend: () => slot.remainingMs() > 0,
+      onRequestStart: () => {
+        counts.sent += 1
+      },
+      onResponseHead: () => {
+        hasResponse = true
+        counts.hasServiceResponded = true
+        budget.releaseResponded(slot)
+      },
+    })
+    if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
+    const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
+    const took_ms = now() - requestedAt
+    options.log?.debug({ event: 'request.completed', method, path, ...outcomeFields(outcome), took_ms })
+    options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
+    if (outcome.ok) return outcome.response
+    const { failure } = outcome
+    if (failure.kind === 'throttled') await budget.recordThrottle(slot, failure.waitMs).catch(() => {})
+    throw new ApiError(failure)
+  }
+}
+
 /** If the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
-async function acquireGrant(
-  budget: RequestBudget,
-  request: SlotRequest,
-  redact: (text: string) => string,
-): Promise<Grant> {
+async function acquireGrant(budget: RequestBudget, request: SlotRequest, redact: Redact): Promise<Grant> {
   try {
     return await budget.acquire(request)
   } catch (error) {
@@ -174,19 +155,16 @@ async function runBeforeSend(budget: RequestBudget, slot: Grant, beforeSend: () 
   let mayBeSent = false
   try {
     mayBeSent = await beforeSend()
+    return mayBeSent
   } finally {
     if (!mayBeSent) budget.releaseUnsent(slot)
   }
-  return mayBeSent
 }
 
 function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
-  const isThrottled = failure.kind === 'throttled'
-  log?.[isThrottled ? 'warn' : 'debug']({
-    event: isThrottled ? 'call.throttled' : 'call.retried',
-    why: describeFailure(failure),
-    wait_ms: Math.round(isThrottled ? failure.waitMs : waitMs),
-  })
+  const why = describeFailure(failure)
+  if (failure.kind === 'throttled') log?.warn({ event: 'request.throttled', why, wait_ms: Math.round(failure.waitMs) })
+  else log?.debug({ event: 'request.retried', why, wait_ms: Math.round(waitMs) })
 }
 
 function readOnlyError({ method, path }: ApiRequest): UserError {
@@ -201,12 +179,8 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
 function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
   // The message must not show the key.
   if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('the API key holds characters that cannot be sent in a header')
-  return {
-    authorization: `Bearer ${key}`,
-    accept: 'application/json',
-    'accept-encoding': 'gzip',
-    'user-agent': `deskmirror/${version}`,
-  }
+  const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' }
+  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
 }
 
 function toHttpRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, request: ApiRequest): HttpRequest {

@@ -2,7 +2,7 @@
 import zlib from 'node:zlib'
 
 /** `isTooLarge`: the output would exceed the cap. */
-export type DecompressResult =
+type DecompressResult =
   | { readonly ok: true; readonly bytes: Buffer }
   | { readonly ok: false; readonly why: string; readonly isTooLarge: boolean }
 
@@ -27,22 +27,13 @@ export function decompressBody(body: Buffer, encoding: string | null, maxBytes: 
   let bytes = body
   for (const name of parseContentEncoding(encoding).reverse()) {
     const decompressor = decompressors.get(name)
-    if (decompressor === undefined) {
-      return {
-        ok: false,
-        why: `a body in the unknown encoding ${JSON.stringify(name.slice(0, 40))}`,
-        isTooLarge: false,
-      }
-    }
+    const unknown = `a body in the unknown encoding ${JSON.stringify(name.slice(0, 40))}`
+    if (decompressor === undefined) return { ok: false, why: unknown, isTooLarge: false }
     try {
       bytes = decompressor.whole(bytes, { maxOutputLength: maxBytes })
     } catch (error) {
-      const exceedsCap = isTooLarge(error)
-      return {
-        ok: false,
-        why: exceedsCap ? tooLargeText(maxBytes) : `a body that is not ${name}`,
-        isTooLarge: exceedsCap,
-      }
+      if (isTooLarge(error)) return { ok: false, why: tooLargeText(maxBytes), isTooLarge: true }
+      return { ok: false, why: `a body that is not ${name}`, isTooLarge: false }
     }
   }
   return { ok: true, bytes }
@@ -54,11 +45,8 @@ export function tooLargeText(maxBytes: number): string {
 
 /** The encodings in a Content-Encoding header, without `identity`. */
 export function parseContentEncoding(header: string | null): string[] {
-  return (header ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity')
+  const names = (header ?? '').toLowerCase().split(',')
+  return names.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity')
 }
 
 function isTooLarge(error: unknown): boolean {

@@ -1,5 +1,5 @@
 /** Reads the envelope of a response's body. Nothing here trusts the body's shape, and nothing throws. */
-import { asJsonObject, type JsonObject, parseJson } from '../core/json.ts'
+import { asJsonObject, type JsonObject, tryParseJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
 
 export type Envelope = {
@@ -35,9 +35,9 @@ function findFailureText(body: JsonObject | null): string | null {
   if (body === null) return null
   const falseFlag = successFlags.find((name) => body[name] === false || body[name] === 'false' || body[name] === 0)
   const failureFlag = failureFlags.find((name) => isErrorValue(body[name]))
-  const hasFailureStatus =
+  const hasFailedStatus =
     typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
-  if (falseFlag === undefined && failureFlag === undefined && !hasFailureStatus) return null
+  if (falseFlag === undefined && failureFlag === undefined && !hasFailedStatus) return null
   const what = falseFlag === undefined ? (failureFlag ?? `status ${body.status}`) : `${falseFlag} is false`
   return errorText(failureFlag === undefined ? undefined : body[failureFlag]) ?? asText(body.message) ?? what
 }
@@ -56,14 +56,6 @@ function isErrorValue(value: Json | undefined): boolean {
 /** The whole body as JSON, or else its text. */
 export function parseBareBody(text: string): Json {
   return tryParseJson(text) ?? text.trim()
-}
-
-function tryParseJson(text: string): Json | undefined {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
 }
 
 function toError(body: JsonObject): ErrorBody | null {
@@ -95,15 +87,10 @@ function fieldsOfOneIssue(issue: Json): string[] {
   if (Array.isArray(issue)) return [fieldPath(issue)].filter((field) => field !== '')
   const from = asJsonObject(issue)
   if (from === null) return []
-  const params = asJsonObject(from.params)
-  const listed = [
-    ...asStrings(from.keys),
-    ...asStrings(params?.missingProperty),
-    ...asStrings(params?.additionalProperty),
-  ]
-  const named = fieldKeys
-    .map((key) => from[key])
-    .map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
+  const { missingProperty, additionalProperty } = asJsonObject(from.params) ?? {}
+  const listed = [from.keys, missingProperty, additionalProperty].flatMap(asStrings)
+  const paths = fieldKeys.map((key) => from[key])
+  const named = paths.map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
   const first = named.find((field) => field !== '')
   return first === undefined ? listed : [first, ...listed]
 }

@@ -56,17 +56,12 @@ type ExchangeState = {
   body: BodyReader | null
   receivedBytes: number
   isDone: boolean
-  stallTimer: NodeJS.Timeout | undefined
+  stallTimer?: NodeJS.Timeout
 }
 
-export function sendHttpRequest(
-  pool: Dispatcher,
-  request: HttpRequest,
-  options: ExchangeOptions,
-): Promise<ExchangeResult> {
-  return new Promise((resolve) => {
-    const initial = { controller: null, head: null, body: null, receivedBytes: 0, isDone: false, stallTimer: undefined }
-    const state: ExchangeState = initial
+export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options: ExchangeOptions) {
+  return new Promise<ExchangeResult>((resolve) => {
+    const state: ExchangeState = { controller: null, head: null, body: null, receivedBytes: 0, isDone: false }
     const finish = (result: ExchangeResult) => {
       if (state.isDone) return
       state.isDone = true
@@ -80,7 +75,7 @@ export function sendHttpRequest(
       state.controller?.abort(new Error('given up'))
     }
     const onAbort = () => finishAndAbort({ kind: 'aborted', mayHaveBeenSent: state.controller !== null })
-    const onDeadline = () => finishAndAbort(brokenResult(state, `no complete answer within ${options.timeoutMs} ms`))
+    const onDeadline = () => finishAndAbort(brokenResult(state, `no complete response within ${options.timeoutMs} ms`))
     const deadline = setTimeout(onDeadline, options.timeoutMs)
     options.signal.addEventListener('abort', onAbort, { once: true })
     if (options.signal.aborted) return onAbort()
@@ -106,8 +101,9 @@ type ExchangeEvents = {
 function createHandler(
   state: ExchangeState,
   options: ExchangeOptions,
-  { onSending, finish, finishAndAbort }: ExchangeEvents,
+  events: ExchangeEvents,
 ): Dispatcher.DispatchHandler {
+  const { onSending, finish, finishAndAbort } = events
   return {
     onRequestStart(controller) {
       // Aborted while it still waited for a connection: nothing is sent.
@@ -135,7 +131,7 @@ function createHandler(
     async onResponseEnd() {
       clearInterval(state.stallTimer)
       const read = await state.body?.end()
-      if (state.head === null || read === undefined) finish(brokenResult(state, 'no answer'))
+      if (state.head === null || read === undefined) finish(brokenResult(state, 'no response'))
       else if (read.ok) finish({ kind: 'complete', head: state.head, body: read.splitBody })
       else finish(brokenResult(state, read.why, read.isRetryable))
     },
@@ -145,16 +141,12 @@ function createHandler(
   }
 }
 
-function startStallCheck(
-  state: ExchangeState,
-  stallMs: Ms,
-  onStalled: (result: ExchangeResult) => void,
-): NodeJS.Timeout {
+function startStallCheck(state: ExchangeState, stallMs: Ms, onStalled: (result: ExchangeResult) => void) {
   let bytesBefore = 0
   return setInterval(() => {
     const bytes = state.receivedBytes - bytesBefore
-    if (bytes < minStallBytes)
-      onStalled(brokenResult(state, `the answer came too slowly: ${bytes} bytes in ${stallMs} ms`))
+    const why = `the response came too slowly: ${bytes} bytes in ${stallMs} ms`
+    if (bytes < minStallBytes) onStalled(brokenResult(state, why))
     bytesBefore = state.receivedBytes
   }, stallMs)
 }

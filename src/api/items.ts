@@ -1,9 +1,9 @@
 /** Parses the rows of a list from the pieces of a response: all at once if they are few, else batch by batch. */
 import type { ItemBatch, ListItems } from '../core/api-request.ts'
-import { parseJson, tryParseJson } from '../core/json.ts'
-import type { Json, RejectedRow } from '../core/row.ts'
+import { asJsonObject, tryParseJson } from '../core/json.ts'
+import type { Json } from '../core/row.ts'
 import { decodeUtf8 } from './decode.ts'
-import type { DroppedRow, RowBatch } from './row-batches.ts'
+import type { RowBatch } from './row-batches.ts'
 
 /** `data` with its list put back, or the list separately if it is large. Null: the rows are not JSON. */
 export function attachItems(data: Json, batches: readonly RowBatch[] | null): { data: Json; items?: ListItems } | null {
@@ -11,24 +11,21 @@ export function attachItems(data: Json, batches: readonly RowBatch[] | null): { 
   const [batch] = batches
   if (batches.length > 1 || batch === undefined || batch.dropped.size > 0) {
     const items = lazyItems(batches)
-    const hasMore = typeof data === 'object' && data !== null && 'hasMore' in data ? (data.hasMore as Json) : false
-    return items === null ? null : { data: { hasMore }, items }
+    return items && { data: { hasMore: asJsonObject(data)?.hasMore ?? false }, items }
   }
   const items = parseBatch(batch)
-  if (items === null) return null
-  return { data: Array.isArray(data) ? items : { ...(data as Record<string, Json>), items } }
+  return items && { data: Array.isArray(data) ? items : { ...asJsonObject(data), items } }
 }
 
 /** Null: the rows are not JSON. */
 function lazyItems(batches: readonly RowBatch[]): ListItems | null {
-  const counts = batches.map((batch) => parseBatch(batch)?.length ?? null)
-  if (counts.includes(null)) return null
-  return {
-    count: counts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
-    batches: function* () {
-      for (const batch of batches) yield buildBatch(batch)
-    },
+  let count = 0
+  for (const batch of batches) {
+    const items = parseBatch(batch)
+    if (items === null) return null
+    count += items.length
   }
+  return { count, batches: () => batches.values().map(buildBatch) }
 }
 
 /** The rows of a parsed list; null: not a list. */
@@ -46,31 +43,19 @@ function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
 function buildBatch(batch: RowBatch): ItemBatch {
   const items = parseBatch(batch) ?? []
   if (batch.dropped.size === 0) return { items, rejectedRows: [] }
-  const rejectedRows = [...batch.dropped.values()].map(toRejectedRow)
+  const rejectedRows = [...batch.dropped.values()].map(({ head, why }) => ({ id: findRowId(head), why }))
   return { items: items.filter((_, i) => !batch.dropped.has(i)), rejectedRows }
-}
-
-function toRejectedRow({ head, why }: DroppedRow): RejectedRow {
-  return { id: findRowId(head), why }
 }
 
 /** The id among the first members of a truncated row; null if no complete member has it. */
 function findRowId(head: Buffer): string | null {
   const text = head.toString('utf8')
   const ends = memberEnds(text).reverse()
-  const fields = ends.map((end) => tryParseObject(`${text.slice(0, end)}}`)).find((found) => found !== null)
+  const parsed = ends.values().map((end) => asJsonObject(tryParseJson(`${text.slice(0, end)}}`)))
+  const fields = parsed.find((found) => found !== null)
   const idFields = Object.entries(fields ?? {}).filter(([name]) => /id$/i.test(name) && !/project/i.test(name))
   const [, id] = idFields.find(([name]) => name === 'id') ?? idFields[0] ?? []
   return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id).slice(0, 100) : null
-}
-
-function tryParseObject(text: string): Readonly<Record<string, Json>> | null {
-  try {
-    const value = parseJson(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, Json>) : null
-  } catch {
-    return null
-  }
 }
 
 /** Indexes at which the first members of the outer object end, at most twenty. */

@@ -1,12 +1,11 @@
 /** Reads a list page by page: sends the requests of a scan and yields the rows. The scan is its only state. */
 import type { ApiGet, ApiResponse } from '../core/api-request.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
-import { findFutureDated, type PageQuery } from '../core/pagination/page-evidence.ts'
+import { findFutureDated } from '../core/pagination/page-evidence.ts'
 import { type PagingProfile, toObservations } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import { applyPage, applyRefusal, nextRequest, pendingRanges, startScan } from '../core/pagination/scan.ts'
-import type { ActiveScan, MissedRange, ScanState, ScanStep } from '../core/pagination/scan-state.ts'
-import { isActive, toGap } from '../core/pagination/scan-state.ts'
+import { type ActiveScan, isActive, type MissedRange, type ScanState, toGap } from '../core/pagination/scan-state.ts'
 import type { TimeBounds } from '../core/pagination/sort-order.ts'
 import { applyStartCheck, startCheckFor } from '../core/pagination/start-check.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
@@ -40,23 +39,18 @@ export type ListReadOptions = {
   readonly profile: PagingProfile | null
   readonly ranges: PendingRanges
   readonly priority: Priority
-  /** Whether the service reports more rows even after the last page; null = not known yet. */
-  readonly isHasMoreUnreliable?: boolean | null
+  /** False: the service reports more rows even after the last page; null = not known yet. */
+  readonly isHasMoreReliableIfEmpty?: boolean | null
 }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
-export async function* readList(
-  get: ApiGet,
-  { list, profile, ranges, priority, isHasMoreUnreliable }: ListReadOptions,
-): AsyncGenerator<PageBatch> {
-  let scan = startScan(list, profile, ranges, isHasMoreUnreliable)
+export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGenerator<PageBatch> {
+  const { list, profile, ranges, priority, isHasMoreReliableIfEmpty } = options
+  let scan = startScan(list, profile, ranges, isHasMoreReliableIfEmpty)
   while (isActive(scan)) {
     const bounds = nextRequest(scan)
     const reply = await requestPage(get, scan, bounds, {}, priority)
-    const next =
-      reply.kind === 'page'
-        ? await applyChecked(get, scan, { page: reply.page, bounds }, priority)
-        : applyRefusal(scan, reply.parameter)
+    const next = await applyReply(get, scan, reply, bounds, priority)
     const { state, timestampCollisions } = next
     const batch = { ...toPageBatch(scan, state, reply, bounds), ...progressOf(state, next.missedRanges) }
     const unfinished = progressOf(scan)
@@ -93,8 +87,10 @@ function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Progress): G
   yield previous ?? batch
 }
 
-/** Applies a page. First repeats its request for one row if it does not show which end of the range it comes from. */
-async function applyChecked(get: ApiGet, scan: ActiveScan, query: PageQuery, priority: Priority): Promise<ScanStep> {
+/** If the page does not show from which end of the range it comes, first repeats its request with `limit` 1. */
+async function applyReply(get: ApiGet, scan: ActiveScan, reply: PageReply, bounds: TimeBounds, priority: Priority) {
+  if (reply.kind === 'refused') return applyRefusal(scan, reply.parameter)
+  const query = { page: reply.page, bounds }
   const checkRequest = startCheckFor(scan, query)
   if (checkRequest === null) return applyPage(scan, query)
   const checkReply = await requestPage(get, scan, checkRequest, {}, priority, 1)
@@ -132,12 +128,7 @@ async function* readCollision(
 
 const emptyBatch = { items: [], rejectedRows: [], isLastOfResponse: true } satisfies Partial<PageBatch>
 
-function toPageBatch(
-  before: ActiveScan,
-  { list, profile }: ScanState,
-  reply: PageReply,
-  bounds: TimeBounds,
-): Omit<PageBatch, keyof Progress> {
+function toPageBatch(before: ActiveScan, { list, profile }: ScanState, reply: PageReply, bounds: TimeBounds) {
   const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
   const until = bounds.upper === undefined ? '' : ` to ${rfc3339(bounds.upper)}`
   const response = reply.kind === 'page' ? reply.response : null

@@ -1,7 +1,7 @@
 /** Network and TLS errors as sentences. The code is shown as well, to search for. Source: nodejs.org/api/errors.html. */
 const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'nothing listens at that address'],
-  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without an answer'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without a response'],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the host does not answer'],
   [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN)$/, 'there is no route to that host'],
   [/^ENOTFOUND$/, 'the host name is unknown'],

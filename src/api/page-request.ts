@@ -1,6 +1,7 @@
 /** Requests one page of a list, and parses its response. */
 import { ApiError } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
+import { asJsonObject } from '../core/json.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
 import { fillMissingTimes } from '../core/pagination/missing-times.ts'
 import type { ScanPage } from '../core/pagination/page-evidence.ts'
@@ -42,23 +43,14 @@ export async function requestPage(
 }
 
 /** The parameter that a 400 is about; null if it is about something else. */
-function refusedParameter(
-  error: unknown,
-  scan: ActiveScan,
-  sent: Readonly<Record<string, unknown>>,
-): RefusedParameter | null {
-  const { list, profile, phase } = scan
-  if (!(error instanceof ApiError)) return null
-  const { failure } = error
-  if (failure.kind !== 'refused' || failure.status !== 400) return null
+function refusedParameter(error: unknown, { list, profile, phase }: ActiveScan, sent: QueryParams) {
+  const failure = error instanceof ApiError ? error.failure : null
+  if (failure?.kind !== 'refused' || failure.status !== 400) return null
   const wasSent = (name: string | null) => name !== null && sent[name] !== undefined
-  if (list.isDocumented)
-    return list.upperParam !== null &&
-      list.lowerParam !== null &&
-      !wasSent(list.upperParam) &&
-      !profile.requiresBothBounds
-      ? 'open end'
-      : null
+  if (list.isDocumented) {
+    const isOpen = list.lowerParam !== null && list.upperParam !== null && !wasSent(list.upperParam)
+    return isOpen && !profile.requiresBothBounds ? 'missing upper bound' : null
+  }
   const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
   if (wasSent('limit') && isLimitNamed) return 'limit'
   if (phase.name !== 'opening' && (wasSent(list.lowerParam) || wasSent(list.upperParam))) return 'bound'
@@ -70,8 +62,8 @@ const maxPageFactor = 5
 
 function parsePage(list: ListEndpoint, response: ApiResponse): { page: ScanPage; items: ListItems } {
   const { data, status, requestId } = response
-  const body = typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as Record<string, Json>) : {}
-  const items = response.items ?? toItems(Array.isArray(data) ? (data as readonly Json[]) : body.items)
+  const body = asJsonObject(data) ?? {}
+  const items = response.items ?? toItems(Array.isArray(data) ? data : body.items)
   if (items === null) {
     const why = `${list.path} answered without a list of items`
     throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
@@ -80,10 +72,8 @@ function parsePage(list: ListEndpoint, response: ApiResponse): { page: ScanPage;
     const why = `${list.path} answered ${items.count} rows, where ${maxPageSize} at most were asked for`
     throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
   }
-  return {
-    page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit: response.cursorLimit },
-    items,
-  }
+  const { cursorLimit } = response
+  return { page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit }, items }
 }
 
 function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids' | 'times'> {
@@ -101,7 +91,6 @@ function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids'
       page.rows.push(null)
     }
   }
-  const isUnreadableTime = (row: number, field: string) =>
-    (Object(page.rows[row]) as Record<string, Json>)[field] != null
+  const isUnreadableTime = (row: number, field: string) => asJsonObject(page.rows[row])?.[field] != null
   return { ids: page.ids, times: fillMissingTimes(page.times, isUnreadableTime) }
 }

@@ -1,4 +1,4 @@
-/** Retries reads: the only layer of retries. */
+/** Retries single reads. A write is never retried here; children, jobs and the warehouse have retries of their own. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { ApiError, type ApiFailure } from '../core/api-failure.ts'
@@ -17,12 +17,7 @@ export type RetryPolicy = {
   readonly maxRequestedWaitMs: Ms
 }
 
-export const defaultRetryPolicy: RetryPolicy = {
-  attempts: 8,
-  baseMs: 250,
-  capMs: 20_000,
-  maxRequestedWaitMs: 15 * 60_000,
-}
+export const defaultRetryPolicy: RetryPolicy = { attempts: 8, baseMs: 250, capMs: 20_000, maxRequestedWaitMs: 900_000 }
 
 /**
  * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a retry, on top of a
@@ -60,26 +55,19 @@ export type RetryDeps = {
 export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps): Promise<T> {
   const { policy, retryBudget, random, signal } = deps
   let requestedWaitMs: Ms = 0
-  let attemptCount = 0
-  const attemptOnce = async () => {
-    attemptCount += 1
-    try {
-      return await attempt()
-    } finally {
-      if (attemptCount === 1) retryBudget.deposit()
-    }
-  }
+  const attemptOnce = (attemptNumber: number) =>
+    attempt().finally(() => {
+      if (attemptNumber === 1) retryBudget.deposit()
+    })
   const retryDelayMs = (failure: ApiFailure, retry: number): Ms | null => {
     if (failure.kind === 'throttled') {
       requestedWaitMs += failure.waitMs
       // The budget delays the next attempt.
       return requestedWaitMs > policy.maxRequestedWaitMs ? null : 0
     }
-    const attempts =
-      failure.kind === 'transient' && !failure.mayHaveBeenSent && !deps.hasServiceResponded()
-        ? attemptsWithoutResponse
-        : policy.attempts
-    if (failure.kind !== 'transient' || retry >= attempts) return null
+    if (failure.kind !== 'transient') return null
+    const isUnreachable = !failure.mayHaveBeenSent && !deps.hasServiceResponded()
+    if (retry >= (isUnreachable ? attemptsWithoutResponse : policy.attempts)) return null
     requestedWaitMs += failure.waitMs ?? 0
     if (requestedWaitMs > policy.maxRequestedWaitMs || !retryBudget.tryWithdraw()) return null
     return (failure.waitMs ?? 0) + random() * Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1))

@@ -74,18 +74,9 @@ const emptyRowBatch = () => ({ segments: [], size: 0, count: 0, dropped: new Map
 
 export function createSplitterState(limits: ResponseLimits): SplitterState {
   return {
-    ...{
-      limits,
-      unreadable: null,
-      totalBytes: 0,
-      level: 0,
-      stringState: 'none',
-      name: '',
-      inData: false,
-      hasList: false,
-    },
+    ...{ limits, unreadable: null, totalBytes: 0, level: 0, stringState: 'none', name: '', inData: false },
     ...{ listLevel: 0, keepFrom: 0, values: 0, rest: [], restSize: 0, batch: emptyRowBatch(), batches: [] },
-    ...{ rowCount: 0, droppedBytes: 0, currentRow: null },
+    ...{ hasList: false, rowCount: 0, droppedBytes: 0, currentRow: null },
   }
 }
 
@@ -96,11 +87,10 @@ export function toSplitBody(state: SplitterState): SplitBody {
 
 export function checkTotalSize(state: SplitterState, addedBytes: number): UnreadableReason | null {
   state.totalBytes += addedBytes
-  const dropped = state.droppedBytes + (state.keepFrom === -1 ? (state.currentRow?.size ?? 0) : 0)
-  if (dropped > state.limits.droppedBytes) return { why: tooLargeText(state.limits.droppedBytes), isRetryable: true }
-  return state.totalBytes - dropped > state.limits.bytes
-    ? { why: tooLargeText(state.limits.bytes), isRetryable: true }
-    : null
+  const { totalBytes, droppedBytes, keepFrom, currentRow, limits } = state
+  const dropped = droppedBytes + (keepFrom === -1 ? (currentRow?.size ?? 0) : 0)
+  if (dropped > limits.droppedBytes) return { why: tooLargeText(limits.droppedBytes), isRetryable: true }
+  return totalBytes - dropped > limits.bytes ? { why: tooLargeText(limits.bytes), isRetryable: true } : null
 }
 
 /** The list starts at index `i`. If a name occurs twice, JSON.parse takes the last list, and so does this. */
@@ -157,7 +147,7 @@ function tooLongText({ limits }: SplitterState): string {
 /** Drops an oversized row. Without the rest, no row can be used, so an oversized rest makes the response unreadable. */
 export function rejectOversized(state: SplitterState, chunk: Buffer, i: number, why: string): void {
   if (state.currentRow !== null && state.listLevel > 0) dropRow(state, chunk, i, why)
-  else state.unreadable = { why: `an answer that ${why}`, isRetryable: false }
+  else state.unreadable = { why: `a response that ${why}`, isRetryable: false }
 }
 
 function dropRow(state: SplitterState, chunk: Buffer, i: number, why: string): void {
@@ -192,7 +182,7 @@ function keepUpTo(state: SplitterState, chunk: Buffer, to: number): void {
     state.rest.push(bytes)
     state.restSize += bytes.length
     if (state.restSize > state.limits.perPart.bytes)
-      state.unreadable = { why: `an answer that ${tooLongText(state)}`, isRetryable: false }
+      state.unreadable = { why: `a response that ${tooLongText(state)}`, isRetryable: false }
   }
   state.keepFrom = to
 }

@@ -31,13 +31,8 @@ export type WidgetToken = {
 export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSession): Promise<WidgetToken> {
   const { visitor, metadata, ttl } = session
   const body = { visitor, metadata, ttl } satisfies Json
-  const response = await client.send({
-    method: 'POST',
-    path: widgetTokenPath,
-    body,
-    priority: 'write',
-    envelope: 'optional',
-  })
+  const request = { method: 'POST', path: widgetTokenPath, priority: 'write', envelope: 'optional' } as const
+  const response = await client.send({ ...request, body })
   const token = findToken(response.data)
   if (token === null) throw unrecognizedTokenError(response)
   return { token, expiresAt: findExpiry(response), answer: response.data }
@@ -83,9 +78,8 @@ function findFieldValue(data: Json, names: readonly string[], isMatch: (value: J
 
 function listFields(value: Json, depth = 0): ResponseField[] {
   if (typeof value !== 'object' || value === null || depth === 5) return []
-  const fields = Object.entries(value)
-    .filter(([name]) => !echoedFields.includes(normalizeName(name)))
-    .map(([name, inner]: [string, Json]) => ({ name, value: inner, depth }))
+  const own = Object.entries(value).filter(([name]) => !echoedFields.includes(normalizeName(name)))
+  const fields = own.map(([name, inner]: [string, Json]) => ({ name, value: inner, depth }))
   return [...fields, ...fields.flatMap((field) => listFields(field.value, depth + 1))]
 }
 
@@ -99,7 +93,7 @@ function unrecognizedTokenError({ data, status, requestId }: ApiResponse): UserE
   const names = listFields(data).map(({ name }) => (name.length > 40 ? '…' : name))
   const shape = names.length > 0 ? `the fields ${names.slice(0, 20).join(', ')}` : 'no fields'
   return new UserError({
-    what: 'no token was recognized in the answer',
+    what: 'no token was recognized in the response',
     why: `the service answered ${status} with ${shape}${requestId === null ? '' : ` (request ${requestId})`}`,
     next: 'check DESKMIRROR_WIDGET_URL; if that is right, please report the names of these fields (a token that was minted expires by itself)',
     exitCode: 1,

@@ -4,10 +4,11 @@ import type { ProjectConfig } from '../config/config.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
+import type { LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { AcquiredLock } from './sync-run.ts'
 
-export type AcquireLocksOptions = {
+type AcquireLocksOptions = {
   readonly streams: readonly StreamName[]
   /** Wait instead of failing. A worker always reads some stream, one time slice each, so locks are acquired one by one. */
   readonly wait: boolean
@@ -27,30 +28,22 @@ export async function acquireLocks(
   const { holder, since } = all
   options.log.info({ event: 'lock.awaited', project: project.name, holder, since })
   const acquired: AcquiredLock[] = []
+  const waitForLock = async (stream: StreamName): Promise<AcquiredLock> => {
+    for (;;) {
+      const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
+      if (lock.held) return lock
+      if (options.signal.aborted) throw lockedError(project, lock)
+      await combineLocks(acquired).heartbeat(Date.now())
+      await sleep(300, undefined, { signal: options.signal }).catch(() => {})
+    }
+  }
   try {
     // All processes lock in the same order, so no two wait for each other.
-    for (const stream of options.streams.toSorted())
-      acquired.push(await waitForLock(warehouse, project, stream, acquired, options))
+    for (const stream of options.streams.toSorted()) acquired.push(await waitForLock(stream))
     return combineLocks(acquired)
   } catch (error) {
     await combineLocks(acquired).release()
     throw error
-  }
-}
-
-async function waitForLock(
-  warehouse: Warehouse,
-  project: ProjectConfig,
-  stream: StreamName,
-  acquired: readonly AcquiredLock[],
-  { signal }: AcquireLocksOptions,
-): Promise<AcquiredLock> {
-  for (;;) {
-    const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
-    if (lock.held) return lock
-    if (signal.aborted) throw lockedError(project, lock)
-    await combineLocks(acquired).heartbeat(Date.now())
-    await sleep(300, undefined, { signal }).catch(() => {})
   }
 }
 
@@ -65,10 +58,7 @@ function combineLocks(locks: readonly AcquiredLock[]): AcquiredLock {
   }
 }
 
-function lockedError(
-  project: ProjectConfig,
-  { stream, holder, since }: { stream: string; holder: string; since: string },
-) {
+function lockedError(project: ProjectConfig, { stream, holder, since }: Extract<LockResult, { held: false }>) {
   return new UserError({
     what: `cannot sync the project ${project.name}`,
     why: `${holder} has been reading its ${stream} since ${since}`,

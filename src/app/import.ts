@@ -72,7 +72,7 @@ async function importWithRetries(
   return { ...result, outcome, queued, known: Math.max(0, rows - queued) }
 }
 
-export type PreviewOptions = {
+type PreviewOptions = {
   /** How many lines are compared with their records. */
   readonly limit: number
   readonly expiresAt: string | null

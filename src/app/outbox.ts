@@ -33,12 +33,8 @@ export function addWriteback(
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await admin.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
-    return {
-      project: project.name,
-      id,
-      status,
-      ...(await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)),
-    }
+    const estimate = await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)
+    return { project: project.name, id, status, ...estimate }
   })
 }
 
@@ -109,10 +105,8 @@ export function decideWritebacks(
   return withWarehouse(config, async (warehouse) => {
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
-    return {
-      project: project.name,
-      ...(await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)),
-    }
+    const report = await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)
+    return { project: project.name, ...report }
   })
 }
 

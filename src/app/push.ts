@@ -13,7 +13,7 @@ import { withRequestBudgets, withWarehouse } from './with-resources.ts'
 import { maxConcurrentLanes, readOnlySetting, rejectReadOnly, writebackDeps } from './writeback-deps.ts'
 import { circuitNotices, missingScopeNotices, withoutProjectNotices } from './writeback-notices.ts'
 
-export type PushOptions = {
+type PushOptions = {
   readonly signal: AbortSignal
   readonly onProgress: (progress: PushProgress) => void
   readonly onBudget: (budget: BudgetView) => void

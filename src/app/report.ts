@@ -6,7 +6,8 @@ import { systemErrorText } from '../core/system-error-text.ts'
 import type { EpochMs } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { buildReport, type Report } from '../report/report.ts'
-import { withReadOnlyWarehouse } from './with-resources.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { withWarehouse } from './with-resources.ts'
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */
 export function readReport(
@@ -15,7 +16,7 @@ export function readReport(
   dates: Partial<DateRange>,
   now: EpochMs,
 ): Promise<Report> {
-  return withReadOnlyWarehouse(config, async (warehouse) => {
+  const read = async (warehouse: Warehouse) => {
     const data = await warehouse.reportData(projectId, now, (today) => chooseReportPeriod(dates, today))
     if (data !== null) return buildReport(name, data, now)
     throw new UserError({
@@ -24,7 +25,8 @@ export function readReport(
       next: 'run `deskmirror sync`, which derives them at its end',
       exitCode: 2,
     })
-  })
+  }
+  return withWarehouse(config, read, { access: 'read' })
 }
 
 /** The file is whole or not there. Throws UserError if it cannot be written. */

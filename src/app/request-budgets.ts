@@ -4,21 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openRedisRecords } from '../api/rate-limit/redis-record.ts'
 import { createRequestBudget, type RequestBudget } from '../api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../api/rate-limit/shared-store.ts'
+import type { BudgetStore } from '../api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../api/rate-limit/state-store.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { BudgetStore } from '../core/rate-limit/budget-store.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { WarehouseRetry } from './warehouse-retry.ts'
 
-export type RequestBudgets = {
-  readonly forProject: (project: ProjectConfig) => RequestBudget
-  /** Null if this process has not used it yet. */
-  readonly ifOpened: (project: ProjectConfig) => RequestBudget | null
-  readonly close: () => void
-}
+export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
 /**
  * `warehouse` null: there is none yet, so no process to share with. Throws UserError if the URL of Redis is not valid,
@@ -29,7 +24,7 @@ export async function openRequestBudgets(
   warehouse: Warehouse | null,
   log: Logger,
   warehouseRetry?: WarehouseRetry,
-): Promise<RequestBudgets> {
+) {
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
   const redis = inRedis ? openRedisRecords(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
@@ -60,8 +55,9 @@ export async function openRequestBudgets(
   }
 
   return {
-    forProject: (project) => {
-      const [name, policy] = [keyFingerprint(project), policyKey(project)]
+    forProject: (project: ProjectConfig): RequestBudget => {
+      const { rate, writeRate, reserve } = project
+      const [name, policy] = [keyFingerprint(project), JSON.stringify({ rate, writeRate, reserve })]
       const known = openedBudgets.get(name)
       // A rate that changes while the worker runs applies from the next sync run on.
       if (known?.policy === policy) return known.budget
@@ -69,16 +65,14 @@ export async function openRequestBudgets(
       openedBudgets.set(name, { policy, budget })
       return budget
     },
-    ifOpened: (project) => openedBudgets.get(keyFingerprint(project))?.budget ?? null,
+    /** Null if this process has not used it yet. */
+    ifOpened: (project: ProjectConfig): RequestBudget | null =>
+      openedBudgets.get(keyFingerprint(project))?.budget ?? null,
     close: () => {
       isClosed = true
       redis?.close()
     },
   }
-}
-
-function policyKey({ rate, writeRate, reserve }: ProjectConfig): string {
-  return JSON.stringify([rate, writeRate, reserve])
 }
 
 /** Two budgets for one key would each allow the whole rate. */

@@ -1,5 +1,4 @@
 /** The service for one project: a client with the project's key, on the key's shared request budget. */
-
 import { type Client, createClient } from '../api/client.ts'
 import type { Connections } from '../api/connections.ts'
 import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
@@ -73,27 +72,21 @@ export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView)
 export function fatalRunError(project: ProjectConfig, failure: ApiFailure, hasServiceResponded = false): UserError {
   const why = describeFailure(failure)
   if (isBudgetUnavailable(failure)) return new UserError({ ...budgetUnavailable, why, exitCode: 1 })
+  const error = (what: string, next: string, exitCode: 1 | 2) => new UserError({ what, why, next, exitCode })
   const location = `at ${project.baseUrl.href} (project ${project.name})`
+  const resumeHint = 'the next run continues where this one stopped'
   if (failure.kind === 'denied') {
     const next =
       failure.code === 'api_key_wrong_project'
         ? 'set DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml) to the project of the key, or use a key of this project'
         : 'create a key under Settings > API keys (only the account owner can) and set DESKMIRROR_API_KEY, or what deskmirror.yaml names'
-    return new UserError({ what: `the service denies the key of the project ${project.name}`, why, next, exitCode: 2 })
+    return error(`the service denies the key of the project ${project.name}`, next, 2)
   }
   if (failure.kind === 'refused') {
     const next = 'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
-    return new UserError({ what: `this API is not served ${location}`, why, next, exitCode: 2 })
+    return error(`this API is not served ${location}`, next, 2)
   }
-  const resumeHint = 'the next run continues where this one stopped'
-  if (hasServiceResponded || (failure.kind === 'transient' && failure.status !== null)) {
-    return new UserError({
-      what: `the service fails ${location}`,
-      why,
-      next: `try again later: ${resumeHint}`,
-      exitCode: 1,
-    })
-  }
-  const next = `check DESKMIRROR_BASE_URL and the network; ${resumeHint}`
-  return new UserError({ what: `the service does not answer ${location}`, why, next, exitCode: 1 })
+  if (hasServiceResponded || (failure.kind === 'transient' && failure.status !== null))
+    return error(`the service fails ${location}`, `try again later: ${resumeHint}`, 1)
+  return error(`the service does not answer ${location}`, `check DESKMIRROR_BASE_URL and the network; ${resumeHint}`, 1)
 }

@@ -2,13 +2,17 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { GrantReport, StatusReport } from '../core/command-reports.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
-import { withReadOnlyWarehouse, withWarehouse } from './with-resources.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { withWarehouse } from './with-resources.ts'
 
+/** Throws UserError if nothing was ever mirrored. */
 export function readStatus(config: Config, project: ProjectConfig): Promise<StatusReport> {
-  return withReadOnlyWarehouse(config, async (warehouse) => {
-    const report = await warehouse.status(project.projectId, Date.now(), project.rate, project.streams)
-    return { ...report, project: project.name }
+  const { name, projectId, rate, streams } = project
+  const read = async (warehouse: Warehouse) => ({
+    ...(await warehouse.status(projectId, Date.now(), rate, streams)),
+    project: name,
   })
+  return withWarehouse(config, read, { access: 'read' })
 }
 
 /** Brings the warehouse to this version's schema. */

@@ -13,7 +13,7 @@ import { type Service, type ServiceOptions, withService } from './service.ts'
 
 export type AcquiredLock = Extract<LockResult, { held: true }>
 
-export type SyncRunOptions = ServiceOptions & {
+type SyncRunOptions = ServiceOptions & {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
   readonly isSliceOver?: () => boolean
@@ -22,7 +22,7 @@ export type SyncRunOptions = ServiceOptions & {
   readonly onProgress: (progress: SyncProgress, service: Service) => void
 }
 
-export type SyncRunResult = { readonly run: SyncResult; readonly requests: number; readonly isLockLost: boolean }
+type SyncRunResult = { readonly run: SyncResult; readonly requests: number; readonly isLockLost: boolean }
 
 /** Releases the lock at the end. `isLockLost`: another process took the lock meanwhile, and the run was stopped. */
 export async function runSyncUnderLock(
@@ -41,15 +41,13 @@ export async function runSyncUnderLock(
     try {
       const syncOnce = () =>
         runSync({
-          projectId: project.projectId,
+          ...project,
           mode: options.mode,
           streams: new Set(options.streams),
           mirrored: new Set(project.streams),
-          startDate: project.startDate,
-          timeZone: project.timeZone,
           lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
           get: service.client.get,
-          mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
+          mirror: warehouse.mirror(project.projectId, { schema: project.schema, lockToken: lock.token }),
           requestCount: service.client.requestCount,
           now: Date.now,
           signal: service.signal,

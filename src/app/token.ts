@@ -68,37 +68,31 @@ function isMissingEndpoint(failure: TokenFailure): boolean {
 const widgetUrlHint = `DESKMIRROR_WIDGET_URL (\`widget_url\` in deskmirror.yaml) is the part of the address before ${widgetTokenPath}`
 
 function tokenError({ name }: ProjectConfig, triedUrls: readonly URL[], failure: TokenFailure): UserError {
-  const why = describeFailure(failure)
   const addresses = triedUrls.map((url) => url.href.replace(/\/$/, '') + widgetTokenPath)
   const triedAddresses = `${addresses.join(', nor from ')} (project ${name})`
+  const error = (what: string, next: string, exitCode: 1 | 2) =>
+    new UserError({ what, why: describeFailure(failure), next, exitCode })
   switch (failure.kind) {
     case 'denied': {
-      const what = `${addresses.at(-1)} does not take the key of the project ${name}`
-      return new UserError({
-        what,
-        why,
-        next: `${keyHints[failure.status === 401 ? 'unknown' : 'lacking']}; ${widgetUrlHint}`,
-        exitCode: 2,
-      })
+      const hint = keyHints[failure.status === 401 ? 'unknown' : 'lacking']
+      return error(`${addresses.at(-1)} does not take the key of the project ${name}`, `${hint}; ${widgetUrlHint}`, 2)
     }
     case 'refused': {
       // Only a server that understood the body can object to it.
-      const isBodyRefused = failure.status === 400 || failure.status === 422
-      const what = isBodyRefused
-        ? 'the service refuses this widget token'
-        : `no widget token is available from ${triedAddresses}`
-      const next = isBodyRefused
-        ? 'change --email, --name, --company, --metadata or --ttl (the bounds of ttl are not documented)'
-        : `${failure.status === 403 ? `${keyHints.lacking}; ` : ''}${widgetUrlHint}`
-      return new UserError({ what, why, next, exitCode: 2 })
+      if (failure.status === 400 || failure.status === 422) {
+        const next = 'change --email, --name, --company, --metadata or --ttl (the bounds of ttl are not documented)'
+        return error('the service refuses this widget token', next, 2)
+      }
+      const hint = failure.status === 403 ? `${keyHints.lacking}; ` : ''
+      return error(`no widget token is available from ${triedAddresses}`, `${hint}${widgetUrlHint}`, 2)
     }
     case 'throttled': {
       const next = `try again in ${Math.ceil(failure.waitMs / 1000)} s`
-      return new UserError({ what: 'the service mints no widget token at the moment', why, next, exitCode: 1 })
+      return error('the service mints no widget token at the moment', next, 1)
     }
     case 'transient': {
       const next = `try again (a token that was minted nevertheless expires by itself); ${widgetUrlHint}`
-      return new UserError({ what: `no widget token was received from ${triedAddresses}`, why, next, exitCode: 1 })
+      return error(`no widget token was received from ${triedAddresses}`, next, 1)
     }
   }
 }

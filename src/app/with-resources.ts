@@ -23,21 +23,16 @@ export async function withWarehouse<T>(
   }
 }
 
-/** Read-only. Throws UserError if nothing was ever mirrored. */
-export function withReadOnlyWarehouse<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  return withWarehouse(config, work, { access: 'read' })
-}
-
 /** For long work: once the warehouse is open, it may be away for a while. */
 export function withWarehouseRetries<T>(
   config: Config,
   { access, ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>,
   work: (warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
-  const warehouseRetry = createWarehouseRetry(options)
+  const retry = createWarehouseRetry(options)
   return withWarehouse(
     config,
-    (warehouse) => work(retryingWarehouse(warehouse, warehouseRetry), warehouseRetry),
+    (warehouse) => work(retryingWarehouse(warehouse, retry), retry),
     access ? { access } : {},
   )
 }

@@ -21,13 +21,11 @@ export function writebackDeps(
 ): WritebackDeps {
   const { client, signal } = service
   return {
-    projectId: project.projectId,
+    ...project,
     get: client.get,
     send: client.send,
     outbox: withSettleRetries(warehouse.outbox(project.projectId), warehouseRetry),
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
-    verifyAfterMs: project.verifyAfterMs,
-    resendReplies: project.resendReplies,
     now: Date.now,
     random: Math.random,
     signal,

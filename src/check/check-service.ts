@@ -76,9 +76,8 @@ function connectionItems({ serverDate, requestId }: ApiResponse, now: EpochSecon
 
 function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
   const detail = describeFailure(failure)
-  if (isBudgetUnavailable(failure)) {
-    return { name: 'budget', state: 'error', detail, hint: budgetUnavailable.next, retryable: true }
-  }
+  const { next } = budgetUnavailable
+  if (isBudgetUnavailable(failure)) return { name: 'budget', state: 'error', detail, hint: next, retryable: true }
   if (failure.kind !== 'denied') {
     const hint = 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
     const retryable = failure.kind === 'transient' || failure.kind === 'throttled'
@@ -96,8 +95,6 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
 }
 
 function streamsOf(scope: ApiScope): string {
-  return allStreams
-    .filter((stream) => stream.scope === scope)
-    .map((stream) => stream.name)
-    .join(', ')
+  const streams = allStreams.filter((stream) => stream.scope === scope)
+  return streams.map((stream) => stream.name).join(', ')
 }

@@ -5,13 +5,11 @@ import { ConfigurationError } from '../config/problems.ts'
 import type { CheckItem } from '../core/command-reports.ts'
 import { allStreams } from '../streams/all-streams.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { forEachProject, runAndPrint, selectProjects } from './command-result.ts'
+import { type CommandResult, forEachProject, runAndPrint, selectProjects } from './command-result.ts'
 import { type ExitCode, worstExitCode } from './exit-code.ts'
-import { jsonOption, projectOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { toPrintable } from './render/format.ts'
 
-type Options = { readonly project?: string; readonly json?: true }
 type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }
 
 const examples = `
@@ -27,7 +25,7 @@ Exit code: 0 all is well · 1 trying again may help · 2 a person must change so
 const firstSteps = `
 First steps:
   1. The account's owner creates a key in the app: Settings > API keys. Choose the project and the preset "Read only",
-     or single scopes: conversations:read visitors:read calls:read analytics:read availability:read
+     or single scopes: ${[...new Set(allStreams.map(({ scope }) => scope))].join(' ')}
      The key begins with svc_live_ and is shown once. Keep it on the server: never put it into a web page.
   2. Write a file named .env in this folder:
        DESKMIRROR_BASE_URL=https://…        the address of the API, with its version
@@ -43,18 +41,13 @@ export function checkCommand(context: CommandContext): Command {
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runCheck(context, options)))
+    .action((options: CommonOptions) => runAndPrint(context, options, () => runCheck(context, options)))
 }
 
-async function runCheck(context: CommandContext, options: Options): Promise<CommandResult> {
+async function runCheck(context: CommandContext, options: CommonOptions): Promise<CommandResult> {
   const config = loadConfigOrError(context)
   if (config instanceof ConfigurationError) {
-    const items = config.problems.map(({ where, why }) => ({
-      name: where,
-      state: 'error' as const,
-      detail: why,
-      hint: null,
-    }))
+    const items = config.problems.map(({ where, why }) => errorItem(where, why))
     return renderChecks([{ project: null, items, exit: 2 }], firstSteps.split('\n'))
   }
   return renderChecks(await checkProjects(context, config, selectProjects(config.projects, options.project)), [])
@@ -78,17 +71,21 @@ async function checkProjects(
   const signal = context.openInterruptSignal(display, 'the current request')
   const log = context.openLog(config, display)
   const { checkProject } = await context.load(() => import('../app/check.ts'))
-  const answers = await forEachProject(projects, signal, async (project) => [
+  const results = await forEachProject(projects, signal, async (project) => [
     ...(await checkProject(config, project, { signal, log })),
     ...(project.readOnly ? [readOnlyItem] : []),
   ])
-  return answers.map((answer): ProjectChecks => {
-    if ('report' in answer) {
-      return { project: answer.project, items: answer.report, exit: worstExitCode(answer.report.map(toExitCode)) }
+  return results.map((result): ProjectChecks => {
+    if ('report' in result) {
+      return { project: result.project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
     }
-    const { what, why, next, exitCode } = answer.error
-    return { project: answer.project, items: [{ name: what, state: 'error', detail: why, hint: next }], exit: exitCode }
+    const { what, why, next, exitCode } = result.error
+    return { project: result.project, items: [errorItem(what, why, next)], exit: exitCode }
   })
+}
+
+function errorItem(name: string, detail: string, hint: string | null = null): CheckItem {
+  return { name, state: 'error', detail, hint }
 }
 
 const readOnlyItem: CheckItem = {

@@ -7,10 +7,8 @@ import type { ConfigNeeds } from '../config/sources.ts'
 import { systemErrorText } from '../core/system-error-text.ts'
 import { createLog, type Logger } from '../log.ts'
 import type { ExitCode } from './exit-code.ts'
-import { createInterruptSignal } from './interrupt.ts'
-import { listenForSignals, type ProcessSignals } from './process-signals.ts'
-import type { Display } from './render/display.ts'
-import { openDisplay } from './render/display.ts'
+import { type Display, openDisplay } from './render/display.ts'
+import { createInterruptSignal, listenForSignals, type ProcessSignals } from './signals.ts'
 
 export type CommandContext = {
   /** Writes the result to standard output. */
@@ -84,7 +82,7 @@ const levelByDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as co
 /** A truncated result must not pass for a complete one. */
 function exitOnStdoutError(error: NodeJS.ErrnoException): void {
   const why = systemErrorText(error)?.why ?? error.code
-  if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the answer to standard output: ${why}\n`)
+  if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the result to standard output: ${why}\n`)
   exitOnStderrError(error)
 }
 

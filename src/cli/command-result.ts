@@ -2,10 +2,8 @@
 import type { ProjectConfig } from '../config/config.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import type { ExitCode } from './exit-code.ts'
-import { worstExitCode } from './exit-code.ts'
-import type { ErrorExplanation } from './explain-error.ts'
-import { explainError, renderError } from './explain-error.ts'
+import { type ExitCode, worstExitCode } from './exit-code.ts'
+import { type ErrorExplanation, explainError, renderError } from './explain-error.ts'
 
 export type CommandResult = {
   readonly document: unknown
@@ -18,19 +16,19 @@ export type CommandResult = {
 /** Runs a command, prints its result, and sets the exit code. Catches everything that it throws. */
 export async function runAndPrint(
   context: CommandContext,
-  json: boolean,
+  { json }: { readonly json?: true },
   run: () => Promise<CommandResult>,
 ): Promise<void> {
   const result = await run().catch(toFailedResult)
   context.setExitCode(result.exit)
   const lines = (result.errors ?? []).flatMap((error) => renderError(error, context.wantsStackTraces()))
   if (lines.length > 0) context.writeErr(`${lines.join('\n')}\n`)
-  if (json) context.writeOut(`${JSON.stringify(result.document, null, 2)}\n`)
+  if (json === true) context.writeOut(`${JSON.stringify(result.document, null, 2)}\n`)
   else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
 }
 
 export type ProjectResult<T> = { readonly project: string; readonly report: T } | ProjectFailure
-export type ProjectFailure = { readonly project: string; readonly error: ErrorExplanation }
+type ProjectFailure = { readonly project: string; readonly error: ErrorExplanation }
 
 /** Runs for each project one after the other. An error of one project does not stop the others. */
 export async function forEachProject<T>(
@@ -61,7 +59,11 @@ export function joinResults<T>(
   )
   const several = results.length > 1
   return {
-    document: { projects: results.map((result) => ('report' in result ? result.report : failureDocument(result))) },
+    document: {
+      projects: results.map((result) =>
+        'report' in result ? result.report : { project: result.project, error: errorDocument(result.error) },
+      ),
+    },
     lines: rendered.flatMap(({ lines }) => lines),
     exit: worstExitCode(rendered.map(({ exit }) => exit)),
     errors: results.flatMap((result) => ('error' in result ? [withProjectName(result, several)] : [])),
@@ -89,22 +91,14 @@ export function selectOneProject(
   throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
 }
 
-function failureDocument({ project, error }: ProjectFailure) {
-  return { project, error: errorDocument(error) }
-}
-
 function errorDocument({ what, why, next, exitCode }: ErrorExplanation) {
   return { what, why, next, exitCode }
 }
 
 function toFailedResult(error: unknown): CommandResult {
   const explanation = explainError(error)
-  return {
-    document: { error: errorDocument(explanation) },
-    lines: [],
-    exit: explanation.exitCode,
-    errors: [explanation],
-  }
+  const document = { error: errorDocument(explanation) }
+  return { document, lines: [], exit: explanation.exitCode, errors: [explanation] }
 }
 
 function withProjectName({ project, error }: ProjectFailure, several: boolean): ErrorExplanation {

@@ -1,4 +1,4 @@
-/** `deskmirror demo`: a service double, a mirror of it, write-backs to it, and queries. Needs no configuration. */
+/** `deskmirror demo`: a sandbox, a mirror of it, write-backs to it, and queries. Needs no configuration. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -6,7 +6,6 @@ import { Command } from 'commander'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { commandHintFor } from '../core/command-hint.ts'
 import type { PushReport, SyncReport } from '../core/command-reports.ts'
-
 import { secret } from '../core/secret.ts'
 import { streamNames } from '../core/stream-specs.ts'
 import { UserError } from '../core/user-error.ts'
@@ -16,12 +15,12 @@ import { type CommandResult, runAndPrint } from './command-result.ts'
 import { type DemoQuery, demoQueries, rowCountQuery } from './demo/queries.ts'
 import { dropOneAnswer, enqueueStatements, outcomeQuery } from './demo/writebacks.ts'
 import { worstExitCode } from './exit-code.ts'
-import { jsonOption, quietOption } from './options.ts'
+import { type CommonOptions, jsonOption, quietOption } from './options.ts'
 import { renderPush } from './push.ts'
 import { renderTable } from './render/table.ts'
 import { renderSync } from './sync.ts'
 
-type Options = { readonly keep?: string; readonly quiet?: true; readonly json?: true }
+type Options = CommonOptions & { readonly keep?: string }
 type Row = Readonly<Record<string, unknown>>
 type QueryResult = DemoQuery & { readonly rows: readonly Row[] }
 
@@ -41,7 +40,7 @@ export function demoCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runDemo(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runDemo(context, options)))
 }
 
 async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
@@ -95,7 +94,7 @@ async function runDemoSteps(
   dropOneAnswer(service)
   print(
     '',
-    'and sent. One connection breaks before the answer arrives, so deskmirror looks for that reply instead of sending it again:',
+    'and sent. One connection breaks before the response arrives, so deskmirror looks for that reply instead of sending it again:',
   )
   const pushed = await runPush()
   const sent = renderPush(pushed, commandHintFor(null))
@@ -158,22 +157,21 @@ function demoConfig(service: Sandbox, path: string): Config {
 }
 
 async function runQueries(path: string, queries: readonly DemoQuery[]): Promise<readonly QueryResult[]> {
-  const { openWarehouse } = await import('../warehouse/open.ts')
-  const warehouse = await openWarehouse(`sqlite:${path}`, { access: 'read' })
-  try {
-    const results: QueryResult[] = []
-    for (const query of queries) results.push({ ...query, rows: await warehouse.query(query.sql) })
-    return results
-  } finally {
-    await warehouse.close()
-  }
+  const rows = await runStatements(
+    path,
+    queries.map(({ sql }) => sql),
+  )
+  return queries.map((query, n) => ({ ...query, rows: rows[n] ?? [] }))
 }
 
-async function runStatements(path: string, statements: readonly string[]): Promise<void> {
+/** Returns the rows of each. */
+async function runStatements(path: string, statements: readonly string[]): Promise<(readonly Row[])[]> {
   const { openWarehouse } = await import('../warehouse/open.ts')
   const warehouse = await openWarehouse(`sqlite:${path}`)
   try {
-    for (const statement of statements) await warehouse.query(statement)
+    const results: (readonly Row[])[] = []
+    for (const statement of statements) results.push(await warehouse.query(statement))
+    return results
   } finally {
     await warehouse.close()
   }

@@ -84,12 +84,7 @@ function explainSystemError(error: unknown): ErrorExplanation | undefined {
 function explainBug(error: unknown): ErrorExplanation {
   const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
-  const explanation: ErrorExplanation = {
-    what: 'this is a bug in deskmirror',
-    why: toPrintable(why),
-    next,
-    exitCode: 1,
-  }
+  const explanation = { what: 'this is a bug in deskmirror', why: toPrintable(why), next, exitCode: 1 } as const
   return error instanceof Error && error.stack !== undefined ? { ...explanation, stack: error.stack } : explanation
 }
 

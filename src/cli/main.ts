@@ -1,4 +1,5 @@
 /** The command line: registers the commands, and turns every outcome into an exit code. */
+import { existsSync, readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { checkCommand } from './check.ts'
 import { createCommandContext } from './command-context.ts'
@@ -13,12 +14,11 @@ import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
 import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
-import { version } from './version.ts'
 import { writebackCommand } from './writeback.ts'
 
 const examples = `
 Start here:
-  $ deskmirror demo       nothing to configure: a service double, a mirror of it, and what is in the mirror
+  $ deskmirror demo       nothing to configure: a mock server, a mirror of it, and what is in the mirror
   $ deskmirror check      what a real project needs, and how to get it
   $ deskmirror sync       mirror the project into SQLite, or into Postgres
   $ deskmirror start      keep it up to date by schedule, until stopped
@@ -36,7 +36,7 @@ process.umask(0o077)
 const context = createCommandContext()
 const program = new Command('deskmirror')
   .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
-  .version(version())
+  .version(packageVersion())
   .addHelpText('after', examples)
 const commands = [
   checkCommand,
@@ -84,11 +84,14 @@ function reportError(error: unknown): void {
 /** The JSON document of a usage error. */
 function usageErrorDocument({ message }: CommanderError): string {
   const why = message.replace(/^error: /, '')
-  const error = {
-    what: 'the command line is invalid',
-    why,
-    next: '`deskmirror --help` lists the commands',
-    exitCode: 2,
-  }
+  const next = '`deskmirror --help` lists the commands'
+  const error = { what: 'the command line is invalid', why, next, exitCode: 2 }
   return `${JSON.stringify({ error }, null, 2)}\n`
+}
+
+/** The version of the package that this file belongs to, in a checkout or compiled. */
+function packageVersion(): string {
+  const here = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
+  const found = here.find((url) => existsSync(url))
+  return found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
 }

@@ -46,8 +46,8 @@ export function migrateCommand(context: CommandContext): Command {
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => {
-      const { grant: role, rebuildAnalytics, json } = options
-      return runAndPrint(context, json === true, () => {
+      const { grant: role, rebuildAnalytics } = options
+      return runAndPrint(context, options, () => {
         if (role !== undefined) return runGrant(context, role)
         return rebuildAnalytics === true ? runRebuild(context, options) : runMigrate(context)
       })

@@ -5,12 +5,15 @@ import { parseDuration } from '../core/duration.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
 
+/** The options that most commands have. */
+export type CommonOptions = { readonly project?: string; readonly quiet?: true; readonly json?: true }
+
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
 /** For commands that handle one project. */
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
-export const quietOption = () => new Option('--quiet', 'no progress and no log, only the answer and errors')
+export const quietOption = () => new Option('--quiet', 'no progress and no log, only the result and errors')
 export const streamsOption = () =>
   new Option('--streams <a,b>', 'only these streams').argParser(parseChoices(streamNames))
 

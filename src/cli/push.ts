@@ -8,18 +8,13 @@ import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
-import { jsonOption, projectOption, quietOption } from './options.ts'
-import type { Display } from './render/display.ts'
+import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
+import { createProgressLine } from './render/display.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { formatCounts, renderBlockedLanes } from './render/outbox.ts'
 import { formatBudget } from './render/progress.ts'
 
-type Options = {
-  readonly project?: string
-  readonly despiteFailures?: true
-  readonly quiet?: true
-  readonly json?: true
-}
+type Options = CommonOptions & { readonly despiteFailures?: true }
 
 const examples = `
 Checks each target before it writes, and waits to verify replies that got no response. It can run beside a worker
@@ -44,7 +39,7 @@ export function pushCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runPush(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runPush(context, options)))
 }
 
 /** What Ctrl-C waits for. */
@@ -58,31 +53,17 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   const signal = context.openInterruptSignal(display, interruptHint)
   const { pushProject } = await context.load(() => import('../app/push.ts'))
   const despiteFailures = options.despiteFailures === true
-  const answers = await forEachProject(projects, signal, (project) => {
-    const handlers = createProgressHandlers(project, display, context.now)
-    return pushProject(config, project, { ...handlers, notify: display.notify, signal, log, despiteFailures }).finally(
-      display.clear,
+  const results = await forEachProject(projects, signal, (project) => {
+    const since = context.now()
+    const handlers = createProgressLine<PushProgress>(
+      display,
+      { settled: 0, left: 0, working: 0 },
+      (progress, budget) => renderProgress(project, progress, context.now() - since, budget),
     )
+    const pushOptions = { ...handlers, notify: display.notify, signal, log, despiteFailures }
+    return pushProject(config, project, pushOptions).finally(display.clear)
   })
-  return joinResults(answers, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
-}
-
-/** Combines progress and budget events into one progress line. */
-function createProgressHandlers(project: ProjectConfig, display: Display, now: CommandContext['now']) {
-  const since = now()
-  let last: PushProgress = { settled: 0, left: 0, working: 0 }
-  let budget: BudgetView | null = null
-  const render = () => display.onLine(renderProgress(project, last, now() - since, budget))
-  return {
-    onProgress: (progress: PushProgress) => {
-      last = progress
-      render()
-    },
-    onBudget: (view: BudgetView) => {
-      budget = view
-      render()
-    },
-  }
+  return joinResults(results, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
 }
 
 /** `120 settled   880 left   114 a minute   about 7 min 43 s left   budget 240 of 570` */
@@ -104,15 +85,10 @@ export function renderProgress(
 }
 
 /** Statuses that a person should check. */
-const unsuccessfulStatuses = [
-  'failed',
-  'conflict',
-  'uncertain',
-  'expired',
-] as const satisfies readonly WritebackStatus[]
+const unsuccessfulStatuses: readonly WritebackStatus[] = ['failed', 'conflict', 'uncertain', 'expired']
 
 /** Statuses that can still be sent, automatically or after approval. */
-const remainingStatuses = ['queued', 'sending', 'draft'] as const satisfies readonly WritebackStatus[]
+const remainingStatuses: readonly WritebackStatus[] = ['queued', 'sending', 'draft']
 
 export function renderPush(
   report: PushReport,

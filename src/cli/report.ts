@@ -59,8 +59,8 @@ export function reportCommand(context: CommandContext): Command {
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => {
-      const isJsonAnswer = options.json === true || (options.format === 'json' && options.output === undefined)
-      return runAndPrint(context, isJsonAnswer, () => runReport(context, options))
+      const isJson = options.format === 'json' && options.output === undefined
+      return runAndPrint(context, isJson ? { json: true } : options, () => runReport(context, options))
     })
 }
 

@@ -1,4 +1,4 @@
-/** `deskmirror sandbox`: runs the service double as a process. */
+/** `deskmirror sandbox`: runs the mock server of the service as a process. */
 
 import { Command, Option } from 'commander'
 import { rfc3339 } from '../core/time.ts'

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/database/location.ts'
 import type { CommandContext } from './command-context.ts'
-import { explainError, renderError } from './explain-error.ts'
+import { explainError } from './explain-error.ts'
 import { pluralize } from './render/format.ts'
 
 const help = `
@@ -24,17 +24,7 @@ export function startCommand(context: CommandContext): Command {
     .summary('keep the mirror up to date by schedule, until stopped')
     .description('Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.')
     .addHelpText('after', help)
-    .action(() => runStart(context))
-}
-
-async function runStart(context: CommandContext): Promise<void> {
-  try {
-    await runWorker(context)
-  } catch (error) {
-    const explanation = explainError(error)
-    context.writeErr(`${renderError(explanation, context.wantsStackTraces()).join('\n')}\n`)
-    context.setExitCode(explanation.exitCode)
-  }
+    .action(() => runWorker(context))
 }
 
 async function runWorker(context: CommandContext): Promise<void> {

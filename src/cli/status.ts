@@ -8,14 +8,14 @@ import type { JobKind } from '../core/job-failure.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import { jsonOption, projectOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 import { renderGaps } from './sync.ts'
 
-type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
+type Options = CommonOptions & { readonly verbose?: true }
 
 const examples = `
 Reads only the warehouse: needs no key and makes no request.
@@ -35,21 +35,21 @@ export function statusCommand(context: CommandContext): Command {
     .option('--verbose', 'show the evidence behind each behaviour of the service')
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runStatus(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runStatus(context, options)))
 }
 
 async function runStatus(context: CommandContext, options: Options): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
   const { readStatus } = await context.load(() => import('../app/status.ts'))
-  const answers = await forEachProject(projects, null, async (project) => {
+  const results = await forEachProject(projects, null, async (project) => {
     return { ...(await readStatus(config, project)), readOnly: project.readOnly }
   })
-  return joinResults(answers, (report) => {
+  return joinResults(results, (report) => {
     const isOnlyProject = config.projects.length === 1
-    const formatCommand = projectCommandHint(config.projects, report.project)
-    const renderOptions = { verbose: options.verbose === true, now: context.now(), formatCommand, isOnlyProject }
-    return { lines: renderStatus(report, renderOptions), exit: 0 }
+    const hint = projectCommandHint(config.projects, report.project)
+    const lines = renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject)
+    return { lines, exit: 0 }
   })
 }
 
@@ -58,17 +58,14 @@ const interruptedText = describeFailure({ kind: 'aborted' })
 
 /** `readOnly`: writing to the service is switched off. */
 type ProjectStatus = StatusReport & { readonly readOnly: boolean }
-/** `isOnlyProject`: the configuration has no other project. */
-type StatusRenderOptions = {
-  readonly verbose: boolean
-  readonly now: EpochMs
-  readonly formatCommand: CommandHint
-  readonly isOnlyProject: boolean
-}
 
-export function renderStatus(
+/** `isOnlyProject`: the configuration has no other project. */
+function renderStatus(
   report: ProjectStatus,
-  { verbose, now, formatCommand, isOnlyProject }: StatusRenderOptions,
+  now: EpochMs,
+  verbose: boolean,
+  hint: CommandHint,
+  isOnlyProject: boolean,
 ): readonly string[] {
   const header = ['', 'rows', 'deleted', 'pending', 'newest', 'last complete read', '']
   const rows = report.streams.map((stream) => [
@@ -90,7 +87,7 @@ export function renderStatus(
       ...clockRow(report),
       ...budgetRows(report, now),
       ...factsRow(report),
-      ...writebackRows(report, formatCommand, isOnlyProject),
+      ...writebackRows(report, hint, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
     ...aheadLines(report),
@@ -124,7 +121,7 @@ function workerRows({ workers }: StatusReport, now: EpochMs): string[][] {
   ])
 }
 
-/** A worker writes a heartbeat every half minute. A live one that does not cannot reach the warehouse. */
+/** A worker writes a heartbeat every half minute. One that runs but writes none cannot reach the warehouse. */
 const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
@@ -170,13 +167,8 @@ function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
 
 function clockRow({ clockOffset: offset }: StatusReport): string[][] {
   if (offset === null || Math.abs(offset) <= clockToleranceSeconds) return []
-  const way = offset > 0 ? 'ahead of' : 'behind'
-  return [
-    [
-      'clock',
-      `the service's is ${formatDuration(Math.abs(offset) * 1000)} ${way} this machine's: no row is missed, but some are read again`,
-    ],
-  ]
+  const difference = `${formatDuration(Math.abs(offset) * 1000)} ${offset > 0 ? 'ahead of' : 'behind'}`
+  return [['clock', `the service's is ${difference} this machine's: no row is missed, but some are read again`]]
 }
 
 function aheadLines({ streams }: StatusReport): string[] {
@@ -184,7 +176,7 @@ function aheadLines({ streams }: StatusReport): string[] {
   return rows.length === 0 ? [] : [`dated in the future, and read again until that time has come: ${rows.join(', ')}`]
 }
 
-/** A day, so that a morning's look still shows the night. */
+/** One day, so that the morning still shows what happened at night. */
 const showLostForMs = 24 * 3_600_000
 
 function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
@@ -206,7 +198,7 @@ function factsRow({ facts: { conversations, isRebuild } }: StatusReport): string
 
 function writebackRows(
   { writebacks, nameless, heldLanes, readOnly }: ProjectStatus,
-  formatCommand: CommandHint,
+  hint: CommandHint,
   isOnlyProject: boolean,
 ): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${formatCount(rows)} ${state}`)
@@ -214,7 +206,7 @@ function writebackRows(
     ...(queue.length === 0 ? [] : [queue.join(', ')]),
     ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
     ...renderWithoutProject(nameless, isOnlyProject),
-    ...renderBlockedLanes(heldLanes, formatCommand),
+    ...renderBlockedLanes(heldLanes, hint),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }

@@ -6,18 +6,15 @@ import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
-import { jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly mode: SyncMode
   readonly streams?: readonly StreamName[]
-  readonly project?: string
   readonly wait?: true
-  readonly quiet?: true
-  readonly json?: true
 }
 
 const examples = `
@@ -51,7 +48,7 @@ export function syncCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runSync(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runSync(context, options)))
 }
 
 async function runSync(context: CommandContext, options: Options): Promise<CommandResult> {
@@ -62,7 +59,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
   const signal = context.openInterruptSignal(display)
   const { onProgress, onBudget, notify } = display
   const { syncProject } = await context.load(() => import('../app/sync.ts'))
-  const answers = await forEachProject(projects, signal, (project) => {
+  const results = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)
     const syncOptions = {
       mode: options.mode,
@@ -76,7 +73,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
     }
     return syncProject(config, project, syncOptions).finally(display.clear)
   })
-  return joinResults(answers, renderSync)
+  return joinResults(results, renderSync)
 }
 
 const exitCodes = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<SyncOutcome, ExitCode>

@@ -4,16 +4,14 @@ import { stringifyJson } from '../core/json.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
-import { jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
+import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly email?: string
   readonly name?: string
   readonly company?: string
   readonly metadata?: readonly (readonly [string, string])[]
   readonly ttl: Seconds
-  readonly project?: string
-  readonly json?: true
 }
 
 const examples = `
@@ -27,7 +25,7 @@ Examples:
   $ deskmirror token --email ada@example.com --name "Ada Lovelace" --company "Analytical Engines"
   $ deskmirror token --email ada@example.com --metadata plan=pro --metadata cart=3 --ttl 300 --json
 
-Exit code: 0 minted · 1 trying again may help, or an answer came without a token · 2 a person must change something`
+Exit code: 0 minted · 1 trying again may help, or a response came without a token · 2 a person must change something`
 
 export function tokenCommand(context: CommandContext): Command {
   return new Command('token')
@@ -41,7 +39,7 @@ export function tokenCommand(context: CommandContext): Command {
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runToken(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runToken(context, options)))
 }
 
 async function runToken(context: CommandContext, options: Options): Promise<CommandResult> {
@@ -62,11 +60,8 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
   // Integers beyond 2^53 do not occur in the response.
   const answer: unknown = JSON.parse(stringifyJson(minted.answer))
-  return {
-    document: { project: project.name, token: minted.token, expiresAt, answer },
-    lines: [minted.token],
-    exit: 0,
-  }
+  const document = { project: project.name, token: minted.token, expiresAt, answer }
+  return { document, lines: [minted.token], exit: 0 }
 }
 
 /** `k=` is an empty text; the value is what follows the first `=`. */

@@ -5,17 +5,22 @@ import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
-import { jsonOption, parseWholeNumber, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
+import {
+  type CommonOptions,
+  jsonOption,
+  parseWholeNumber,
+  projectOption,
+  quietOption,
+  selectStreams,
+  streamsOption,
+} from './options.ts'
 import { formatCount, pluralize } from './render/format.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly streams?: readonly StreamName[]
-  readonly project?: string
   readonly limit: number
-  readonly quiet?: true
-  readonly json?: true
 }
 
 const examples = `
@@ -37,7 +42,7 @@ export function verifyCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runVerify(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runVerify(context, options)))
 }
 
 async function runVerify(context: CommandContext, options: Options): Promise<CommandResult> {
@@ -47,7 +52,7 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
   const { verifyProject } = await context.load(() => import('../app/verify.ts'))
-  const answers = await forEachProject(projects, signal, (project) => {
+  const results = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)
     const verifyOptions = {
       streams,
@@ -59,10 +64,10 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
     }
     return verifyProject(config, project, verifyOptions).finally(display.clear)
   })
-  return joinResults(answers, renderVerify)
+  return joinResults(results, renderVerify)
 }
 
-export function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const differing = report.streams.reduce((sum, stream) => sum + stream.differing, 0)
   const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
   const streams = report.streams.map((stream) => [

@@ -1,7 +1,10 @@
 /** The configuration as the rest of the program gets it: its types, its defaults, and what a change of it needs. */
 import { isDeepStrictEqual } from 'node:util'
+import { isLoopback } from '../core/base-url.ts'
 import { defaultSchedules } from '../core/default-schedules.ts'
+import type { Secret } from '../core/secret.ts'
 import { analyticsSettings } from './analytics-settings.ts'
+import { ConfigurationError } from './problems.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'
 import { type ProjectSettings, projectSettings } from './project-settings.ts'
 import { defaultsOf } from './setting.ts'
@@ -38,4 +41,20 @@ export function settingsNeedingRestart(before: Config, after: Config): readonly 
   return keys
     .filter((key) => key !== 'readOnly' && !isDeepStrictEqual(comparable(before, key), comparable(after, key)))
     .map((key) => globalSettings[key].name)
+}
+
+/** The address of the worker's HTTP server, and who can reach it: this machine only, or others with a token. */
+type HttpExposure = NonNullable<Config['http']> & { readonly token: Secret | null }
+
+/**
+ * The address to listen at; null = HTTP is off. Throws ConfigurationError if other machines can reach the address and
+ * there is no token, and UserError if the token cannot be read. Only `start` calls it.
+ */
+export function resolveHttpExposure({ http, httpToken }: Pick<Config, 'http' | 'httpToken'>): HttpExposure | null {
+  if (http === null) return null
+  httpToken?.reveal()
+  if (httpToken !== null || isLoopback(http.host)) return { ...http, token: httpToken }
+  const where = 'DESKMIRROR_HTTP (`http` in deskmirror.yaml)'
+  const instead = 'set DESKMIRROR_HTTP_TOKEN, listen on 127.0.0.1, or turn HTTP off'
+  throw new ConfigurationError([{ where, why: `is open to other machines without a token: ${instead}` }])
 }

@@ -58,18 +58,12 @@ export const flag = z
   .union([z.boolean(), z.number(), z.string()], { error: 'write true or false' })
   .transform(parseFlag)
 const rows = 'write a number of rows, like 500, or off'
+const anyRows = z.literal('off').transform(() => null)
 /** Null: any number. */
-export const rowCount = z.union(
-  [z.literal('off').transform(() => null), wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)],
-  {
-    error: rows,
-  },
-)
+export const rowCount = z.union([anyRows, wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)], { error: rows })
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
-export const reserve = z
-  .number({ error: 'write a share between 0 and 0.9, like 0.2' })
-  .min(0, 'write a share between 0 and 0.9, like 0.2')
-  .max(0.9, 'write a share between 0 and 0.9, like 0.2')
+const share = 'write a share between 0 and 0.9, like 0.2'
+export const reserve = z.number({ error: share }).min(0, share).max(0.9, share)
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })

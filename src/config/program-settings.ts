@@ -3,16 +3,23 @@ import { passwordsInUrl } from '../core/server-url.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
 import { deferSecretErrors, secretField, secretReference, type UnreadableSecret } from './secret-fields.ts'
-import { type SettingValues, schemaOf, secretSetting, setting, valuesOf } from './setting.ts'
+import {
+  addressSetting,
+  readVariables,
+  type SettingValues,
+  secretSetting,
+  setting,
+  valuesOf,
+  variableName,
+} from './setting.ts'
 import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
-import { asRecord, locationOf, toConfigProblems } from './sources.ts'
-import { readVariables, variableName } from './variable-names.ts'
+import { asRecord, checkSettings, locationOf } from './sources.ts'
 
 export const globalSettings = {
-  /** `sqlite:PATH` or `postgres://…`; may carry a password, so it is never printed. */
-  databaseUrl: setting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')),
+  /** `sqlite:PATH` or `postgres://…`. */
+  databaseUrl: addressSetting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')),
   /** `redis://…`, `postgres://…` or `embedded`. */
-  queueUrl: setting('queue_url', field.queueUrl.default('embedded')),
+  queueUrl: addressSetting('queue_url', field.queueUrl.default('embedded')),
   /** The address of the worker's HTTP server; null = off. `port` 0: any free one. An IPv6 `host` has no brackets. */
   http: setting('http', field.httpAddress.default({ host: '127.0.0.1', port: 8484 })),
   /** The token for `/metrics` and the queue board. Only the worker needs it, so only `reveal` throws (UserError). */
@@ -47,11 +54,10 @@ export function readGlobalConfig(sources: ConfigSources, fileSettings: RawSettin
   )
   const values = { ...fileSettings, ...referenced, ...fromVariables }
   const locate = (key: string) => (key in fromVariables ? variableName(key) : locationOf(sources, [key]))
-  const result = schemaOf(allSettings, sources.readSecret).safeParse(values)
-  const problems = plainPasswordProblems(sources, fileSettings)
-  if (!result.success)
-    return { value: null, problems: [...problems, ...toConfigProblems(result.error, values, locate)] }
-  return { value: { ...valuesOf(globalSettings, result.data), logLevelChosen: 'log_level' in values }, problems }
+  const checked = checkSettings(allSettings, values, sources.readSecret, locate)
+  const problems = [...plainPasswordProblems(sources, fileSettings), ...checked.problems]
+  if (checked.value === null) return { value: null, problems }
+  return { value: { ...valuesOf(globalSettings, checked.value), logLevelChosen: 'log_level' in values }, problems }
 }
 
 /** A server address may carry a password, so in the file it may be a reference like every other secret. */

@@ -6,15 +6,23 @@ import { analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import * as field from './fields.ts'
 import { scheduleMap, scheduleSettings } from './parse-schedule.ts'
 import { secretField, secretsField } from './secret-fields.ts'
-import { fileSetting, type Setting, type SettingValues, secretSetting, setting, valuesOf } from './setting.ts'
+import {
+  addressSetting,
+  fileSetting,
+  type Setting,
+  type SettingValues,
+  secretSetting,
+  setting,
+  valuesOf,
+} from './setting.ts'
 
 export const projectSettings = {
   /** Without a trailing slash; may have a path. */
-  baseUrl: setting('base_url', field.url),
+  baseUrl: addressSetting('base_url', field.url),
   projectId: setting('project_id', field.projectId),
   apiKey: secretSetting('api_key', secretField),
   /** Null: not configured, so the likely addresses are tried. */
-  widgetUrl: setting('widget_url', field.orNull(field.url)),
+  widgetUrl: addressSetting('widget_url', field.orNull(field.url)),
   /** Secrets that sign webhook deliveries; none = the receiver is off. Several while one replaces another. */
   webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])),
   rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })),

@@ -5,10 +5,9 @@ import { readGlobalConfig } from './program-settings.ts'
 import { allProjectSettings, type ProjectSettings, settingMaps, toProject } from './project-settings.ts'
 import { containsApiKey } from './redaction.ts'
 import { deferSecretErrors } from './secret-fields.ts'
-import { schemaOf } from './setting.ts'
+import { readVariables, variableName } from './setting.ts'
 import type { ConfigResult, ConfigSources, LocateSetting, RawSettings } from './sources.ts'
-import { asRecord, locationOf, toConfigProblems } from './sources.ts'
-import { readVariables, variableName } from './variable-names.ts'
+import { asRecord, checkSettings, locationOf } from './sources.ts'
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
@@ -117,9 +116,8 @@ function readProject(
     return key in defaultLines ? locationOf(sources, [...key.split('.'), ...within]) : ownLocation(key, within)
   }
   const readSecret = needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)
-  const parsed = schemaOf(allProjectSettings, readSecret).safeParse(values)
-  if (!parsed.success) return { value: null, problems: toConfigProblems(parsed.error, values, locate) }
-  return { value: toProject(name, parsed.data), problems: [] }
+  const { value, problems } = checkSettings(allProjectSettings, values, readSecret, locate)
+  return { value: value && toProject(name, value), problems }
 }
 
 /** Splits maps like `schedules` into settings; a value that is not a map stays, to be refused. */

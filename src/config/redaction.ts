@@ -1,20 +1,9 @@
 /** What may be printed of a setting. A secret can be anywhere by mistake, so nothing that may be one is repeated. */
 
-/** These values are never repeated: they may contain a password that no pattern finds. */
-const neverPrinted = new Set([
-  'database_url',
-  'queue_url',
-  'base_url',
-  'widget_url',
-  'api_key',
-  'webhook_secret',
-  'http_token',
-])
-
-/** The end of the sentence about a setting. For a setting that is never printed, `allowed` is a whole predicate. */
-export function describeProblem(key: string, found: unknown, allowed: string): string {
+/** The end of the sentence about a setting. For a sensitive one, `allowed` is a whole predicate. */
+export function describeProblem(found: unknown, allowed: string, isSensitive: boolean): string {
   if (found === undefined) return `is missing: ${allowed.replace(/^must be /, '')}`
-  if (neverPrinted.has(key)) return allowed
+  if (isSensitive) return allowed
   const text = redactValue(found)
   return text === null ? `is not valid (its value is not repeated here): ${allowed}` : `is ${text}: ${allowed}`
 }

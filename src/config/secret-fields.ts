@@ -36,13 +36,9 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
   return (reference, several) => {
     const secrets = read(reference, several)
     if (!('why' in secrets)) return secrets
+    const why = `its setting ${secrets.why}`
     const reveal = () => {
-      throw new UserError({
-        what: 'a secret is needed',
-        why: `its setting ${secrets.why}`,
-        next: 'set it there',
-        exitCode: 2,
-      })
+      throw new UserError({ what: 'a secret is needed', why, next: 'set it there', exitCode: 2 })
     }
     return [{ ...secret(''), reveal }]
   }

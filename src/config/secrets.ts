@@ -3,15 +3,20 @@ import type { Secret } from '../core/secret.ts'
 import { passwordsInUrl } from '../core/server-url.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Config } from './config.ts'
+import { globalSettings } from './program-settings.ts'
+import { projectSettings } from './project-settings.ts'
+import type { Settings } from './setting.ts'
 
-export function collectSecrets(
-  config: Pick<Config, 'projects' | 'httpToken' | 'databaseUrl' | 'queueUrl'>,
-): readonly string[] {
-  const { projects, httpToken, databaseUrl, queueUrl } = config
-  const all = [httpToken, ...projects.flatMap(({ apiKey, webhookSecrets }) => [apiKey, ...webhookSecrets])]
-  const addresses = [databaseUrl, queueUrl].filter((text) => text.includes('://'))
-  const passwords = [...addresses, ...addresses.flatMap(passwordsInUrl).filter(isNotPlainWord)]
-  return [...all.flatMap((secret) => (secret === null ? [] : revealIfReadable(secret))), ...passwords]
+export function collectSecrets(config: Omit<Config, 'warnings'>): readonly string[] {
+  const ofProjects = config.projects.flatMap((project) => sensitiveValues(projectSettings, project))
+  const values = [...sensitiveValues(globalSettings, config), ...ofProjects]
+  const addresses = values.filter((value) => typeof value === 'string').filter((text) => text.includes('://'))
+  const passwords = addresses.flatMap(passwordsInUrl).filter(isNotPlainWord)
+  return [...values.flatMap(revealIfReadable), ...addresses, ...passwords]
+}
+
+function sensitiveValues(settings: Settings, values: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return Object.entries(settings).flatMap(([key, { isSensitive }]) => (isSensitive ? values[key] : []))
 }
 
 /** A password that is a plain word, like `postgres`, would redact that word in every line of the log. */
@@ -19,12 +24,16 @@ function isNotPlainWord(password: string): boolean {
   return !/^[a-z]*$/.test(password)
 }
 
-/** A secret that could not be read cannot be printed either. */
-function revealIfReadable(secret: Secret): readonly string[] {
+/** A secret that could not be read cannot be printed either. Addresses of the service hold none. */
+function revealIfReadable(value: unknown): readonly string[] {
   try {
-    return [secret.reveal()]
+    return isSecret(value) ? [value.reveal()] : []
   } catch (error) {
     if (error instanceof UserError) return []
     throw error
   }
+}
+
+function isSecret(value: unknown): value is Secret {
+  return typeof value === 'object' && value !== null && 'reveal' in value
 }

@@ -1,5 +1,5 @@
 /** What a setting is: its name, its variable and its check. The types of the configuration are derived from tables of them. */
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { ReadSecret } from './secret-fields.ts'
 
 export type Setting<Value = unknown> = {
@@ -7,10 +7,12 @@ export type Setting<Value = unknown> = {
   readonly name: string
   /** What its variable holds: its value, or a secret. Null: it has no variable. */
   readonly variable: 'value' | 'secret' | null
+  /** It is a secret, or an address that may hold one: it is never printed, and redacted from all output. */
+  readonly isSensitive: boolean
   readonly field: (read: ReadSecret) => z.ZodType<Value>
 }
 
-type Settings = Readonly<Record<string, Setting>>
+export type Settings = Readonly<Record<string, Setting>>
 
 export type SettingValues<Table extends Settings> = {
   readonly [Key in keyof Table]: Table[Key] extends Setting<infer Value> ? Value : never
@@ -18,22 +20,22 @@ export type SettingValues<Table extends Settings> = {
 
 /** A setting of the file and of a variable. */
 export function setting<Value>(name: string, field: z.ZodType<Value>): Setting<Value> {
-  return { name, variable: 'value', field: () => field }
+  return { name, variable: 'value', isSensitive: false, field: () => field }
+}
+
+/** An address, which may contain a password that no pattern finds. */
+export function addressSetting<Value>(name: string, field: z.ZodType<Value>): Setting<Value> {
+  return { ...setting(name, field), isSensitive: true }
 }
 
 /** A setting of the file only. */
 export function fileSetting<Value>(name: string, field: z.ZodType<Value>): Setting<Value> {
-  return { name, variable: null, field: () => field }
+  return { name, variable: null, isSensitive: false, field: () => field }
 }
 
 /** A reference to a secret in the file, or the secret in a variable. */
 export function secretSetting<Value>(name: string, field: Setting<Value>['field']): Setting<Value> {
-  return { name, variable: 'secret', field }
-}
-
-/** Checks all of them together, by their names in the file, and refuses any other name. */
-export function schemaOf(settings: readonly Setting[], read: ReadSecret) {
-  return z.strictObject(Object.fromEntries(settings.map(({ name, field }) => [name, field(read)])))
+  return { name, variable: 'secret', isSensitive: true, field }
 }
 
 /** The checked values of a table. */
@@ -51,4 +53,25 @@ export function defaultsOf<Table extends Settings>(table: Table, own: object): S
   const noSecret: ReadSecret = () => ({ why: 'is not read for a default' })
   const values = others.map(([key, { field }]) => [key, field(noSecret).parse(undefined)])
   return Object.fromEntries(values) as SettingValues<Table>
+}
+
+export type Variables = Readonly<Record<string, string | undefined>>
+
+export const variablePrefix = 'DESKMIRROR_'
+
+/** `rate` → `DESKMIRROR_RATE`, `schedules.analytics` → `DESKMIRROR_SCHEDULE_ANALYTICS`. */
+export function variableName(setting: string): string {
+  return `${variablePrefix}${setting.replace(/^schedules\./, 'schedule_').toUpperCase()}`
+}
+
+/** What variables give for these settings: the values, or references to the secrets. */
+export function readVariables(
+  variables: Variables,
+  settings: readonly Setting[],
+  kind: 'value' | 'secret',
+): Record<string, unknown> {
+  const given = settings
+    .filter(({ name, variable }) => variable === kind && variables[variableName(name)] !== undefined)
+    .map(({ name }) => [name, kind === 'value' ? variables[variableName(name)] : { env: variableName(name) }])
+  return Object.fromEntries(given)
 }

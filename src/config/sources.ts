@@ -1,9 +1,9 @@
 /** The sources of settings, and how messages name a location in them. */
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ConfigProblem } from './problems.ts'
 import { describeProblem, redactName } from './redaction.ts'
 import type { ReadSecret } from './secret-fields.ts'
-import type { Variables } from './variable-names.ts'
+import type { Setting, Variables } from './setting.ts'
 import type { YamlFile } from './yaml-file.ts'
 
 /**
@@ -23,7 +23,7 @@ export type RawSettings = Readonly<Record<string, unknown>>
 export type ConfigResult<T> = { readonly value: T | null; readonly problems: readonly ConfigProblem[] }
 
 export function asRecord(value: unknown): RawSettings | null {
-  return isRecord(value) ? value : null
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as RawSettings) : null
 }
 
 /** Names of settings, and positions in lists. */
@@ -37,22 +37,27 @@ export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
     .join(' ')
 }
 
-/** Returns the location of a setting by its key, or of a line within its value. */
-export type LocateSetting = (key: string, within?: SettingPath) => string
+/** Returns the location of a setting by its name, or of a line within its value. */
+export type LocateSetting = (name: string, within?: SettingPath) => string
 
-/** Turns zod's issues into problems. */
-export function toConfigProblems(error: z.ZodError, values: RawSettings, locate: LocateSetting): ConfigProblem[] {
-  return error.issues.flatMap((issue): ConfigProblem[] => {
-    const locateIn = ([key = '', ...within]: SettingPath) => locate(String(key), within)
+/** Checks all settings together, by their names in the file, and refuses any other name. */
+export function checkSettings(
+  settings: readonly Setting[],
+  values: RawSettings,
+  readSecret: ReadSecret,
+  locate: LocateSetting,
+): ConfigResult<RawSettings> {
+  const schema = z.strictObject(Object.fromEntries(settings.map(({ name, field }) => [name, field(readSecret)])))
+  const checked = schema.safeParse(values)
+  if (checked.success) return { value: checked.data, problems: [] }
+  const problems = checked.error.issues.flatMap((issue): ConfigProblem[] => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ where: locateIn([...path, key]), why: 'is an unknown setting' }))
-    }
+    const locateIn = ([name = '', ...within]: SettingPath) => locate(String(name), within)
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((name) => ({ where: locateIn([...path, name]), why: 'is an unknown setting' }))
     const found = path.reduce((value: unknown, step) => Object(value)[step], values)
-    return [{ where: locateIn(path), why: describeProblem(String(path[0] ?? ''), found, issue.message) }]
+    const isSensitive = settings.some((setting) => setting.name === path[0] && setting.isSensitive)
+    return [{ where: locateIn(path), why: describeProblem(found, issue.message, isSensitive) }]
   })
-}
-
-function isRecord(value: unknown): value is RawSettings {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return { value: null, problems }
 }

@@ -2,14 +2,10 @@
 import { type Document, LineCounter, parseDocument, visit } from 'yaml'
 import { type ConfigProblem, ConfigurationError } from './problems.ts'
 
-export type YamlFile = {
-  readonly values: unknown
-  /** `deskmirror.yaml:7`; the line of the nearest parent if the path is not in the file. */
-  readonly locate: (path: readonly PropertyKey[]) => string
-}
+export type YamlFile = ReturnType<typeof parseYaml>
 
 /** Parses the text of the file `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
-export function parseYaml(name: string, text: string): YamlFile {
+export function parseYaml(name: string, text: string) {
   const counter = new LineCounter()
   const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
   const document = withYamlLimits(name, () =>
@@ -17,13 +13,15 @@ export function parseYaml(name: string, text: string): YamlFile {
   )
   const problems = [...syntaxProblems(document, lineAt), ...aliasProblems(document, lineAt)]
   if (problems.length > 0) throw new ConfigurationError(problems)
+  /** `deskmirror.yaml:7`; the line of the nearest parent if the path is not in the file. */
   const locate = (path: readonly PropertyKey[]): string => {
     const node = document.getIn(path, true)
     const range = isRanged(node) ? node.range : undefined
     if (range != null) return lineAt(range[0])
     return path.length === 0 ? name : locate(path.slice(0, -1))
   }
-  return { values: withYamlLimits(name, () => document.toJS({ maxAliasCount: 20 })), locate }
+  const values: unknown = withYamlLimits(name, () => document.toJS({ maxAliasCount: 20 }))
+  return { values, locate }
 }
 
 /** The library throws on very deep nesting, and on nested aliases that would exhaust the memory. */

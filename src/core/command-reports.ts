@@ -2,6 +2,7 @@
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { StatusCounts } from './outbox/state.ts'
+import type { ServiceBehaviour } from './row.ts'
 import type { StreamName } from './stream-specs.ts'
 import type { Ms } from './time.ts'
 
@@ -115,12 +116,7 @@ export type StatusReport = {
   readonly nameless: number
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly heldLanes: number
-  readonly behaviours: readonly {
-    readonly name: string
-    readonly value: string
-    readonly evidence: string
-    readonly learnedAt: string
-  }[]
+  readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
   /** Requests of all processes in the last window, and how long the pending work takes at the configured rate. */
   readonly budget: {
     readonly usedInWindow: number
@@ -148,11 +144,6 @@ export type FactsRebuildReport = {
   readonly outcome: 'complete' | 'interrupted'
 }
 
-/** `push`, one project. */
-export type PushReport = {
-  readonly project: string
-  /** Write-backs that this process settled, by their new state. */
-  readonly settled: StatusCounts
 /** What a role may read after `migrate --grant`. */
 export type GrantReport = {
   readonly role: string
@@ -162,6 +153,11 @@ export type GrantReport = {
   readonly otherReadable: readonly string[]
 }
 
+/** `push`, one project. */
+export type PushReport = {
+  readonly project: string
+  /** Write-backs that this process settled, by their new state. */
+  readonly settled: StatusCounts
   /** The whole queue at the end, by state. */
   readonly queue: StatusCounts
   readonly tookMs: Ms

@@ -8,7 +8,7 @@ import { daySeconds, type EpochMs, type EpochSeconds, type Seconds } from './tim
 /** How much clocks may differ without a notice. A row that is further ahead counts as dated in the future. */
 export const clockToleranceSeconds: Seconds = 60
 
-export type ResponseTimes = {
+type ResponseTimes = {
   /** `Date` of the response; null if there is none. */
   readonly serverDate: EpochSeconds | null
   /** When the request was sent and when its response was complete, by this machine's clock. */
@@ -25,11 +25,7 @@ export function toCursorLimit({ serverDate, requestedAt, receivedAt }: ResponseT
 }
 
 /** `newestMessage`: time of the newest message that any row shows. */
-export type ClockReadings = {
-  readonly localTime: EpochSeconds
-  readonly serviceTime: EpochSeconds
-  readonly newestMessage: EpochSeconds
-}
+type ClockReadings = Readonly<Record<'localTime' | 'serviceTime' | 'newestMessage', EpochSeconds>>
 
 /**
  * The current time if this machine's clock and the service's disagree: the earlier one, or the later one as far as the

@@ -17,6 +17,10 @@ export type Schedule =
 
 export type Schedules = Readonly<Record<ScheduleName, Schedule>>
 
+/**
+ * The nightly reconcile rereads all within a week, by `rereadShare` in `src/sync/children.ts` and `src/core/rollups.ts`.
+ * Thresholds in `deploy/alerts.yml` rely on `incremental` and `analytics`.
+ */
 export const defaultSchedules: Schedules = {
   incremental: { kind: 'every', ms: 300_000 },
   reconcile: { kind: 'nightly' },

@@ -38,7 +38,7 @@ export type StreamHealth = {
 /** Marks the streams of failing sync jobs as failed: a sync that threw could not record it. */
 export function withFailingJobs(all: readonly ProjectHealth[], failing: readonly FailingJob[]): ProjectHealth[] {
   const isFailing = (project: string, stream: StreamName) =>
-    failing.some(({ subject, failure }) => subject.project?.name === project && failedStream(failure) === stream)
+    failing.some(({ identity, failure }) => identity.project?.name === project && failedStream(failure) === stream)
   return all.map((health) => ({
     ...health,
     streams: health.streams.map((it) => (isFailing(health.project, it.stream) ? { ...it, isFailed: true } : it)),

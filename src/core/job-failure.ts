@@ -14,20 +14,22 @@ export const jobKinds = [
 ] as const
 export type JobKind = (typeof jobKinds)[number]
 
-export type JobSubject = {
+export type JobIdentity = {
   readonly job: JobKind
   /** Null: all projects. */
   readonly project: { readonly name: string; readonly projectId: string } | null
   /** The stream and mode of a sync, a lane or a schedule; empty if a project has only one such job. */
-  readonly subject: string
+  readonly key: string
   readonly stream: StreamName | null
+  /** Of a sync job. */
+  readonly mode?: string | null
 }
 
 export type JobFailure = {
   readonly job: JobKind
   /** Empty: all projects. */
   readonly projectId: string
-  readonly subject: string
+  readonly key: string
   readonly since: EpochMs
   readonly lastAt: EpochMs
   readonly failures: number
@@ -36,7 +38,7 @@ export type JobFailure = {
 
 /** `isWarehouseError`: the warehouse was not available, so a retry may soon succeed. */
 export type FailingJob = {
-  readonly subject: JobSubject
+  readonly identity: JobIdentity
   readonly failure: JobFailure
   readonly isWarehouseError: boolean
 }
@@ -45,7 +47,7 @@ const minuteMs: Ms = 60_000
 const dayMs: Ms = 86_400_000
 
 /**
- * A failure expires after this time without a new one, because its subject may no longer exist. Failing lanes and
+ * A failure expires after this time without a new one, because its job may no longer exist. Failing lanes and
  * deliveries are retried within minutes; a schedule may fire only once a week.
  */
 const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
@@ -63,9 +65,14 @@ export function isExpired({ job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>, n
 }
 
 /** The stream of a failing sync job. */
-export function failedStream({ job, subject }: Pick<JobFailure, 'job' | 'subject'>): StreamName | null {
-  const [named] = subject.split('/')
-  return job === 'pass' ? (streamNames.find((stream) => stream === named) ?? null) : null
+export function failedStream(failure: Pick<JobFailure, 'job' | 'key'>): StreamName | null {
+  return failedSync(failure).stream
+}
+
+/** The stream and the mode of a failing sync job. */
+export function failedSync({ job, key }: Pick<JobFailure, 'job' | 'key'>) {
+  const [named, mode = null] = job === 'pass' ? key.split('/') : []
+  return { stream: streamNames.find((stream) => stream === named) ?? null, mode }
 }
 
 export function parseJobKind(text: string): JobKind | null {

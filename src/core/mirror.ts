@@ -1,6 +1,5 @@
-/**
- * The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL.
- */
+/** The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL. */
+import type { LocalDay } from './days.ts'
 import type { Gap, MirrorRow, RejectedRow, ServiceBehaviour } from './row.ts'
 import type { ChildStreamName, ListStreamName, StreamName } from './stream-specs.ts'
 import type { EpochMs, EpochSeconds } from './time.ts'
@@ -21,10 +20,10 @@ export type MirrorCommit = {
   readonly cursors?: Readonly<Record<string, string | null>>
   /** Records the rows' ids as seen under this key, to find later which rows a complete list did not show. */
   readonly seenRowsKey?: string
-  readonly child?: ChildReadResult
+  readonly childRead?: ChildReadResult
   readonly gaps?: readonly Gap[]
-  /** Subjects of the stream's gaps that this commit closes. */
-  readonly resolvedGapSubjects?: readonly string[]
+  /** Keys of the stream's gaps that this commit closes. */
+  readonly resolvedGapKeys?: readonly string[]
   /** Rows that could not be read: each is a gap, or makes its parent's list incomplete. */
   readonly rejectedRows?: readonly RejectedRow[]
   readonly observations?: readonly ServiceBehaviour[]
@@ -36,8 +35,8 @@ export type MirrorCommit = {
  */
 export type CommitResult = { readonly changed: number; readonly rejectedRows?: readonly RejectedRow[] }
 
-/** A parent whose children are to be read. */
-export type PendingChild = {
+/** A parent with pending children, which are to be read. */
+export type PendingParent = {
   readonly parentId: string
   /** Increases whenever the parent changes in a way that may mean new children. */
   readonly requestedVersion: number
@@ -49,9 +48,9 @@ export type PendingChild = {
   /** When it was last read, by this machine's clock; null = never. */
   readonly checkedAt: EpochMs | null
   /** Already read, and to be read again from its beginning, for a reconcile or a full sync. */
-  readonly mustReread: boolean
+  readonly needsFullReread: boolean
   /** The parent's last activity as its row shows it: `occurred_at`, `last_message_at`, or when a visitor was last seen. */
-  readonly parentAt: EpochSeconds | null
+  readonly parentLastActiveAt: EpochSeconds | null
 }
 
 /** The result of reading one parent's children. */
@@ -62,25 +61,20 @@ export type ChildReadResult = {
   readonly requestedVersion: number
   readonly cursor: string | null
   /**
-   * False: the service did not list all of them. The parent's row is flagged, and `why` is recorded as a gap. `as before`:
-   * only what follows the previous cursor was read, which says nothing about earlier children.
+   * `incomplete`: the service did not list all of them. The parent's row is flagged, and `why` is recorded as a gap.
+   * `unchanged`: only what follows the previous cursor was read, which says nothing about earlier children.
    */
-  readonly complete: boolean | 'as before'
+  readonly completeness: 'complete' | 'incomplete' | 'unchanged'
   readonly why?: string
-  /** When to read again although the parent has not changed; null = only when it changes. */
-  readonly againAt: EpochMs | null
+  /** When they are due again although the parent has not changed; null = only when it changes. */
+  readonly dueAt: EpochMs | null
 }
 
 /** The window of a stored rollup, and when it was last read, by the service's clock. */
-export type StoredRollup = {
-  readonly from: EpochSeconds
-  readonly to: EpochSeconds
-  readonly timeZone: string | null
-  readonly readAt: EpochSeconds
-}
+export type StoredRollup = Omit<LocalDay, 'date'> & { readonly timeZone: string | null; readonly readAt: EpochSeconds }
 
-/** `ended`: read completely at least once. `skipped`: never, and the key lacked its scope the last time. */
-export type StreamStanding = 'ended' | 'skipped' | 'unfinished'
+/** `complete`: read to its end at least once. `skipped`: never, and the key lacked its scope the last time. */
+export type StreamReadStatus = 'complete' | 'skipped' | 'unfinished'
 
 /** The cursor that stores by how many seconds the service's clock was last ahead of this machine's. */
 export const clockOffsetCursor = 'clock'
@@ -104,34 +98,25 @@ export type StreamReport = {
   readonly failed: string | null
 }
 
+export type RereadChoice = 'all' | { readonly atLeast: number; readonly oneIn: number }
+
 export type Mirror = {
   readonly commit: (commit: MirrorCommit) => Promise<CommitResult>
-  /** A parent's children could not be read: they are pending again at `againAt`, and a gap until they are read. */
-  readonly recordChildFailure: (
-    stream: ChildStreamName,
-    parentId: string,
-    why: string,
-    againAt: EpochMs,
-  ) => Promise<void>
+  /** A parent's children could not be read: they are pending again at `dueAt`, and a gap until they are read. */
+  readonly recordChildFailure: (stream: ChildStreamName, parent: string, why: string, dueAt: EpochMs) => Promise<void>
 
   readonly readCursor: (name: string) => Promise<string | null>
+  /** Null deletes it. */
+  readonly writeCursor: (name: string, position: string | null) => Promise<void>
   /** The JSON text of the rows with these ids, deleted ones excluded. */
-  readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
-  readonly behaviours: () => Promise<ReadonlyMap<string, string>>
+  readonly readRawById: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
+  readonly readBehaviours: () => Promise<ReadonlyMap<string, string>>
 
   /** Parents whose children are pending now: refreshes first, then first reads (newest first), then full rereads. */
-  readonly readPendingChildren: (
-    stream: ChildStreamName,
-    now: EpochMs,
-    limit: number,
-  ) => Promise<readonly PendingChild[]>
-  readonly countPendingChildren: (stream: ChildStreamName, now: EpochMs) => Promise<number>
+  readonly readPendingParents: (stream: ChildStreamName, now: EpochMs, max: number) => Promise<readonly PendingParent[]>
+  readonly countPendingParents: (stream: ChildStreamName, now: EpochMs) => Promise<number>
   /** Marks children for a full reread: all of them, or the least recently read, `atLeast` of them and one in `oneIn`. */
-  readonly requestFullReads: (
-    stream: ChildStreamName,
-    which: 'all' | { readonly atLeast: number; readonly oneIn: number },
-    now: EpochMs,
-  ) => Promise<number>
+  readonly requestFullRereads: (stream: ChildStreamName, which: RereadChoice, now: EpochMs) => Promise<number>
 
   /**
    * Marks the conversations pending that have messages dated after `cursorLimit`, least recently read first: a new message
@@ -173,28 +158,23 @@ export type Mirror = {
   /** The time of the latest message that any row shows. */
   readonly latestMessageTime: () => Promise<EpochSeconds | null>
   /** All stored rollups, newest first. */
-  readonly rollups: () => Promise<readonly StoredRollup[]>
+  readonly readRollups: () => Promise<readonly StoredRollup[]>
   /** How far earlier runs have read each of these streams; a stream that no run has tried is missing. */
-  readonly readStreamStandings: (streams: readonly StreamName[]) => Promise<ReadonlyMap<StreamName, StreamStanding>>
+  readonly readStreamStatuses: (streams: readonly StreamName[]) => Promise<ReadonlyMap<StreamName, StreamReadStatus>>
   /** After a complete read of a list that began at `since`: closes the gaps that it did not find again. */
   readonly resolveGaps: (stream: StreamName, since: EpochMs) => Promise<number>
   readonly listOpenGaps: (stream: StreamName) => Promise<readonly Gap[]>
 
   readonly startRun: (mode: SyncMode, now: EpochMs) => Promise<string>
   readonly heartbeat: (run: string, requests: number, now: EpochMs) => Promise<void>
-  readonly finishRun: (
-    run: string,
-    outcome: SyncOutcome,
-    reports: readonly StreamReport[],
-    now: EpochMs,
-  ) => Promise<void>
+  readonly finishRun: (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], at: EpochMs) => Promise<void>
 }
 
 /** The parts of a row's key as texts, without `project_id`. */
 export type RowKey = readonly string[]
 
 /** Reads the mirrored rows back, without the deleted ones, to compare them with the service. */
-export type MirrorReader = Pick<Mirror, 'rawOf'> & {
+export type MirrorReader = Pick<Mirror, 'readRawById'> & {
   /** After a key, in key order. `parent`: only the rows of that parent, in a child stream. */
   readonly readRows: (
     stream: StreamName,

@@ -1,10 +1,10 @@
 /** Which days' rollups a sync run requests. A past day can change at any time, and nothing shows that it did. */
 import type { LocalDay } from './days.ts'
-import type { SyncMode } from './mirror.ts'
+import type { StoredRollup, SyncMode } from './mirror.ts'
 import { daySeconds, type EpochSeconds, hourSeconds } from './time.ts'
 
-/** The subject of the gap of past days that are missing. */
-export const historyGapSubject = 'history'
+/** The key of the gap of past days that are missing. */
+export const historyGapKey = 'history'
 
 /** How long after its end a day's rollup is likely to change (late calls, late replies). */
 const settlingSeconds = daySeconds
@@ -17,49 +17,50 @@ const recentDays = 7
 /** How many of the older days it reads again: nightly reconciles cover all of them within a week. */
 const rereadShare = { atLeast: 30, oneIn: 7 }
 
-/** The time of the last read of a day; undefined = never. */
-export type LastReadLookup = (day: LocalDay) => EpochSeconds | undefined
-
-/** The days that were never read, in the given order. */
-export function missingDays(days: readonly LocalDay[], lastRead: LastReadLookup): LocalDay[] {
-  return days.filter((day) => lastRead(day) === undefined)
-}
-
-/** The days whose last read was before or soon after their end, least recently read first. */
-export function unsettledDays(days: readonly LocalDay[], lastRead: LastReadLookup, now: EpochSeconds): LocalDay[] {
-  const unsettled = days.filter((localDay) => {
-    const at = lastRead(localDay)
-    if (at === undefined || at >= localDay.to + settlingSeconds) return false
-    return localDay.to > now || at < localDay.to || now - at > minRereadIntervalSeconds
-  })
-  return oldestReadFirst(unsettled, lastRead)
-}
-
 /** How many settled days to read again: of the last ones, and of the older ones. */
 export type RereadCounts = { readonly last: number; readonly older: number }
 
+/**
+ * The days to read. `missing`: never read, in the given order. `unsettled`: last read before or soon after their end.
+ * `last` and `older`: settled ones to read again. All but `missing` are least recently read first.
+ */
+export type RollupPlan = { readonly [Group in 'missing' | 'unsettled' | 'last' | 'older']: readonly LocalDay[] }
+
+/** `days`: newest first. `remaining`: what an interrupted run still has to read again; null = decided by the mode. */
+export function planRollups(
+  days: readonly LocalDay[],
+  stored: readonly StoredRollup[],
+  now: EpochSeconds,
+  mode: SyncMode,
+  remaining: RereadCounts | null,
+): RollupPlan {
+  const keyOf = ({ from, to }: Pick<LocalDay, 'from' | 'to'>) => `${from}/${to}`
+  const lastReads = new Map(stored.map((rollup) => [keyOf(rollup), rollup.readAt]))
+  const lastRead = (day: LocalDay) => lastReads.get(keyOf(day))
+  const oldestReadFirst = (all: readonly LocalDay[]) => all.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
+  const { missing = [], unsettled = [], settled = [] } = Object.groupBy(days, (day) => groupOf(day, lastRead(day), now))
+  const { last, older } = remaining ?? plannedRereads(mode, settled.length)
+  return {
+    missing,
+    unsettled: oldestReadFirst(unsettled),
+    last: oldestReadFirst(settled.slice(0, recentDays)).slice(0, last),
+    older: oldestReadFirst(settled.slice(recentDays)).slice(0, older),
+  }
+}
+
+function groupOf(day: LocalDay, lastRead: EpochSeconds | undefined, now: EpochSeconds) {
+  if (lastRead === undefined) return 'missing'
+  if (lastRead >= day.to + settlingSeconds) return 'settled'
+  const isDue = day.to > now || lastRead < day.to || now - lastRead > minRereadIntervalSeconds
+  return isDue ? 'unsettled' : 'settled'
+}
+
 /** What a sync run has to read again of `days` settled days. */
-export function plannedRereads(mode: SyncMode, days: number): RereadCounts {
+function plannedRereads(mode: SyncMode, days: number): RereadCounts {
   const [last, older] = [Math.min(days, recentDays), Math.max(0, days - recentDays)]
   if (mode === 'incremental') return { last: 0, older: 0 }
   if (mode === 'full') return { last, older }
   return { last, older: Math.min(older, Math.max(rereadShare.atLeast, Math.ceil(older / rereadShare.oneIn))) }
-}
-
-/** The settled days to read again, recent and older ones, least recently read first. `days`: newest first. */
-export function daysToReread(
-  days: readonly LocalDay[],
-  lastRead: LastReadLookup,
-  { last, older }: RereadCounts,
-): [LocalDay[], LocalDay[]] {
-  return [
-    oldestReadFirst(days.slice(0, recentDays), lastRead).slice(0, last),
-    oldestReadFirst(days.slice(recentDays), lastRead).slice(0, older),
-  ]
-}
-
-function oldestReadFirst(days: readonly LocalDay[], lastRead: LastReadLookup): LocalDay[] {
-  return days.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
 }
 
 /** As a stored cursor: `7 34`. */

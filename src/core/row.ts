@@ -41,8 +41,8 @@ export type Gap = {
   readonly from: EpochSeconds | null
   readonly to: EpochSeconds | null
   readonly reason: string
-  /** Identifies the gap if its times and its reason do not: the same subject found twice is one gap. */
-  readonly subject?: string
+  /** Identifies the gap if its times and its reason do not: the same key found twice is one gap. */
+  readonly dedupKey?: string
 }
 
 /** An observed, undocumented behaviour of the service, and the evidence for it. */

@@ -40,9 +40,8 @@ export function passwordsInUrl(text: string): readonly string[] {
 
 /** An unescaped `/`, `?` or `#` in the password ended the host part, or a `%` begins no escape. */
 function isMisparsed({ username, password, pathname, search, hash }: URL): boolean {
-  return (
-    hash !== '' || `${pathname}${search}`.includes('@') || [username, password].some((it) => tryDecode(it) === null)
-  )
+  const isUndecodable = [username, password].some((text) => tryDecode(text) === null)
+  return hash !== '' || `${pathname}${search}`.includes('@') || isUndecodable
 }
 
 function tryDecode(text: string): string | null {

@@ -76,7 +76,8 @@ export const streamSpecs = {
 
 type Specs = typeof streamSpecs
 export type StreamName = keyof Specs
-export type StreamNameOf<Kind extends StreamSpec['kind']> = {
+export type StreamKind = StreamSpec['kind']
+export type StreamNameOf<Kind extends StreamKind> = {
   [N in StreamName]: Specs[N]['kind'] extends Kind ? N : never
 }[StreamName]
 export type ListStreamName = StreamNameOf<'list'>

@@ -26,6 +26,6 @@ export function cacheResult<T>(read: () => Promise<T>, maxAgeMs: Ms, now: () => 
 /** Rejects after `timeoutMs`. The work itself continues. */
 export function withTimeout<T>(timeoutMs: Ms, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
+  const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs)
   return Promise.race([work, promise]).finally(() => clearTimeout(timer))
 }

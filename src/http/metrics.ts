@@ -1,6 +1,8 @@
 /** The worker's metrics, in the text format of Prometheus. */
+
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerMetrics } from '../app/worker/resources.ts'
+import { errorText } from '../core/error-text.ts'
 import type { ProjectHealth } from '../core/health.ts'
 import type { FailingJob } from '../core/job-failure.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
@@ -8,9 +10,8 @@ import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import { cacheResult, withTimeout } from './cache.ts'
-import { createHealthGauges } from './health-gauges.ts'
+import { createHealthGauges, createWorkerGauges } from './gauges.ts'
 import type { ReadinessResult } from './server.ts'
-import { createWorkerGauges } from './worker-gauges.ts'
 
 /** Sync runs and requests are counted as they end; the mirror's health is read on each scrape. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -63,7 +64,7 @@ export function createMetrics({
     } catch (error) {
       up.set(0)
       healthGauges.clear()
-      if (wasUp) log.warn({ event: 'health.read_failed', why: error instanceof Error ? error.message : String(error) })
+      if (wasUp) log.warn({ event: 'health.read_failed', why: errorText(error) })
       wasUp = false
     }
   }
@@ -81,12 +82,12 @@ export function createMetrics({
 function createCounters(registry: Registry) {
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
-  const requests = counter('requests', 'Requests to the service', ['project', 'lane', 'outcome'])
+  const requests = counter('requests', 'Requests to the service', ['project', 'priority', 'outcome'])
   const throttled = counter('throttled', 'Requests that the service answered by 429', ['project'])
   const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
   const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
   const settled = counter('writebacks_settled', 'Write-backs by outcome', ['project', 'status'])
-  const jobs = counter('jobs', 'Jobs by result', ['queue', 'verdict'])
+  const jobs = counter('jobs', 'Jobs by result', ['queue', 'result'])
   const deliveries = counter('webhooks', 'Webhook deliveries by outcome', ['project', 'outcome'])
   const jobFailures = counter('job_failures', 'Jobs that failed', ['job', 'project', 'stream'])
   const queueErrors = counter('queue_errors', "Errors of the queue's store", [])
@@ -98,13 +99,13 @@ function createCounters(registry: Registry) {
     registers: [registry],
   })
   const workerMetrics: WorkerMetrics = {
-    countRequest: ({ project, priority: lane, outcome }) => {
-      requests.inc({ project, lane, outcome })
+    countRequest: ({ project, priority, outcome }) => {
+      requests.inc({ project, priority, outcome })
       if (outcome === 'throttled') throttled.inc({ project })
     },
-    countRows: ({ project, stream, ...page }) => {
-      read.inc({ project, stream }, page.rows)
-      changed.inc({ project, stream }, page.changed)
+    countStream: (project, { stream, ...report }) => {
+      read.inc({ project, stream }, report.rows)
+      changed.inc({ project, stream }, report.changed)
     },
     countSettled: (writeback) => settled.inc(writeback),
     countJobFailure: ({ job, project, stream }) =>
@@ -117,8 +118,8 @@ function createCounters(registry: Registry) {
       syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: string | null, outcome: string) => deliveries.inc({ project: project ?? '', outcome }),
-    /** Counts a job by its result (label `verdict`). */
-    countJob: (job: { queue: string; verdict: string }) => jobs.inc(job),
+    /** Counts a job by its result. */
+    countJob: (job: { queue: string; result: string }) => jobs.inc(job),
     /** Counts an error of the queue's store. */
     countQueueError: () => queueErrors.inc(),
   }

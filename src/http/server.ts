@@ -1,6 +1,8 @@
 /** The worker's HTTP server: liveness, readiness, metrics, and the routes that other modules add. */
+
 import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'
+import { errorText } from '../core/error-text.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -11,7 +13,7 @@ import { cacheResult, withTimeout } from './cache.ts'
 /** One dependency of the worker. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
 
-export type HealthChecks = {
+type HealthChecks = {
   /** Whether the process runs its maintenance. Answered from memory. */
   readonly isAlive: () => boolean
   readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
@@ -58,14 +60,14 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   })
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
   handleErrors(app, options.log)
-  const { token, host, plugins = [], log } = options
+  const { token, host, metrics, plugins = [], log } = options
   for (const { prefix, plugin } of plugins.filter(({ auth }) => auth === 'own')) app.register(plugin, { prefix })
   app.register(async (localScope) => {
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     addHealth(localScope, options)
     localScope.register(async (protectedScope) => {
       if (token !== null) protectedScope.addHook('onRequest', createTokenHook(token, log))
-      addMetrics(protectedScope, options)
+      protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
     })
     localScope.register(async (protectedScope) => {
       protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
@@ -102,14 +104,7 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
 }
 
 function toFailedResult(error: unknown): readonly ReadinessResult[] {
-  return [{ name: 'readiness', ok: false, why: error instanceof Error ? error.message : String(error) }]
-}
-
-function addMetrics(app: FastifyInstance, { metrics }: HttpServerOptions): void {
-  app.get('/metrics', async (_, reply) => {
-    const text = await metrics.text()
-    return reply.type(metrics.contentType).send(text)
-  })
+  return [{ name: 'readiness', ok: false, why: errorText(error) }]
 }
 
 /** An unauthenticated client learns only the kind of an error; the log has the rest. */

@@ -7,15 +7,9 @@ import { purposes } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 
-export type Display = {
-  readonly conversation: (row: Conversation) => Conversation
-  readonly visitor: (row: Visitor) => Visitor
-  readonly call: (row: PhoneCall) => PhoneCall
-  readonly message: (conversation: Conversation, row: Message) => Message
-  readonly activity: (visitor: Visitor, row: Activity, k: number) => Activity
-}
+export type Display = ReturnType<typeof createDisplay>
 
-export function createDisplay(state: ProjectState, s: Switches, offsets: TimeOffsets): Display {
+export function createDisplay(state: ProjectState, s: Switches, offsets: TimeOffsets) {
   const message = (conversation: Conversation, row: Message): Message => {
     const offset = offsets.of('conversations', conversation.index) + offsets.misdatedBy('messages', row.id)
     return shiftTimes(alterReply(row, s), ['createdAt'], offset + replyOffsetMs(row, s))
@@ -28,14 +22,15 @@ export function createDisplay(state: ProjectState, s: Switches, offsets: TimeOff
   const hasMisdatedMessages = offsets.misdates('messages') || s['reply.seconds'] !== 0
   return {
     message,
-    conversation(row) {
+    conversation(row: Conversation): Conversation {
       const times = ['createdAt', 'updatedAt', 'lastMessageAt', 'handledAt', 'waitingSince'] as const
       const shifted = shiftTimes(row, times, offsets.of('conversations', row.index))
       return hasMisdatedMessages ? { ...shifted, lastMessageAt: lastMessageAt(row) } : shifted
     },
-    visitor: (row) => shiftTimes(row, ['createdAt', 'lastSeenAt', 'updatedAt'], offsets.of('visitors', row.index)),
-    call: (row) => shiftTimes(row, ['startedAt', 'endedAt', 'recordedAt'], offsets.of('calls', row.index)),
-    activity(visitor, row, k) {
+    visitor: (row: Visitor) =>
+      shiftTimes(row, ['createdAt', 'lastSeenAt', 'updatedAt'], offsets.of('visitors', row.index)),
+    call: (row: PhoneCall) => shiftTimes(row, ['startedAt', 'endedAt', 'recordedAt'], offsets.of('calls', row.index)),
+    activity(visitor: Visitor, row: Activity, k: number) {
       const offset = offsets.of('visitors', visitor.index) + offsets.misdatedBy('activity', visitor.index, k)
       return shiftTimes(row, ['at'], offset)
     },

@@ -1,6 +1,7 @@
 /** The interface of a running sandbox: its address, its request log, its data, and its controls. */
+
+import type { Json } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
-import type { Json } from './api/json.ts'
 import type { Mutations } from './mutations.ts'
 import type { KeyOptions } from './options.ts'
 import type { LedgerEntry } from './project.ts'

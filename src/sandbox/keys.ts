@@ -16,31 +16,14 @@ export type Scope = (typeof scopes)[number]
 /** `id` stands for the key in logs and responses; the key itself is never shown. */
 export type ApiKey = { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
 
-export type ApiKeyStore = {
-  readonly find: (secret: string) => ApiKey | undefined
-  readonly add: (secret: string, key: ApiKey) => void
-  /** Takes effect at once, as in the service. */
-  readonly revoke: (secret: string) => void
-}
-
-export function createApiKeyStore(): ApiKeyStore {
-  const keys = new Map<string, ApiKey>()
-  return {
-    find: (secret) => keys.get(secret),
-    add: (secret, key) => {
-      keys.set(secret, key)
-    },
-    revoke: (secret) => {
-      keys.delete(secret)
-    },
-  }
-}
+/** The valid keys by their secrets. */
+export type ApiKeys = Map<string, ApiKey>
 
 /** The API key of a request. `x-api-key` wins over a bearer token. Throws Problem. */
-export function authenticate(headers: IncomingHttpHeaders, store: ApiKeyStore): ApiKey {
+export function authenticate(headers: IncomingHttpHeaders, keys: ApiKeys): ApiKey {
   const secret = firstValue(headers['x-api-key']) ?? bearerToken(headers.authorization)
   if (secret === undefined || secret === '') throw new Problem('api_key_missing', 'Send an API key')
-  const key = store.find(secret)
+  const key = keys.get(secret)
   if (key === undefined) throw new Problem('api_key_invalid', 'The API key is unknown or revoked')
   return key
 }

@@ -1,35 +1,14 @@
 /** The changes of a project's data: writes of the API, and changes by visitors and agents. */
 
-import type { Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
+import type { Conversation, Message } from './model.ts'
 import { purposes } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 
-/** Rows are named by their ids; an unknown id throws RangeError. */
-export type Mutations = {
-  readonly addVisitor: (given?: { name?: string | null; email?: string | null }) => Visitor
-  /** A conversation starts with its visitor's first message. */
-  readonly addConversation: (visitorId?: string, content?: string) => Conversation
-  readonly visitorWrites: (conversationId: string, content?: string) => Message
-  readonly agentReplies: (conversationId: string, content?: string, senderName?: string) => Message
-  /** A reply that is sent by the API. */
-  readonly replyArrives: (conversationId: string, content: string, senderName: string) => Message
-  readonly setHandled: (conversationId: string, handled: boolean) => Conversation
-  /** Null clears a value. */
-  readonly renameVisitor: (visitorId: string, name: string | null, email: string | null) => Visitor
-  readonly addNote: (visitorId: string, content: string) => Note
-  readonly addActivity: (visitorId: string, kind?: string) => void
-  /** `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time. */
-  readonly addCall: (visitorId?: string, agoMs?: number) => PhoneCall
-  readonly recordingAppears: (callId: string) => PhoneCall
-  readonly deleteConversation: (conversationId: string) => void
-  readonly deleteVisitor: (visitorId: string) => void
-  readonly deleteCall: (callId: string) => void
-  /** `k`: which message of the conversation, oldest first. */
-  readonly editMessage: (conversationId: string, k: number, content: string) => void
-}
+export type Mutations = ReturnType<typeof createMutations>
 
-export function createMutations(state: ProjectState, switches: () => Switches): Mutations {
+/** Rows are named by their ids; an unknown id throws RangeError. */
+export function createMutations(state: ProjectState, switches: () => Switches) {
   return { ...conversationMutations(state, switches), ...visitorMutations(state), ...callMutations(state) }
 }
 
@@ -38,6 +17,7 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
   const requireConversation = (id: string) => requireRow(conversations.find(id), 'conversation', id)
   const { visitorWrites, agentWrites } = createMessageWriter(state, switches)
   return {
+    /** A conversation starts with its visitor's first message. */
     addConversation(visitorId?: string, content = 'Hello, is anybody there?') {
       const conversation = newConversation(state, visitorId ?? anyVisitorId(state))
       conversations.add(conversation)
@@ -47,6 +27,7 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
     visitorWrites: (id: string, content = 'Any news?') => visitorWrites(requireConversation(id), content),
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
       agentWrites(requireConversation(id), { senderDisplayName, content }),
+    /** A reply that is sent by the API. */
     replyArrives: (id: string, content: string, senderDisplayName: string) =>
       agentWrites(requireConversation(id), { senderDisplayName, content, reply: true }),
     setHandled(id: string, handled: boolean) {
@@ -56,6 +37,7 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
       return requireConversation(id)
     },
     deleteConversation: (id: string) => conversations.remove(requireConversation(id).index),
+    /** `k`: which message of the conversation, oldest first. */
     editMessage(id: string, k: number, content: string) {
       const messages = state.messages(requireConversation(id))
       if (k < 0 || k >= messages.length) throw new RangeError(`the conversation has no message ${k}`)
@@ -117,6 +99,7 @@ function visitorMutations(state: ProjectState) {
       visitors.add({ index, id, name, email, createdAt: now, lastSeenAt: now, updatedAt: now })
       return requireVisitor(id)
     },
+    /** Null clears a value. */
     renameVisitor(id: string, name: string | null, email: string | null) {
       visitors.change(requireVisitor(id).index, { name, email, updatedAt: clock() })
       return requireVisitor(id)
@@ -136,6 +119,7 @@ function callMutations(state: ProjectState) {
   const { calls, clock } = state
   const requireCall = (id: string) => requireRow(calls.find(id), 'call', id)
   return {
+    /** `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time. */
     addCall(visitorId?: string, agoMs = 0) {
       const [index, endedAt] = [calls.nextIndex(), clock() - agoMs]
       const id = state.identities.call.idAt(index)

@@ -1,7 +1,8 @@
 /** One project of the service: its rows, its writes, and its mutations. */
+
+import type { Json } from '../core/row.ts'
 import type { EpochMs } from '../core/time.ts'
 import { withHostileRows } from './api/hostile-rows.ts'
-import type { Json } from './api/json.ts'
 import { createWireFormat, type WireFormat } from './api/wire.ts'
 import { createMutations, type Mutations } from './mutations.ts'
 import { createRandom, purposes } from './seed/random.ts'
@@ -11,18 +12,7 @@ import { createProjectState, type ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 import { createView, type View } from './view.ts'
 
-export type Project = {
-  readonly id: string
-  readonly state: ProjectState
-  readonly mutate: Mutations
-  /** Its visible rows and their times, under the current switches. */
-  readonly view: () => View
-  /** Formats its rows under the current switches. */
-  readonly wire: () => WireFormat
-  readonly ledger: LedgerEntry[]
-  /** Recreates the seed data under the current switches. */
-  readonly reset: () => void
-}
+export type Project = ReturnType<typeof createProject>
 
 /** A write that the service performed, whether or not its response arrived. Times use the service's clock. */
 export type LedgerEntry = {
@@ -38,35 +28,30 @@ export function projectIdFromSeed(seed: number): string {
 }
 
 /** The seed data is created on first use, so that many projects start as fast as one. */
-export function createProject(
-  id: string,
-  seedOptions: SeedOptions,
-  clock: () => EpochMs,
-  switches: () => Switches,
-): Project {
+export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches) {
   let contentsCache: { state: ProjectState; mutate: Mutations } | undefined
+  const createContents = () => {
+    const state = createProjectState(createSeedData(seedOptions, switches()), clock)
+    return { state, mutate: createMutations(state, switches) }
+  }
   const contents = () => {
-    if (contentsCache === undefined) {
-      const state = createProjectState(createSeedData(seedOptions, switches()), clock)
-      contentsCache = { state, mutate: createMutations(state, switches) }
-    }
+    contentsCache ??= createContents()
     return contentsCache
   }
   let displayCache: { readonly for: Switches; readonly wire: WireFormat; readonly view: View } | undefined
   const display = () => {
     const s = switches()
+    if (displayCache?.for === s) return displayCache
     const { state } = contents()
-    if (displayCache?.for !== s)
-      displayCache = {
-        for: s,
-        wire: withHostileRows(createWireFormat(id, state.seedData.random, s), id, s),
-        view: createView(state, s),
-      }
+    const wire = withHostileRows(createWireFormat(id, state.seedData.random, s), id, s)
+    displayCache = { for: s, wire, view: createView(state, s) }
     return displayCache
   }
+  const ledger: LedgerEntry[] = []
   return {
     id,
-    ledger: [],
+    ledger,
+    /** Recreates the seed data under the current switches. */
     reset() {
       contentsCache = undefined
       displayCache = undefined
@@ -77,7 +62,9 @@ export function createProject(
     get mutate() {
       return contents().mutate
     },
+    /** Its visible rows and their times, under the current switches. */
     view: () => display().view,
+    /** Formats its rows under the current switches. */
     wire: () => display().wire,
   }
 }

@@ -1,6 +1,6 @@
 /** The projects of a sandbox and their keys, as described by its options. */
 import type { ServiceClock } from './clock.ts'
-import { type ApiKeyStore, scopes } from './keys.ts'
+import { type ApiKeys, scopes } from './keys.ts'
 import type { KeyOptions, ProjectOptions, SandboxOptions } from './options.ts'
 import { createProject, type Project, projectIdFromSeed } from './project.ts'
 import { defaultSize } from './seed/seed-data.ts'
@@ -26,11 +26,11 @@ export function createProjects(
 }
 
 /** Creates each project's keys, or a default key. Returns a function that adds more. */
-export function createKeys(options: SandboxOptions, ids: readonly string[], keyStore: ApiKeyStore) {
+export function createKeys(options: SandboxOptions, ids: readonly string[], apiKeys: ApiKeys) {
   let keyCount = 0
   const add = ({ key, id, scopes: given }: KeyOptions, projectId: string) => {
     keyCount += 1
-    keyStore.add(key, { id: id ?? `key_${keyCount}`, projectId, scopes: given ?? scopes })
+    apiKeys.set(key, { id: id ?? `key_${keyCount}`, projectId, scopes: given ?? scopes })
   }
   const all = allProjectOptions(options)
   for (const [n, projectId] of ids.entries()) {

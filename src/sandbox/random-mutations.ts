@@ -1,8 +1,7 @@
 /** Seeded random changes of a project, the same for the same seed and state. */
 
-import type { Mutations } from './mutations.ts'
-import { createRandom, integerBetween, pick, purposes, type Random } from './seed/random.ts'
-import type { ProjectState } from './state.ts'
+import type { Project } from './project.ts'
+import { createRandom, integerBetween, pick, purposes } from './seed/random.ts'
 import { parseNames } from './switches.ts'
 
 const mutationKinds = [
@@ -37,32 +36,28 @@ export function parseMutationKinds(list: string): readonly MutationKind[] {
 
 /** `n` random changes, the same for the same seed and state. Returns what was done. */
 export function applyRandomMutations(
-  state: ProjectState,
-  mutations: Mutations,
+  project: Pick<Project, 'state' | 'mutate'>,
   n: number,
   seed: number,
   kinds: readonly MutationKind[] = mutationKinds,
 ): readonly string[] {
   const random = createRandom(seed)
-  return Array.from({ length: n }, (_, step) =>
-    applyMutation(state, mutations, random, step, pick(kinds, random(purposes.mutation, step))),
-  )
+  return Array.from({ length: n }, (_, step) => {
+    const kind = pick(kinds, random(purposes.mutation, step))
+    applyMutation(project, kind, random(purposes.mutation, step, 1), step)
+    return kind
+  })
 }
 
 function applyMutation(
-  state: ProjectState,
-  mutations: Mutations,
-  random: Random,
-  step: number,
+  { state, mutate: mutations }: Pick<Project, 'state' | 'mutate'>,
   kind: MutationKind,
-): string {
-  const draw = random(purposes.mutation, step, 1)
+  draw: number,
+  step: number,
+): void {
   const text = state.seedData.sampleText.sentence(draw >>> 8, step, state.seedData.textVariety)
-  const [conversation, visitor, call] = [
-    state.conversations.pickNear(draw),
-    state.visitors.pickNear(draw),
-    state.calls.pickNear(draw),
-  ]
+  const [conversation, visitor] = [state.conversations.pickNear(draw), state.visitors.pickNear(draw)]
+  const call = state.calls.pickNear(draw)
   const actions: Record<MutationKind, () => void> = {
     visitorWrites: () => conversation && mutations.visitorWrites(conversation.id, text),
     agentReplies: () => conversation && mutations.agentReplies(conversation.id, text),
@@ -83,5 +78,4 @@ function applyMutation(
   }
   if (!Object.hasOwn(actions, kind)) throw new RangeError(`there is no change ${kind}`)
   actions[kind]()
-  return kind
 }

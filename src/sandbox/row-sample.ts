@@ -12,19 +12,14 @@ export function parseRowKinds(list: string): readonly RowKind[] {
   return parseNames(list, rowKinds, (name) => `there are no rows ${name}; there are ${rowKinds.join(', ')}`)
 }
 
-export type RowSample = {
-  /** Whether rows of the kind can be in it. */
-  readonly affects: (kind: RowKind) => boolean
-  /** `a` and `b` identify the row within its kind. */
-  readonly has: (kind: RowKind, a: number, b?: number) => boolean
-}
-
-export function createRowSample({ random }: SeedData, purpose: Purpose, share: number, kinds: string): RowSample {
+export function createRowSample({ random }: SeedData, purpose: Purpose, share: number, kinds: string) {
   const affected = parseRowKinds(kinds)
   const affects = (kind: RowKind) => share > 0 && affected.includes(kind)
   return {
+    /** Whether rows of the kind can be in it. */
     affects,
-    has: (kind, a, b = 0) =>
+    /** `a` and `b` identify the row within its kind. */
+    has: (kind: RowKind, a: number, b = 0) =>
       affects(kind) && toUnitInterval(random(purpose, a, rowKinds.indexOf(kind) + 8 * b)) < share,
   }
 }

@@ -1,26 +1,11 @@
 /** All rows of one kind: the seed rows, created on demand, under the later changes. */
 import type { EpochMs } from '../core/time.ts'
 import type { Row, Sequence, TimedRow } from './model.ts'
-import { createRowHistory, type RowHistory } from './row-history.ts'
+import { createRowHistory } from './row-history.ts'
 import type { RowIds } from './seed/row-ids.ts'
 import { createTimeOrder, type TimeOrder } from './time-order.ts'
 
-export type RowStore<T extends Row, Field extends string> = Omit<RowHistory<T>, 'add'> & {
-  /** The number of existing rows. */
-  readonly size: () => number
-  /** The index of the next new row. */
-  readonly nextIndex: () => number
-  readonly at: (index: number) => T | undefined
-  readonly find: (id: string) => T | undefined
-  /** A pseudo-random row, the same for the same number; undefined if there is none. */
-  readonly pickNear: (draw: number) => T | undefined
-  readonly add: (row: T) => void
-  readonly change: (index: number, patch: Partial<T>) => void
-  readonly remove: (index: number) => void
-  /** Existing rows, in order of their indexes. */
-  readonly all: () => Generator<T>
-  readonly orderedBy: (field: Field) => Sequence<T>
-}
+export type RowStore<T extends TimedRow<Field>, Field extends string> = ReturnType<typeof createRowStore<T, Field>>
 
 export type SeedRows<T, Field> = {
   readonly count: number
@@ -35,7 +20,7 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   seed: SeedRows<T, Field>,
   changedAt: Field,
   clock: () => EpochMs,
-): RowStore<T, Field> {
+) {
   const { indexes, changedRow, requireRow, put, drop, ...reads } = createCurrentRows(seed)
   const seedSince = (index: number) => (index < seed.count ? seed.timeOf(changedAt, index) : undefined)
   const { add: addHistory, staleCopy, asOf } = createRowHistory<T>(seedSince, clock)
@@ -52,18 +37,18 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
     ...reads,
     staleCopy,
     asOf,
-    add: (row) => replace(undefined, row),
-    change(index, patch) {
+    add: (row: T) => replace(undefined, row),
+    change(index: number, patch: Partial<T>) {
       const before = requireRow(index)
       replace(before, { ...before, ...patch })
     },
-    remove(index) {
+    remove(index: number) {
       orders.replace(requireRow(index), undefined)
       drop(index)
     },
-    orderedBy(field) {
+    orderedBy(field: Field): Sequence<T> {
       const order = orders.by(field)
-      return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => requireRow(order.indexAt(p)) }
+      return { length: order.size(), timeAt: order.timeAt, rowAt: (p: number) => requireRow(order.indexAt(p)) }
     },
   }
 }
@@ -98,19 +83,22 @@ function createCurrentRows<T extends Row, Field>({ count, ids, seedRow }: SeedRo
       changed.delete(index)
     },
     size: () => next - removed.size,
+    /** The index of the next new row. */
     nextIndex: () => next,
     at,
     find(id: string) {
       const index = ids.indexOf(id)
       return index === undefined ? undefined : at(index)
     },
-    pickNear(draw: number) {
+    /** A pseudo-random row, the same for the same number; undefined if there is none. */
+    pickNear(draw: number): T | undefined {
       for (let step = 0; step < next; step += 1) {
         const row = at((draw + step) % next)
         if (row !== undefined) return row
       }
       return undefined
     },
+    /** Existing rows, in order of their indexes. */
     *all() {
       for (const index of indexes()) yield requireRow(index)
     },

@@ -1,9 +1,11 @@
-/** Starts the service double: a full, stateful server of the API on loopback, with controls for tests. */
+/** Starts the sandbox: a full, stateful server of the API on loopback, with controls for tests. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createRouter } from './api/operation.ts'
-import { operations } from './api/operations.ts'
-import { computeRollup } from './api/overview-operations.ts'
+import { callOperations } from './api/call-operations.ts'
+import { conversationOperations } from './api/conversation-operations.ts'
+import { createRouter, type Operation } from './api/operation.ts'
+import { computeRollup, overviewOperations } from './api/overview-operations.ts'
+import { visitorOperations } from './api/visitor-operations.ts'
 import { createServiceClock, realNow } from './clock.ts'
 import type { Sandbox } from './handle.ts'
 import type { SandboxOptions } from './options.ts'
@@ -22,7 +24,15 @@ import { truthOf } from './truth.ts'
 export type { Sandbox } from './handle.ts'
 export type { KeyOptions, ProjectOptions, SandboxOptions } from './options.ts'
 
-export const defaultNow = '2026-06-01T12:00:00Z'
+/** Every operation of the service, except the widget's token. */
+export const operations: readonly Operation[] = [
+  ...conversationOperations,
+  ...visitorOperations,
+  ...callOperations,
+  ...overviewOperations,
+]
+
+const defaultNow = '2026-06-01T12:00:00Z'
 
 /** Resolves when it listens. Throws RangeError for invalid options, and the system's error for a port in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -82,10 +92,7 @@ function createServerContext(service: SandboxService, requestLog: RequestLogEntr
     findRoute: createRouter(operations),
     requestLog,
     realNow,
-    nextNumber: () => {
-      number += 1
-      return number
-    },
+    nextNumber: () => ++number,
   }
 }
 
@@ -119,9 +126,9 @@ function createReaders(service: SandboxService, requestLog: RequestLogEntry[], f
 function createMutators(service: SandboxService, findProject: ProjectFinder) {
   return {
     mutateIn: (id) => findProject(id).mutate,
-    applyRandomMutations: (n, seed, kinds, id) =>
-      applyRandomMutations(findProject(id).state, findProject(id).mutate, n, seed, kinds),
-    revokeKey: service.keys.revoke,
+    applyRandomMutations: (n, seed, kinds, id) => applyRandomMutations(findProject(id), n, seed, kinds),
+    // Takes effect at once, as in the service.
+    revokeKey: (key) => void service.keys.delete(key),
   } satisfies Partial<Sandbox>
 }
 

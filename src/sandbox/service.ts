@@ -1,30 +1,22 @@
 /** The service without its network: projects, keys, clock, limits, and the response to one request. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Json } from '../core/row.ts'
 import type { EpochMs } from '../core/time.ts'
-import type { Json } from './api/json.ts'
 import { isList, isWrite, type RouteMatch } from './api/operation.ts'
 import { Problem, validationProblem } from './api/problem.ts'
 import { checkQuery } from './api/read-request.ts'
 import { mintToken } from './api/widget.ts'
-import {
-  type ApiKey,
-  type ApiKeyStore,
-  authenticate,
-  bearerToken,
-  createApiKeyStore,
-  requireProject,
-  requireScope,
-} from './keys.ts'
+import { type ApiKey, type ApiKeys, authenticate, bearerToken, requireProject, requireScope } from './keys.ts'
 import type { Project } from './project.ts'
 import { applyRandomMutations, parseMutationKinds } from './random-mutations.ts'
 import { createRandom, type Random } from './seed/random.ts'
-import { createKeyLimits, type KeyLimits } from './server/key-limits.ts'
+import { createKeyLimits } from './server/key-limits.ts'
 import type { Switches } from './switches.ts'
 
 export type SandboxService = {
   readonly projects: ReadonlyMap<string, Project>
-  readonly keys: ApiKeyStore
-  readonly keyLimits: KeyLimits
+  readonly keys: ApiKeys
+  readonly keyLimits: ReturnType<typeof createKeyLimits>
   readonly random: Random
   readonly clock: () => EpochMs
   readonly switches: () => Switches
@@ -47,7 +39,7 @@ export function createService(
 ): SandboxService {
   return {
     ...parts,
-    keys: createApiKeyStore(),
+    keys: new Map(),
     keyLimits: createKeyLimits(parts.switches),
     random: createRandom(parts.seed),
     listRequestCounts: new Map(),
@@ -79,7 +71,8 @@ export function runOperation(
   const { operation, params } = match
   const switches = service.switches()
   if (isList(operation)) mutateBeforeList(service, project)
-  checkQuery(request.query, operation.query(switches), switches)
+  const { query = [] } = operation
+  checkQuery(request.query, typeof query === 'function' ? query(switches) : query, switches)
   const body = isWrite(operation) ? parseJsonBody(request.bodyText) : null
   const now = service.clock()
   const data = operation.run({ project, params, query: request.query, body, switches, now })
@@ -117,5 +110,5 @@ function mutateBeforeList(service: SandboxService, project: Project): void {
   if (every < 1) return
   const lists = (service.listRequestCounts.get(project.id) ?? 0) + 1
   service.listRequestCounts.set(project.id, lists)
-  if (lists % every === 0) applyRandomMutations(project.state, project.mutate, 1, lists, parseMutationKinds(kinds))
+  if (lists % every === 0) applyRandomMutations(project, 1, lists, parseMutationKinds(kinds))
 }

@@ -1,32 +1,17 @@
 /** The current data of a project: its seed data and all later changes. */
 import type { EpochMs } from '../core/time.ts'
 import type { Activity, Conversation, Message, Note, PhoneCall, Sequence, Visitor } from './model.ts'
-import { createRowStore, type RowStore } from './row-store.ts'
+import { createRowStore } from './row-store.ts'
 import type { CallTime } from './seed/calls.ts'
 import type { ConversationTime } from './seed/conversations.ts'
 import { purposes } from './seed/random.ts'
-import { createRowIds, type RowIds } from './seed/row-ids.ts'
+import { createRowIds } from './seed/row-ids.ts'
 import type { SeedData } from './seed/seed-data.ts'
 import type { VisitorTime } from './seed/visitors.ts'
 
-export type ProjectState = {
-  readonly seedData: SeedData
-  readonly clock: () => EpochMs
-  readonly conversations: RowStore<Conversation, ConversationTime>
-  readonly visitors: RowStore<Visitor, VisitorTime>
-  readonly calls: RowStore<PhoneCall, CallTime>
-  readonly identities: { readonly conversation: RowIds; readonly visitor: RowIds; readonly call: RowIds }
-  readonly messages: (conversation: Conversation) => Sequence<Message>
-  readonly addMessage: (conversation: Conversation, message: Omit<Message, 'id' | 'createdAt'>) => Message
-  /** Replaces a message's text without changing any time. */
-  readonly editMessage: (messageId: number, content: string) => void
-  readonly activity: (visitor: Visitor) => Sequence<Activity>
-  readonly addActivity: (visitor: Visitor, entry: Omit<Activity, 'at'>) => Activity
-  readonly notes: () => readonly Note[]
-  readonly addNote: (visitor: Visitor, content: string) => Note
-}
+export type ProjectState = ReturnType<typeof createProjectState>
 
-export function createProjectState(seedData: SeedData, clock: () => EpochMs): ProjectState {
+export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
   const conversations = createRowStore<Conversation, ConversationTime>(seedData.conversations, 'updatedAt', clock)
   const visitors = createRowStore<Visitor, VisitorTime>(seedData.visitors, 'updatedAt', clock)
   const calls = createRowStore<PhoneCall, CallTime>(seedData.calls, 'endedAt', clock)
@@ -47,7 +32,7 @@ function createMessages(seedData: SeedData, clock: () => EpochMs) {
   const added = new Map<number, Message[]>()
   const edited = new Map<number, string>()
   let nextId = seedData.conversations.firstFreeMessageId
-  const messages = ({ index }: Conversation) => {
+  const messages = ({ index }: Conversation): Sequence<Message> => {
     const seeded = index < seedData.conversations.count ? seedData.conversations.messages(index) : emptySequence
     const all = concatRows(seeded, added.get(index) ?? [], (message) => message.createdAt)
     return edited.size === 0 ? all : { ...all, rowAt: (k: number) => withEdit(all.rowAt(k), edited) }
@@ -55,24 +40,25 @@ function createMessages(seedData: SeedData, clock: () => EpochMs) {
   return {
     messages,
     addMessage({ index, lastMessageAt }: Conversation, content: Omit<Message, 'id' | 'createdAt'>) {
-      const message = { ...content, id: nextId, createdAt: Math.max(clock(), lastMessageAt) }
+      const message: Message = { ...content, id: nextId, createdAt: Math.max(clock(), lastMessageAt) }
       nextId += 1
       append(added, index, message)
       return message
     },
+    /** Replaces a message's text without changing any time. */
     editMessage: (id: number, content: string) => void edited.set(id, content),
   }
 }
 
-function createActivity({ activities, visitors }: SeedData, clock: () => EpochMs) {
+function createActivity({ activityOf, visitors }: SeedData, clock: () => EpochMs) {
   const entriesAdded = new Map<number, Activity[]>()
   return {
-    activity({ index }: Visitor) {
-      const seeded = index < visitors.count ? activities.of(visitors.seedRow(index)) : emptySequence
+    activity({ index }: Visitor): Sequence<Activity> {
+      const seeded = index < visitors.count ? activityOf(visitors.seedRow(index)) : emptySequence
       return concatRows(seeded, entriesAdded.get(index) ?? [], (entry) => entry.at)
     },
     addActivity({ index, lastSeenAt }: Visitor, entry: Omit<Activity, 'at'>) {
-      const added = { ...entry, at: Math.max(clock(), lastSeenAt) }
+      const added: Activity = { ...entry, at: Math.max(clock(), lastSeenAt) }
       append(entriesAdded, index, added)
       return added
     },
@@ -83,9 +69,9 @@ function createNotes(seedData: SeedData, clock: () => EpochMs) {
   const ids = createRowIds(seedData.random, purposes.entry)
   const notes: Note[] = []
   return {
-    notes: () => notes,
+    notes: (): readonly Note[] => notes,
     addNote(visitor: Visitor, content: string) {
-      const note = { id: ids.idAt(notes.length), visitorId: visitor.id, content, createdAt: clock() }
+      const note: Note = { id: ids.idAt(notes.length), visitorId: visitor.id, content, createdAt: clock() }
       notes.push(note)
       return note
     },

@@ -5,25 +5,19 @@ import { parseRowKinds } from './row-sample.ts'
 import { parseFaultKinds } from './server/faults.ts'
 import { parseSwitches, type Switches, type SwitchName } from './switches.ts'
 
-export type SwitchSettings = {
-  readonly current: () => Switches
-  /** All of them or none. Throws RangeError for an unknown name or value. */
-  readonly set: (given: Partial<Switches>) => void
-  readonly onChange: (listener: (names: readonly SwitchName[]) => void) => void
-}
+export type SwitchSettings = ReturnType<typeof createSwitchSettings>
 
-export function createSwitchSettings(given: Partial<Switches>): SwitchSettings {
+export function createSwitchSettings(given: Partial<Switches>) {
   let switches = validateSwitches(parseSwitches(given))
   const listeners: ((names: readonly SwitchName[]) => void)[] = []
   return {
     current: () => switches,
-    set(changes) {
+    /** All of them or none. Throws RangeError for an unknown name or value. */
+    set(changes: Partial<Switches>) {
       switches = validateSwitches(parseSwitches(changes, switches))
       for (const listener of listeners) listener(Object.keys(changes) as SwitchName[])
     },
-    onChange: (listener) => {
-      listeners.push(listener)
-    },
+    onChange: (listener: (names: readonly SwitchName[]) => void) => void listeners.push(listener),
   }
 }
 

@@ -9,6 +9,7 @@ type NumberSwitch = {
 }
 type BooleanSwitch = { readonly kind: 'boolean'; readonly default: boolean; readonly about: string }
 type TextSwitch = { readonly kind: 'text'; readonly default: string; readonly about: string }
+type Switch = ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch
 
 const choice = <const T extends string>(about: string, ...of: T[]): ChoiceSwitch<T> => ({ kind: 'choice', of, about })
 const amount = (about: string, byDefault: number): NumberSwitch => ({ kind: 'number', default: byDefault, about })
@@ -193,24 +194,23 @@ export const switchNames = Object.keys(switchTable) as SwitchName[]
 
 /** Every switch at its default, except those given. Throws RangeError for an unknown name or value. */
 export function parseSwitches(given: Readonly<Record<string, unknown>>, base?: Switches): Switches {
-  const all: Record<string, unknown> = base === undefined ? defaultSwitches() : { ...base }
+  const all: Record<string, unknown> = { ...(base ?? defaultSwitches) }
   for (const [name, value] of Object.entries(given)) if (value !== undefined) all[name] = parseSwitch(name, value)
   return all as Switches
 }
 
-function defaultSwitches(): Record<string, unknown> {
-  return Object.fromEntries(switchNames.map((name) => [name, defaultOf(switchTable[name])]))
-}
-
-function defaultOf(entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch): unknown {
-  return entry.kind === 'choice' ? entry.of[0] : entry.default
-}
+const defaultSwitches: Readonly<Record<string, unknown>> = Object.fromEntries(
+  Object.entries<Switch>(switchTable).map(([name, entry]) => [
+    name,
+    entry.kind === 'choice' ? entry.of[0] : entry.default,
+  ]),
+)
 
 function parseSwitch(name: string, value: unknown): unknown {
   if (!Object.hasOwn(switchTable, name)) {
     throw new RangeError(`there is no switch ${name}; there are ${switchNames.join(', ')}`)
   }
-  const entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch = switchTable[name as SwitchName]
+  const entry: Switch = switchTable[name as SwitchName]
   if (entry.kind === 'choice' && entry.of.includes(String(value))) return String(value)
   if (entry.kind === 'number' && String(value).trim() !== '' && isAllowedNumber(entry, Number(value)))
     return Number(value)
@@ -224,7 +224,7 @@ function isAllowedNumber({ signed }: NumberSwitch, value: number): boolean {
 }
 
 /** The allowed values, in one line for people. */
-export function describeAllowed(entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch): string {
+export function describeAllowed(entry: Switch): string {
   if (entry.kind === 'choice') return entry.of.join(' | ')
   if (entry.kind === 'boolean') return 'true | false'
   if (entry.kind === 'text') return 'text'
@@ -238,11 +238,9 @@ export function parseNames<Name extends string>(
   refusal: (name: string) => string,
 ): readonly Name[] {
   const names = list.split(',').map((name) => name.trim())
-  return names
-    .filter((name) => name !== '')
-    .map((name) => {
-      const found = known.find((one) => one === name)
-      if (found === undefined) throw new RangeError(refusal(name))
-      return found
-    })
+  return names.flatMap((name) => {
+    const found = known.find((one) => one === name)
+    if (found === undefined && name !== '') throw new RangeError(refusal(name))
+    return found ?? []
+  })
 }

@@ -1,37 +1,25 @@
 /** The rows as the service shows them: with shifted times, and some of them late. The state has the real ones. */
 import type { EpochMs, Ms } from '../core/time.ts'
 import { createDisplay, createTimeOffsets, type Display, type TimeOffsets } from './display.ts'
-import type { Activity, Conversation, Message, PhoneCall, Sequence, TimedRow, Visitor } from './model.ts'
-import { each } from './model.ts'
+import {
+  type Activity,
+  type Conversation,
+  each,
+  type Message,
+  type Sequence,
+  type TimedRow,
+  type Visitor,
+} from './model.ts'
 import { altersReplies, replyDelayMs } from './reply.ts'
 import { createRowSample, type RowKind } from './row-sample.ts'
 import type { RowStore } from './row-store.ts'
-import type { CallTime } from './seed/calls.ts'
-import type { ConversationTime } from './seed/conversations.ts'
 import { purposes } from './seed/random.ts'
-import type { VisitorTime } from './seed/visitors.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 
-export type View = {
-  /** Lists, ordered by one of their shown times, without late rows. */
-  readonly conversations: (by: ConversationTime) => Sequence<Conversation>
-  readonly visitors: (by: VisitorTime) => Sequence<Visitor>
-  readonly calls: (by: CallTime) => Sequence<PhoneCall>
-  readonly messages: (conversation: Conversation) => Sequence<Message>
-  readonly activity: (visitor: Visitor) => Sequence<Activity>
-  /** A row as its list shows it: possibly an old version. */
-  readonly asListed: Pick<Display, 'conversation' | 'visitor' | 'call'>
-  /** Reads by id. */
-  readonly find: {
-    readonly conversation: (id: string) => Conversation | undefined
-    readonly visitor: (id: string) => Visitor | undefined
-    readonly call: (id: string) => PhoneCall | undefined
-  }
-  readonly asShown: Display
-}
+export type View = ReturnType<typeof createView>
 
-export function createView(state: ProjectState, s: Switches): View {
+export function createView(state: ProjectState, s: Switches) {
   const offsets = createTimeOffsets(state, s)
   const asShown = createDisplay(state, s, offsets)
   const context = { state, s, offsets, delays: createDelays(state, s), asShown }
@@ -40,12 +28,15 @@ export function createView(state: ProjectState, s: Switches): View {
   const calls = createRowsView('calls', state.calls, asShown.call, context)
   return {
     asShown,
+    /** Lists, ordered by one of their shown times, without late rows. */
     conversations: conversations.orderedBy,
     visitors: visitors.orderedBy,
     calls: calls.orderedBy,
-    messages: (conversation) => listMessages(conversation, context),
-    activity: (visitor) => listActivity(visitor, context),
+    messages: (conversation: Conversation) => listMessages(conversation, context),
+    activity: (visitor: Visitor) => listActivity(visitor, context),
+    /** A row as its list shows it: possibly an old version. */
     asListed: { conversation: conversations.asListed, visitor: visitors.asListed, call: calls.asListed },
+    /** Reads by id. */
     find: { conversation: conversations.find, visitor: visitors.find, call: calls.find },
   }
 }

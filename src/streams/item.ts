@@ -18,11 +18,7 @@ const maxNameLength = 200
 const maxTimes = 100
 
 /** `own`: columns that override the item's fields, such as keys, the parent's key and the time of reading. */
-export function toRow(
-  item: JsonObject,
-  documented: DocumentedFields,
-  own: Readonly<Record<string, Scalar>> = {},
-): MirrorRow {
+export function toRow(item: JsonObject, documented: DocumentedFields, own: MirrorRow['columns'] = {}): MirrorRow {
   const columns: Record<string, Scalar> = {}
   const extra = new Map<string, ExtraField>()
   for (const field in item) {

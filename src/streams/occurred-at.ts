@@ -4,18 +4,7 @@ import { rfc3339 } from '../core/time.ts'
 import { type DocumentedFields, normalizeName, timesIn } from './item.ts'
 
 /** Likely names, best first; compared without case, with the last part of a path only. */
-const timeFieldNames = [
-  'occurredat',
-  'startedat',
-  'starttime',
-  'start',
-  'timestamp',
-  'at',
-  'time',
-  'createdat',
-  'date',
-  'created',
-]
+const timeFieldNames = 'occurredat startedat starttime start timestamp at time createdat date created'.split(' ')
 
 /** RFC 3339, or null for a row without any time. Depends on the row alone. */
 export function occurredAt(item: Json): string | null {
@@ -29,7 +18,5 @@ export function occurredAt(item: Json): string | null {
 }
 
 /** Fields with these names need no column of their own. */
-export const occurredAtFields: DocumentedFields = {
-  occurredAt: ['occurred_at', 'time'],
-  occurred_at: ['occurred_at', 'time'],
-}
+const column = ['occurred_at', 'time'] as const
+export const occurredAtFields: DocumentedFields = { occurredAt: column, occurred_at: column }

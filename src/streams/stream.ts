@@ -3,7 +3,7 @@ import type { LocalDay } from '../core/days.ts'
 import { asJsonObject, type JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { Json, MirrorRow, RejectedRow } from '../core/row.ts'
-import type { ListStreamName, StreamNameOf } from '../core/stream-specs.ts'
+import type { StreamKind, StreamNameOf } from '../core/stream-specs.ts'
 import type { EpochSeconds, Seconds } from '../core/time.ts'
 import { findKey, foreignProject } from './item.ts'
 
@@ -12,11 +12,14 @@ export type ApiScope = `${string}:read`
 /** Rows, and items that are not rows: no object, no key, or of another project. */
 export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly rejectedRows: readonly RejectedRow[] }
 
-/** A list of the project, paged by time; its rows can also be read by id. */
-export type ListStream = {
-  readonly kind: 'list'
-  readonly name: ListStreamName
+type StreamOf<Kind extends StreamKind> = {
+  readonly kind: Kind
+  readonly name: StreamNameOf<Kind>
   readonly scope: ApiScope
+}
+
+/** A list of the project, paged by time; its rows can also be read by id. */
+export type ListStream = StreamOf<'list'> & {
   readonly list: (project: string) => ListEndpoint
   readonly rowPath: (project: string, id: string) => string
   /** `project`: rows that name another project are rejected. */
@@ -31,19 +34,13 @@ export type ChildRowOptions = {
 }
 
 /** A list that belongs to one parent. */
-export type ChildListStream = {
-  readonly kind: 'child-list'
-  readonly name: StreamNameOf<'child-list'>
-  readonly scope: ApiScope
+export type ChildListStream = StreamOf<'child-list'> & {
   readonly list: (project: string, parentId: string) => ListEndpoint
   readonly parseRows: (items: readonly Json[], parentId: string, options?: ChildRowOptions) => ParsedRows
 }
 
 /** One object that belongs to one parent. */
-export type ChildObjectStream = {
-  readonly kind: 'child-object'
-  readonly name: StreamNameOf<'child-object'>
-  readonly scope: ApiScope
+export type ChildObjectStream = StreamOf<'child-object'> & {
   readonly path: (parentId: string) => string
   /** `item` null: the service responded 404 for a parent that exists. */
   readonly parseRow: (item: JsonObject | null, parentId: string, readAt: EpochSeconds) => MirrorRow
@@ -52,19 +49,13 @@ export type ChildObjectStream = {
 }
 
 /** One object per day. */
-export type DailyStream = {
-  readonly kind: 'daily'
-  readonly name: StreamNameOf<'daily'>
-  readonly scope: ApiScope
+export type DailyStream = StreamOf<'daily'> & {
   readonly path: (project: string) => string
   readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: EpochSeconds) => MirrorRow
 }
 
 /** An object that shows the current state only. */
-export type SnapshotStream = {
-  readonly kind: 'snapshot'
-  readonly name: StreamNameOf<'snapshot'>
-  readonly scope: ApiScope
+export type SnapshotStream = StreamOf<'snapshot'> & {
   readonly path: (project: string) => string
   readonly parseRow: (item: Json, readAt: EpochSeconds) => MirrorRow
 }

@@ -17,11 +17,8 @@ function withSortedKeys(item: Json): Json {
   if (Array.isArray(item)) return item.map(withSortedKeys)
   const fields = asJsonObject(item)
   if (fields === null) return item
-  return Object.fromEntries(
-    Object.keys(fields)
-      .sort()
-      .map((name) => [name, withSortedKeys(fields[name] as Json)]),
-  )
+  const names = Object.keys(fields).sort()
+  return Object.fromEntries(names.map((name) => [name, withSortedKeys(fields[name] as Json)]))
 }
 
 export const visitorActivity: ChildListStream = {

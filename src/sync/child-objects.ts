@@ -1,7 +1,7 @@
 /** Streams with one object per parent: the recordings of calls. */
 import { isNotFound } from '../core/api-failure.ts'
 import { asJsonObject } from '../core/json.ts'
-import type { PendingChild } from '../core/mirror.ts'
+import type { PendingParent } from '../core/mirror.ts'
 import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../core/time.ts'
 import { calls } from '../streams/list-streams.ts'
 import type { ChildObjectStream } from '../streams/stream.ts'
@@ -13,35 +13,35 @@ const noRecordingBehaviour = 'call_recordings.none'
 
 export function childObjectReader(run: SyncRun, stream: ChildObjectStream): ChildReader {
   const hasNoRecording = serialize((call) => confirmNoRecording(run, call))
-  return async (child, priority) => {
-    const response = await run.get(stream.path(child.parentId), {}, priority).catch(async (error) => {
-      if (isNotFound(error) && (await hasNoRecording(child.parentId))) return null
+  return async (parent, priority) => {
+    const response = await run.get(stream.path(parent.parentId), {}, priority).catch(async (error) => {
+      if (isNotFound(error) && (await hasNoRecording(parent.parentId))) return null
       throw error
     })
     const item = response === null ? null : asJsonObject(response.data)
     const now = response?.cursorLimit ?? run.cursorLimit()
-    const rereadAfter = stream.rereadAfter(item, childAge(child, now))
-    const { parentId, requestedVersion } = child
-    const { changed } = await run.mirror.commit({
+    const rereadAfter = stream.rereadAfter(item, ageOf(parent, now))
+    const { parentId, requestedVersion } = parent
+    const result = await run.mirror.commit({
       stream: stream.name,
       rows: [stream.parseRow(item, parentId, now)],
       requestedAt: response?.requestedAt ?? run.now(),
-      child: {
+      childRead: {
         stream: stream.name,
         parentId,
         requestedVersion,
-        cursor: child.cursor ?? rfc3339(now),
-        complete: true,
-        againAt: rereadAfter === null ? null : run.now() + rereadAfter * 1000,
+        cursor: parent.cursor ?? rfc3339(now),
+        completeness: 'complete',
+        dueAt: rereadAfter === null ? null : run.now() + rereadAfter * 1000,
       },
     })
-    run.stats.recordPage(stream.name, 1, changed)
+    run.stats.recordPage(stream.name, 1, result)
   }
 }
 
 /** The time since the call, or since its first read if it shows no time or a future one. */
-function childAge({ parentAt, cursor }: PendingChild, now: EpochSeconds): Seconds {
-  return now - (parentAt !== null && parentAt <= now ? parentAt : (parseTime(cursor) ?? now))
+function ageOf({ parentLastActiveAt: calledAt, cursor }: PendingParent, now: EpochSeconds): Seconds {
+  return now - (calledAt !== null && calledAt <= now ? calledAt : (parseTime(cursor) ?? now))
 }
 
 /** Runs the checks one after the other, so that the result of the first one saves the requests of the others. */
@@ -56,7 +56,7 @@ function serialize(check: (call: string) => Promise<boolean>): (call: string) =>
 
 /** A 404 means only that there is no recording if the call itself exists. Checked once for all calls. */
 async function confirmNoRecording(run: SyncRun, call: string): Promise<boolean> {
-  if ((await run.mirror.behaviours()).has(noRecordingBehaviour)) return true
+  if ((await run.mirror.readBehaviours()).has(noRecordingBehaviour)) return true
   try {
     const { requestId, requestedAt } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
     const evidence = `call ${call} exists and its recording was answered 404, request ${requestId ?? 'without id'}`

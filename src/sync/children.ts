@@ -1,10 +1,10 @@
 /**
  * Reads the streams that belong to parents: messages, activity and recordings. Pending children are a query over the
- * warehouse, so a failed child is retried later and does not block the others.
+ * warehouse, so a parent that failed is retried later and does not block the others.
  */
 import { ApiError, describeFailure, isNotFound, isRefused } from '../core/api-failure.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
-import type { PendingChild } from '../core/mirror.ts'
+import type { PendingParent } from '../core/mirror.ts'
 import { allTime, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { type ChildStreamName, streamSpecs } from '../core/stream-specs.ts'
@@ -16,7 +16,7 @@ import type { SyncRun } from './run.ts'
 import { throwIfSliceOver } from './stop.ts'
 
 /** `lowWatermark`: no row that is added from now on is dated before this time. */
-export type ChildReader = (child: PendingChild, priority: Priority, lowWatermark: EpochSeconds) => Promise<void>
+export type ChildReader = (parent: PendingParent, priority: Priority, lowWatermark: EpochSeconds) => Promise<void>
 
 /** How many conversations with future-dated messages an incremental sync reads again, least recently read first. */
 const maxFutureDatedRereads = 200
@@ -30,46 +30,40 @@ const rereadShare = { atLeast: 1000, oneIn: 7 }
 /** Reads the children of every pending parent, and once more those that failed. */
 export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: ChildReader): Promise<void> {
   if (run.mode !== 'incremental') {
-    await run.mirror.requestFullReads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
+    await run.mirror.requestFullRereads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
   } else if (stream === 'messages') {
     await run.mirror.markFutureDatedPending(run.cursorLimit() + clockToleranceSeconds, maxFutureDatedRereads, run.now())
   }
-  run.stats.setRemaining(stream, await run.mirror.countPendingChildren(stream, run.now()))
-  const failed: PendingChild[] = []
+  run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
+  const failed: PendingParent[] = []
   // Children that become pending from now on belong to the next run, so that an incomplete list is not reread at once.
   const now = run.now()
   // No parent is reread twice in one run, even if this machine's clock is set back. A first read does not count.
   const rereadParents = new Set<string>()
   for (let isFirst = true; ; isFirst = false) {
     if (!isFirst) throwIfSliceOver(run)
-    // The first child alone: what it shows about the service saves requests for the others.
-    const all = await run.mirror.readPendingChildren(stream, now, isFirst ? 1 : batchSize)
+    // The first parent alone: what it shows about the service saves requests for the others.
+    const all = await run.mirror.readPendingParents(stream, now, isFirst ? 1 : batchSize)
     const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
     if (pending.length === 0) break
     for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
-    failed.push(...(await readChildren(run, stream, pending, read)))
+    failed.push(...(await readAll(run, stream, pending, read)))
   }
-  const unreadable = await readChildren(run, stream, failed, read)
-  if (unreadable.length > 0)
-    run.stats.fail(stream, `${unreadable.length} of its lists could not be read; they will be retried soon`)
+  const { length: unread } = await readAll(run, stream, failed, read)
+  if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
 }
 
 /** Reads the children of these parents. Returns those that failed and are worth a retry. */
-async function readChildren(
-  run: SyncRun,
-  stream: ChildStreamName,
-  pending: readonly PendingChild[],
-  read: ChildReader,
-): Promise<PendingChild[]> {
+async function readAll(run: SyncRun, stream: ChildStreamName, pending: readonly PendingParent[], read: ChildReader) {
   const lowWatermark = await readLowWatermark(run)
-  const attempt = async (child: PendingChild) => {
+  const attempt = async (parent: PendingParent) => {
     throwIfSliceOver(run)
     try {
-      await read(child, childPriority(child), lowWatermark)
+      await read(parent, priorityOf(parent), lowWatermark)
       return []
     } catch (error) {
-      await handleChildFailure(run, stream, child, error)
-      return isRefused(error) ? [] : [child]
+      await handleChildFailure(run, stream, parent, error)
+      return isRefused(error) ? [] : [parent]
     }
   }
   return (await mapConcurrently(pending, concurrency, attempt)).flat()
@@ -86,28 +80,23 @@ async function readLowWatermark({ mirror, cursorLimit }: SyncRun): Promise<Epoch
   return Math.min(latestSeen, cursorLimit())
 }
 
-function childPriority({ fetchedVersion, mustReread }: PendingChild): Priority {
+function priorityOf({ fetchedVersion, needsFullReread }: PendingParent): Priority {
   if (fetchedVersion === 0) return 'backfill'
-  return mustReread ? 'verify' : 'fresh'
+  return needsFullReread ? 'reconcile' : 'fresh'
 }
 
-/** Schedules a retry of a failed child and records a gap until then. Rethrows what stops the whole stream. */
-async function handleChildFailure(
-  run: SyncRun,
-  stream: ChildStreamName,
-  child: PendingChild,
-  error: unknown,
-): Promise<void> {
+/** Schedules a retry of the failed parent and records a gap until then. Rethrows what stops the whole stream. */
+async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent: PendingParent, error: unknown) {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
-  const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, child.parentId))
-  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, child.parentId))) return
-  const retryAt = run.now() + retryDelayMs(child.attempts)
-  await run.mirror.recordChildFailure(stream, child.parentId, describeFailure(failure), retryAt)
+  const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
+  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId))) return
+  const retryAt = run.now() + retryDelayMs(parent.attempts)
+  await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
 }
 
-/** A 404 of the child may mean that the parent is deleted; a request for the parent confirms it. */
+/** A 404 of its children may mean that the parent is deleted; a request for the parent confirms it. */
 async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: string): Promise<boolean> {
   const parent = listStreams[streamSpecs[stream].parent]
   try {

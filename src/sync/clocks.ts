@@ -8,28 +8,22 @@ import type { SyncRun } from './run.ts'
 const maxCounted = 10_000
 
 /** The current time by the clocks and the messages stored so far. */
-export async function createPresentTime({
-  mirror,
-  clocks,
-}: Pick<SyncRun, 'mirror' | 'clocks'>): Promise<() => EpochSeconds> {
+export async function createPresentTime({ mirror, clocks }: SyncRun): Promise<() => EpochSeconds> {
   const newestMessage = (await mirror.latestMessageTime()) ?? 0
   return () => presentTime({ ...clocks(), newestMessage })
 }
 
 /** Remembers rows of a page that are dated in the future. Rows of child streams are counted in the mirror instead. */
-export function recordFutureDated(
-  { futureDated }: Pick<SyncRun, 'futureDated'>,
-  stream: StreamName,
-  ids: readonly string[],
-): void {
+export function recordFutureDated({ futureDated }: SyncRun, stream: StreamName, ids: readonly string[]): void {
   if (ids.length === 0 || isChildStream(stream)) return
   const known = futureDated.get(stream) ?? new Set<string>()
   futureDated.set(stream, known)
   for (const id of ids) if (known.size < maxCounted) known.add(id)
 }
 
-/** Notices for users after a run. `offset`: how far the service's clock is ahead; null = unknown. */
-export async function clockNotices(run: SyncRun, offset: Seconds | null): Promise<string[]> {
+/** Notices for users after a run. */
+export async function clockNotices(run: SyncRun): Promise<string[]> {
+  const offset = run.clockOffset()
   const counts = new Map([...run.futureDated].map(([stream, ids]) => [stream, ids.size]))
   for (const stream of childStreamNames) {
     if (!run.streams.has(stream)) continue

@@ -1,4 +1,5 @@
-/** What a sync needs from outside: values and functions, so that it depends on neither HTTP nor SQL. */
+/** What a sync needs from outside: settings of the project, and functions, so that it depends on neither HTTP nor SQL. */
+import type { ClientLog, LogEvent } from '../api/client.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import type { SyncProgress } from '../core/command-reports.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
@@ -28,12 +29,5 @@ export type SyncDeps = {
   /** The time slice is over. Called only after progress was stored, so that a sequence of slices completes the work. */
   readonly isSliceOver?: () => boolean
   readonly onProgress: (progress: SyncProgress) => void
-  readonly log: Log
-}
-
-/** The part of pino that a sync uses. */
-export type Log = {
-  readonly debug: (event: Readonly<Record<string, unknown>>) => void
-  readonly info: (event: Readonly<Record<string, unknown>>) => void
-  readonly warn: (event: Readonly<Record<string, unknown>>) => void
+  readonly log: ClientLog & { readonly info: LogEvent }
 }

@@ -1,14 +1,13 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
 import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import { daySeconds } from '../core/time.ts'
+import { daySeconds, type EpochMs } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { withLookBack } from './look-back.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations } from './open-conversations.ts'
 import { commitPage, readPages, toGaps } from './pages.ts'
 import { priorityFor, type SyncRun } from './run.ts'
-import { newlyCoveredRanges, storeStartDate, streamRange } from './start-date.ts'
+import { newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
 import { throwIfSliceOver } from './stop.ts'
 
 /** How many of the newest calls each run reads again, because late calls appear among them. They fit into one page. */
@@ -34,25 +33,24 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
  */
 async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   const cursorName = `${stream.name}:whole`
-  const [stored, since] = await wholeListStart(run, stream, cursorName)
+  const [stored, since] = await wholeListStart(run, cursorName)
   const ranges = parsePendingRanges(stored, streamRange(run, stream.name))
   await readRanges(run, stream, { cursorName, ranges, priority: priorityFor(run, false), seenRowsKey: cursorName })
   await run.mirror.resolveGaps(stream.name, since)
   await storeStartDate(run, stream.name)
   await resolveUnseenRows(run, stream, cursorName)
-  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), cursors: { [cursorName]: null } })
+  await run.mirror.writeCursor(cursorName, null)
   await run.mirror.forgetSeenRows(cursorName)
 }
 
-/** The cursor of an unfinished read of the whole list (null = none), and when that read began, in ms since 1970. */
-async function wholeListStart(run: SyncRun, stream: ListStream, cursorName: string): Promise<[string | null, number]> {
+/** The cursor of an unfinished read of the whole list (null = none), and when that read began. */
+async function wholeListStart(run: SyncRun, cursorName: string): Promise<[string | null, EpochMs]> {
   const sinceCursorName = `${cursorName}:since`
   const stored = run.mode === 'full' ? null : await run.mirror.readCursor(cursorName)
   if (stored !== null) return [stored, Number((await run.mirror.readCursor(sinceCursorName)) ?? 0)]
   await run.mirror.forgetSeenRows(cursorName)
   const since = run.now()
-  const cursors = { [sinceCursorName]: String(since) }
-  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: since, cursors })
+  await run.mirror.writeCursor(sinceCursorName, String(since))
   return [null, since]
 }
 
@@ -64,11 +62,8 @@ type RangesRead = {
   readonly seenRowsKey?: string
 }
 
-async function readRanges(
-  run: SyncRun,
-  stream: ListStream,
-  { cursorName, ranges, priority, seenRowsKey }: RangesRead,
-): Promise<void> {
+async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): Promise<void> {
+  const { cursorName, ranges, priority, seenRowsKey } = read
   const list = stream.list(run.projectId)
   for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
     const cursor = formatPendingRanges(batch.pendingRanges)

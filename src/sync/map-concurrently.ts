@@ -2,11 +2,7 @@
 import pMap from 'p-map'
 
 /** After the first failure no further item is started; the failure is thrown when all started ones have ended. */
-export async function mapConcurrently<T, R>(
-  items: readonly T[],
-  concurrency: number,
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
+export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>) {
   const failures: unknown[] = []
   const results: R[] = []
   const attempt = async (item: T) => {

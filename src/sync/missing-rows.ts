@@ -5,7 +5,7 @@ import { toListShape } from '../core/list-shape.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow } from '../core/row.ts'
-import type { StreamName } from '../core/stream-specs.ts'
+import type { ListStreamName, StreamName } from '../core/stream-specs.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { priorityFor, type SyncRun } from './run.ts'
@@ -26,19 +26,10 @@ const massDeletionCursor = (stream: StreamName) => `${stream}:doubted`
 export type RereadDeps = Pick<SyncRun, 'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'now' | 'signal'>
 
 /** Marks a row that the service answered 404 for. False if it is not marked because its list is in doubt. */
-export async function markRowDeleted(
-  run: Pick<RereadDeps, 'mode' | 'mirror' | 'now'>,
-  stream: ListStream['name'],
-  id: string,
-): Promise<boolean> {
+export async function markRowDeleted(run: RereadDeps, stream: ListStreamName, id: string): Promise<boolean> {
   if (run.mode !== 'full' && (await run.mirror.readCursor(massDeletionCursor(stream))) !== null) return false
   await run.mirror.markDeleted(stream, id, run.now())
   return true
-}
-
-function recordMassDeletion(run: SyncRun, stream: ListStream['name'], count: string | null): Promise<unknown> {
-  const cursors = { [massDeletionCursor(stream)]: count }
-  return run.mirror.commit({ stream, rows: [], requestedAt: run.now(), cursors })
 }
 
 /** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
@@ -46,14 +37,12 @@ export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRo
   const { unseen, living } = await run.mirror.countUnseenRows(stream.name, seenRowsKey, 'all')
   const isSuspicious = unseen > massDeletionLimits.rows && unseen > living * massDeletionLimits.share
   const isDoubted = isSuspicious && run.mode !== 'full'
-  await recordMassDeletion(run, stream.name, isDoubted ? String(unseen) : null)
+  await run.mirror.writeCursor(massDeletionCursor(stream.name), isDoubted ? String(unseen) : null)
   if (isDoubted) {
     const what = `the service no longer lists ${unseen} of ${living} mirrored ${stream.name}`
-    run.notices.add(
-      `Nothing was marked as deleted, although ${what}. If they are really deleted, run \`deskmirror sync --mode full\`.`,
-    )
-    run.stats.fail(stream.name, what)
-    return
+    const advice = 'If they are really deleted, run `deskmirror sync --mode full`.'
+    run.notices.add(`Nothing was marked as deleted, although ${what}. ${advice}`)
+    return run.stats.fail(stream.name, what)
   }
   run.stats.setRemaining(stream.name, unseen)
   for (let after: string | null = null; ; ) {
@@ -75,34 +64,30 @@ export async function recheckRows(run: SyncRun, stream: ListStream): Promise<voi
   await run.mirror.clearRecheck(ids)
 }
 
-/** Reads rows by their ids, stores those that exist, and marks the others. `row` null: unreadable or deleted. */
-export function rereadByIds(
-  run: RereadDeps,
-  stream: ListStream,
-  ids: readonly string[],
-  priority: Priority,
-): Promise<{ row: MirrorRow | null }[]> {
+/** Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or deleted. */
+export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly string[], priority: Priority) {
   const request = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, priority)
-  const read = async (id: string) => {
-    throwIfAborted(run.signal)
-    const response = await request(id).catch(async (error) => {
-      if (isNotFound(error)) return null
-      const why = unreadableRowReason(error)
-      if (why === null) throw error
-      await run.mirror.commit({ stream: stream.name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() })
-      return 'unreadable'
-    })
-    if (response === 'unreadable') return { row: null }
-    if (response === null) {
-      if (await markRowDeleted(run, stream.name, id)) run.stats.recordPage(stream.name, 0, 1)
-      return { row: null }
+  const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
+    if (isNotFound(error)) {
+      if (await markRowDeleted(run, stream.name, id)) run.stats.recordPage(stream.name, 0, { changed: 1 })
+      return null
     }
-    const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
+    const why = unreadableRowReason(error)
+    if (why === null) throw error
+    const commit = { stream: stream.name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }
+    run.stats.recordPage(stream.name, 0, await run.mirror.commit(commit))
+    return null
+  }
+  const read = async (id: string): Promise<MirrorRow | null> => {
+    throwIfAborted(run.signal)
+    const response = await request(id).catch((error) => recordUnreadable(id, error))
+    if (response === null) return null
+    const stored = (await run.mirror.readRawById(stream.name, [id])).get(id)
     const { data, requestedAt } = response
     const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
     const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }
-    run.stats.recordPage(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
-    return { row: rows[0] ?? null }
+    run.stats.recordPage(stream.name, rows.length, await run.mirror.commit(commit))
+    return rows[0] ?? null
   }
   return mapConcurrently(ids, concurrency, read)
 }

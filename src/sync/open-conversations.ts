@@ -22,7 +22,7 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
   for await (const batch of readPages(run, listScan)) {
     await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), { seenRowsKey })
   }
-  if ((await run.mirror.behaviours()).get(unreliableFilter) === undefined) await rereadUnlisted(run, stream)
+  if ((await run.mirror.readBehaviours()).get(unreliableFilter) === undefined) await rereadUnlisted(run, stream)
   await run.mirror.forgetSeenRows(seenRowsKey)
 }
 
@@ -31,7 +31,7 @@ async function rereadUnlisted(run: SyncRun, stream: ListStream): Promise<void> {
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows('conversations', seenRowsKey, 'open', after, minEvidence)
     if (ids.length === 0) return
-    for (const { row } of await rereadByIds(run, stream, ids, 'fresh')) {
+    for (const row of await rereadByIds(run, stream, ids, 'fresh')) {
       requested += 1
       if (row !== null && (row.columns.handled_at ?? null) === null) open += 1
     }

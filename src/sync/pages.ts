@@ -1,16 +1,10 @@
 /** Reads the pages of a list for a sync, with the paging profile that earlier runs have stored. */
-import { type PageBatch, readList } from '../api/list-reader.ts'
+import { type ListReadOptions, type PageBatch, readList } from '../api/list-reader.ts'
+import { asJsonObject } from '../core/json.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import {
-  decodeProfile,
-  isBehaviourChange,
-  mergeProfiles,
-  type PagingProfile,
-  resetUnsupported,
-} from '../core/pagination/paging-profile.ts'
-import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
+import type { PagingProfile } from '../core/pagination/paging-profile.ts'
+import { decodeProfile, isBehaviourChange, mergeProfiles, resetUnsupported } from '../core/pagination/paging-profile.ts'
 import type { Gap, ServiceBehaviour } from '../core/row.ts'
 import { isListStream, type StreamName } from '../core/stream-specs.ts'
 import type { ParsedRows } from '../streams/stream.ts'
@@ -18,22 +12,17 @@ import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
 
-export type ListScan = {
-  readonly stream: StreamName
-  readonly list: ListEndpoint
-  readonly ranges: PendingRanges
-  readonly priority: Priority
-}
+type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & { readonly stream: StreamName }
 
 /** The pages of a list. The caller commits each page before it takes the next one. */
-export async function* readPages(
-  run: SyncRun,
-  { stream, list, ranges, priority }: ListScan,
-): AsyncGenerator<PageBatch> {
+export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch> {
+  const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, list)
   const isList = isListStream(stream)
-  const isHasMoreUnreliable = (await isHasMoreKnownUnreliable(run)) || (isList ? null : false)
-  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreUnreliable })) {
+  // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
+  const ifNotKnown = isList ? null : true
+  const isHasMoreReliableIfEmpty = (await isHasMoreKnownUnreliable(run)) ? false : ifNotKnown
+  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliableIfEmpty })) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
       await reportObservations(run, stream, batch.observations)
@@ -61,38 +50,33 @@ export async function commitPage(
     observations: batch.observations,
     ...more,
   })
-  run.stats.recordPage(stream, rows.length, result.changed)
+  run.stats.recordPage(stream, rows.length, result)
   return result
 }
 
 /** Some list of the service is known to set `hasMore` on its last page. */
 export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
-  if ([...run.profiles.values()].some(({ isHasMoreReliable }) => isHasMoreReliable === false)) return true
-  return [...(await run.mirror.behaviours())].some(
-    ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
-  )
+  if ([...run.profiles.values()].some(({ isHasMoreReliableIfShort }) => isHasMoreReliableIfShort === false)) return true
+  const behaviours = [...(await run.mirror.readBehaviours())]
+  return behaviours.some(([name, value]) => name.endsWith('.has_more') && value === 'not exact')
 }
 
 function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: PageBatch): boolean {
-  const { hasMore = false } = (response?.data ?? {}) as { readonly hasMore?: unknown }
-  return isLastOfResponse && items.length === 0 && rejectedRows.length === 0 && hasMore === true
+  const isEmpty = items.length === 0 && rejectedRows.length === 0
+  return isLastOfResponse && isEmpty && asJsonObject(response?.data)?.hasMore === true
 }
 
 /** A reconcile retries parameters that did not work before, because the service may have changed. */
 async function loadProfile(run: SyncRun, list: ListEndpoint): Promise<PagingProfile> {
   const cached = run.profiles.get(list.name)
   if (cached !== undefined) return cached
-  const stored = decodeProfile(list, await run.mirror.behaviours())
+  const stored = decodeProfile(list, await run.mirror.readBehaviours())
   run.profiles.set(list.name, run.mode === 'incremental' ? stored : resetUnsupported(list, stored))
   return run.profiles.get(list.name) ?? stored
 }
 
-async function reportObservations(
-  run: SyncRun,
-  stream: StreamName,
-  observations: readonly ServiceBehaviour[],
-): Promise<void> {
-  const before = await run.mirror.behaviours()
+async function reportObservations(run: SyncRun, stream: StreamName, observations: readonly ServiceBehaviour[]) {
+  const before = await run.mirror.readBehaviours()
   for (const { name, value, evidence } of observations) {
     const was = before.get(name)
     if (was === undefined || !isBehaviourChange(was, value)) {
@@ -105,10 +89,5 @@ async function reportObservations(
 }
 
 export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
-  return batch.missedRanges.map(({ range, reason }) => ({
-    stream,
-    from: range.lo === 0 ? null : range.lo,
-    to: range.hi,
-    reason,
-  }))
+  return batch.missedRanges.map(({ range: { lo, hi }, reason }) => ({ stream, from: lo || null, to: hi, reason }))
 }

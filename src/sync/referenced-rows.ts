@@ -4,7 +4,7 @@
  */
 import { ApiError, isRefused } from '../core/api-failure.ts'
 import { childStreamsOf, type ListStreamName } from '../core/stream-specs.ts'
-import { parseWebhook, type WebhookReference } from '../core/webhook-reference.ts'
+import { parseWebhook } from '../core/webhook-reference.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { mapConcurrently } from './map-concurrently.ts'
@@ -29,29 +29,18 @@ const concurrency = 8
 /** Throws ApiError if the service does not answer or denies the key. */
 export async function syncReferencedRows(deps: WebhookDeps, body: string): Promise<WebhookResult> {
   const { references, why } = parseWebhook(body)
-  const idsByTable = await groupByTable(deps, references)
-  if (idsByTable.size === 0) return { needsListSync: true, found: `lists, as ${why ?? 'none of its ids is known'}` }
+  const ids = references.map(({ id }) => id)
+  const mirrored = ids.length === 0 ? null : await deps.locateRows(ids)
+  // The mirror decides about the table of an id; the names in the payload are only hints.
+  const byTable = Map.groupBy(references, ({ id, table }) => mirrored?.get(id) ?? table)
   const found: string[] = []
   for (const stream of Object.values(listStreams)) {
-    const ids = idsByTable.get(stream.name) ?? []
-    if (ids.length > 0) found.push(`${stream.name}: ${formatCounts(await rereadRows(deps, stream, ids))}`)
+    const ofStream = (byTable.get(stream.name) ?? []).map(({ id }) => id)
+    if (ofStream.length === 0 || !deps.streams.has(stream.name)) continue
+    found.push(`${stream.name}: ${formatCounts(await rereadRows(deps, stream, ofStream))}`)
   }
+  if (found.length === 0) return { needsListSync: true, found: `lists, as ${why ?? 'none of its ids is known'}` }
   return { needsListSync: false, found: found.join('; ') }
-}
-
-/** The mirror decides about the table of an id; the names in the payload are only hints. */
-async function groupByTable(
-  deps: WebhookDeps,
-  references: readonly WebhookReference[],
-): Promise<Map<ListStreamName, string[]>> {
-  const mirrored =
-    references.length === 0 ? new Map<string, ListStreamName>() : await deps.locateRows(references.map(({ id }) => id))
-  const idsByTable = new Map<ListStreamName, string[]>()
-  for (const { id, table: hint } of references) {
-    const table = mirrored.get(id) ?? hint
-    if (table !== null && deps.streams.has(table)) idsByTable.set(table, [...(idsByTable.get(table) ?? []), id])
-  }
-  return idsByTable
 }
 
 async function rereadRows(deps: WebhookDeps, stream: ListStream, ids: readonly string[]): Promise<RowOutcome[]> {
@@ -65,8 +54,8 @@ async function rereadRows(deps: WebhookDeps, stream: ListStream, ids: readonly s
 
 async function rereadRow(deps: WebhookDeps, stream: ListStream, id: string): Promise<RowOutcome> {
   try {
-    const [read] = await rereadByIds(deps, stream, [id], 'fresh')
-    if (read === undefined || read.row === null) return 'gone'
+    const [row = null] = await rereadByIds(deps, stream, [id], 'fresh')
+    if (row === null) return 'gone'
     // A message or a recording may be new although its parent's row is unchanged.
     for (const child of childStreamsOf(stream.name)) await deps.mirror.markChildrenPending(child, [id], deps.now())
     return 'read'

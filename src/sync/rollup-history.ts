@@ -14,19 +14,19 @@ export type RollupHistory =
 
 type HistoryDeps = Pick<SyncRun, 'mirror' | 'mirrored' | 'startDate'>
 
-/** `thisRun`: the standings of the lists after the current run, which are not stored yet. */
+/** `thisRun`: the read statuses of the lists after the current run, which are not stored yet. */
 export async function findRollupHistory(
   { mirror, mirrored, startDate }: HistoryDeps,
-  thisRun: ReadonlyMap<StreamName, 'ended' | 'skipped'> = new Map(),
+  thisRun: ReadonlyMap<StreamName, 'complete' | 'skipped'> = new Map(),
 ): Promise<RollupHistory> {
   if (startDate !== null) return { kind: 'known', from: startDate }
   const relevantLists = listStreamNames.filter((name) => mirrored.has(name))
-  const before = await mirror.readStreamStandings(relevantLists)
-  const standingOf = (name: StreamName) =>
-    before.get(name) === 'ended' ? 'ended' : (thisRun.get(name) ?? before.get(name))
-  const waiting = relevantLists.filter((name) => !['ended', 'skipped'].includes(standingOf(name) ?? ''))
-  if (waiting.length > 0 && (await mirror.rollups()).length === 0) return { kind: 'waiting', lists: waiting }
+  const before = await mirror.readStreamStatuses(relevantLists)
+  const latest = new Map([...before, ...thisRun])
+  const statusOf = (name: StreamName) => (before.get(name) === 'complete' ? 'complete' : latest.get(name))
+  const waiting = relevantLists.filter((name) => !['complete', 'skipped'].includes(statusOf(name) ?? ''))
+  if (waiting.length > 0 && (await mirror.readRollups()).length === 0) return { kind: 'waiting', lists: waiting }
   const from = await mirror.earliestTime()
   if (from !== null) return { kind: 'known', from }
-  return { kind: relevantLists.some((name) => standingOf(name) === 'ended') ? 'empty' : 'unknown' }
+  return { kind: relevantLists.some((name) => statusOf(name) === 'complete') ? 'empty' : 'unknown' }
 }

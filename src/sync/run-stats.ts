@@ -1,7 +1,7 @@
 /** Counts what each stream of a run did, and reports the progress. */
 
 import type { SyncProgress } from '../core/command-reports.ts'
-import type { StreamReport } from '../core/mirror.ts'
+import type { CommitResult, StreamReport } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs } from '../core/time.ts'
 
@@ -16,20 +16,9 @@ type StreamCounts = {
   endedAt: EpochMs
 }
 
-export type RunStats = {
-  readonly start: (stream: StreamName) => void
-  readonly recordRequest: (stream: StreamName) => void
-  /** A page was stored. */
-  readonly recordPage: (stream: StreamName, rows: number, changed: number) => void
-  /** Requests still to make; null = unknown. */
-  readonly setRemaining: (stream: StreamName, requests: number | null) => void
-  readonly skip: (stream: StreamName, scope: string) => void
-  readonly fail: (stream: StreamName, why: string) => void
-  readonly finish: (stream: StreamName) => void
-  readonly reports: () => readonly StreamReport[]
-}
+export type RunStats = ReturnType<typeof createRunStats>
 
-export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void): RunStats {
+export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
   const counts = new Map<StreamName, StreamCounts>()
   const count = (stream: StreamName): StreamCounts => {
     const known = counts.get(stream)
@@ -45,11 +34,12 @@ export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncPr
     onProgress({ stream, state, rows, changed, requests, left })
   }
   return {
-    start: (stream) => reportProgress(stream, 'running'),
-    recordRequest: (stream) => {
+    start: (stream: StreamName) => reportProgress(stream, 'running'),
+    recordRequest: (stream: StreamName) => {
       count(stream).requests += 1
     },
-    recordPage: (stream, rows, changed) => {
+    /** A page was stored. */
+    recordPage: (stream: StreamName, rows: number, { changed }: CommitResult) => {
       const streamCounts = count(stream)
       streamCounts.rows += rows
       streamCounts.changed += changed
@@ -57,32 +47,28 @@ export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncPr
       if (streamCounts.left !== null && streamCounts.left > 0) streamCounts.left -= 1
       reportProgress(stream, 'running')
     },
-    setRemaining: (stream, requests) => {
+    /** Requests still to make; null = unknown. */
+    setRemaining: (stream: StreamName, requests: number | null) => {
       count(stream).left = requests
       reportProgress(stream, 'running')
     },
-    skip: (stream, scope) => {
+    skip: (stream: StreamName, scope: string) => {
       count(stream).skipped = scope
       reportProgress(stream, 'skipped')
     },
-    fail: (stream, why) => {
+    fail: (stream: StreamName, why: string) => {
       count(stream).failed ??= why
       reportProgress(stream, 'failed')
     },
-    finish: (stream) => {
+    finish: (stream: StreamName) => {
       const { skipped, failed } = count(stream)
       count(stream).left = 0
       if (skipped === null && failed === null) reportProgress(stream, 'done')
     },
-    reports: () =>
-      [...counts].map(([stream, { requests, rows, changed, startedAt, endedAt, skipped, failed }]) => ({
-        stream,
-        requests,
-        rows,
-        changed,
-        tookMs: endedAt - startedAt,
-        skipped,
-        failed,
-      })),
+    reports: (): readonly StreamReport[] =>
+      [...counts].map(([stream, { requests, rows, changed, startedAt, endedAt, skipped, failed }]) => {
+        const tookMs = endedAt - startedAt
+        return { stream, requests, rows, changed, tookMs, skipped, failed }
+      }),
   }
 }

@@ -16,6 +16,8 @@ export type SyncRun = SyncDeps & {
   readonly notices: Set<string>
   /** Streams that cannot begin before others have been read. */
   readonly waitingStreams: Set<StreamName>
+  /** Streams that were stopped before their end. */
+  readonly stoppedStreams: Set<StreamName>
   /** The failures that ended streams early. */
   readonly failures: Map<StreamName, ApiFailure>
   /** The service has responded at least once. */
@@ -47,6 +49,7 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
     profiles: new Map(),
     notices: new Set(),
     waitingStreams: new Set(),
+    stoppedStreams: new Set(),
     failures: new Map(),
     hasServiceResponded: () => hasServiceResponded,
     futureDated: new Map(),
@@ -71,5 +74,5 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
 
 /** First reads and rereads are less urgent than new rows. */
 export function priorityFor(run: SyncRun, isFirst: boolean): Priority {
-  return run.mode === 'incremental' ? (isFirst ? 'backfill' : 'fresh') : 'verify'
+  return run.mode === 'incremental' ? (isFirst ? 'backfill' : 'fresh') : 'reconcile'
 }

@@ -1,5 +1,6 @@
-/** How far back a stream goes, and what to read when the start date is moved back. */
-import { allTime, type PendingRanges, type TimeRange } from '../core/pagination/pending-ranges.ts'
+/** Where the reading of a stream begins: at its start date, or some minutes behind its cursor. */
+import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges.ts'
+import { allTime, applyLookBack, isImplausibleCursor } from '../core/pagination/pending-ranges.ts'
 import type { MirrorRow } from '../core/row.ts'
 import { hasStartDate, type StreamName } from '../core/stream-specs.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
@@ -8,6 +9,18 @@ import type { SyncRun } from './run.ts'
 /** The time range that a stream mirrors. */
 export function streamRange({ startDate }: Pick<SyncRun, 'startDate'>, stream: StreamName): TimeRange {
   return hasStartDate(stream) ? { ...allTime, lo: startDate ?? 0 } : allTime
+}
+
+/** The ranges of a stored cursor, extended backwards by the lookback window, because rows may appear late. */
+export function withLookBack(run: SyncRun, stream: StreamName, ranges: PendingRanges): PendingRanges {
+  const { lookBackSeconds } = run
+  const options = { lookBackSeconds, now: Math.floor(run.now() / 1000), start: streamRange(run, stream).lo }
+  const implausible = ranges.find(({ lo, hi }) => hi === null && isImplausibleCursor(lo, options))
+  if (implausible !== undefined) {
+    const stood = `The cursor of ${stream} stood at ${rfc3339(implausible.lo)}, ahead of this machine's clock`
+    run.notices.add(`${stood}: the whole stream is read again.`)
+  }
+  return applyLookBack(ranges, options)
 }
 
 /** The range before the start date of earlier runs, if the start date was moved back. */
@@ -31,7 +44,7 @@ export async function storeStartDate(run: SyncRun, stream: StreamName): Promise<
   const reached = parseTime(await run.mirror.readCursor(name))
   const { lo } = streamRange(run, stream)
   if (reached !== undefined && reached <= lo) return
-  await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), cursors: { [name]: rfc3339(lo) } })
+  await run.mirror.writeCursor(name, rfc3339(lo))
 }
 
 const startDateCursor = (stream: StreamName) => `${stream}:start`

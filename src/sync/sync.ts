@@ -22,6 +22,7 @@ import type { SyncDeps } from './deps.ts'
 import { syncList } from './lists.ts'
 import { isHasMoreKnownUnreliable } from './pages.ts'
 import { type SyncRun, startRun } from './run.ts'
+import { isStopped } from './stop.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome
@@ -51,7 +52,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
     for (const notice of sortOrderNotices(run)) run.notices.add(notice)
     await recordEmptyLists(run)
     await runAll(childStreams, runUntilFatal)
-    for (const notice of await clockNotices(run, run.clockOffset())) run.notices.add(notice)
+    for (const notice of await clockNotices(run)) run.notices.add(notice)
     // Last, because the earliest time in any row decides the first day to read.
     await runAll([analytics], runUntilFatal)
   } finally {
@@ -59,9 +60,9 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   }
   await storeClockOffset(run)
   const reports = run.stats.reports()
-  const outcome = await toOutcome(run, deps.signal.aborted, fatalFailure !== null, reports)
+  const outcome = fatalFailure === null ? await toOutcome(run, deps.signal.aborted, reports) : 'failed'
   await sendHeartbeat(run)
-  // A waiting stream has not been read, so its standing stays as it is.
+  // A waiting stream has not been read, so its read status stays as it is.
   const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
   await run.mirror.finishRun(run.id, outcome, startedReports, run.now())
   return { outcome, reports, notices: [...run.notices], fatalFailure }
@@ -80,11 +81,10 @@ async function recordEmptyLists(run: SyncRun): Promise<void> {
 async function storeClockOffset(run: SyncRun): Promise<void> {
   const offset = run.clockOffset()
   if (offset === null || String(offset) === (await run.mirror.readCursor(clockOffsetCursor))) return
-  const cursors = { [clockOffsetCursor]: String(offset) }
-  await run.mirror.commit({ stream: 'availability', rows: [], requestedAt: run.now(), cursors })
+  await run.mirror.writeCursor(clockOffsetCursor, String(offset))
 }
 
-/** Waits for all streams even if one throws, then throws the first error. */
+/** Waits for all streams, even if one throws. */
 async function runAll(streams: readonly Stream[], work: (stream: Stream) => Promise<void>): Promise<void> {
   const results = await Promise.allSettled(streams.map(work))
   for (const result of results) if (result.status === 'rejected') throw result.reason
@@ -99,14 +99,18 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (isScopeDenied(run, stream)) run.stats.skip(stream.name, stream.scope)
     else await syncStream(counted, stream)
   } catch (error) {
+    if (isStopped(error)) {
+      run.stoppedStreams.add(stream.name)
+      return run.stats.fail(stream.name, describeFailure({ kind: 'aborted' }))
+    }
     if (!(error instanceof ApiError)) throw error
     const { failure } = error
     run.failures.set(stream.name, failure)
     if (isKeyDenied(failure)) throw error
+    const why = describeFailure(failure)
     if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
-    else run.stats.fail(stream.name, describeFailure(failure))
-    if (failure.kind !== 'aborted')
-      run.log.warn({ event: 'stream.ended', stream: stream.name, why: describeFailure(failure) })
+    else run.stats.fail(stream.name, why)
+    run.log.warn({ event: failure.kind === 'denied' ? 'stream.skipped' : 'stream.failed', stream: stream.name, why })
   } finally {
     run.stats.finish(stream.name)
   }
@@ -123,13 +127,13 @@ function serviceFailure(run: SyncRun): ApiFailure | null {
   const failures = [...run.failures.values()]
   const [first = null] = failures
   const isUnreachable = (failure: ApiFailure) =>
-    failure.kind === 'transient' ||
-    (failure.kind === 'refused' && (isRedirect(failure.status) || failure.status === 404))
+    failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure.status))
   return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null
 }
 
-function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400
+/** A redirect or a 404. */
+function isWrongAddress(status: number): boolean {
+  return (status >= 300 && status < 400) || status === 404
 }
 
 function syncStream(run: SyncRun, stream: Stream): Promise<void> {
@@ -154,8 +158,8 @@ async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void>
   const rejectedRows = other === null ? [] : [{ id: null, why: `it belongs to another project (${other})` }]
   const present = await createPresentTime(run)
   const rows = other === null ? [stream.parseRow(data, present())] : []
-  const { changed } = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
-  run.stats.recordPage(stream.name, rows.length, changed)
+  const result = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
+  run.stats.recordPage(stream.name, rows.length, result)
 }
 
 function countingGet(run: SyncRun, stream: StreamName): SyncRun['get'] {
@@ -181,19 +185,11 @@ function sortOrderNotices(run: SyncRun): string[] {
   ]
 }
 
-async function toOutcome(
-  run: SyncRun,
-  isInterrupted: boolean,
-  hasFatalFailure: boolean,
-  reports: readonly StreamReport[],
-): Promise<SyncOutcome> {
-  if (hasFatalFailure) return 'failed'
-  if (isInterrupted || [...run.failures.values()].some(({ kind }) => kind === 'aborted')) return 'interrupted'
+async function toOutcome(run: SyncRun, isInterrupted: boolean, reports: readonly StreamReport[]): Promise<SyncOutcome> {
+  if (isInterrupted || run.stoppedStreams.size > 0) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
-  return gaps.some((openGaps) => openGaps.length > 0) || reports.some((report) => report.skipped !== null)
-    ? 'gaps'
-    : 'complete'
+  return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'
 }
 
 /** Logs failures at `debug` only: if the warehouse is away, the run itself reports it. */

@@ -17,10 +17,8 @@ type ComparisonOptions = {
 }
 
 export function createComparison({ get, limit, onProgress }: ComparisonOptions) {
-  const counts = new Map<
-    StreamName,
-    { compared: number; differing: number; requests: number; skipped: string | null }
-  >()
+  type Counts = { compared: number; differing: number; requests: number; skipped: string | null }
+  const counts = new Map<StreamName, Counts>()
   const differences: Difference[] = []
   const count = (stream: StreamName) => {
     const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, skipped: null }
@@ -56,16 +54,11 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       count(stream).skipped = scope
       reportProgress(stream, 'skipped')
     },
-    result: (): VerifyResult => ({
-      streams: [...counts].map(([stream, { compared, differing, skipped }]) => ({
-        stream,
-        compared,
-        differing,
-        skipped,
-      })),
-      differences,
-      truncated: [...counts.values()].reduce((sum, { differing }) => sum + differing, 0) > differences.length,
-    }),
+    result: (): VerifyResult => {
+      const streams = [...counts].map(([stream, { requests, ...report }]) => ({ stream, ...report }))
+      const differing = streams.reduce((sum, report) => sum + report.differing, 0)
+      return { streams, differences, truncated: differing > differences.length }
+    },
   }
 }
 
@@ -79,7 +72,7 @@ function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'
   const [mirrored, served] = [asJsonObject(a), asJsonObject(b)]
   if (mirrored === null || served === null) return isDeepStrictEqual(a, b) ? [] : ['(all)']
   const names = [...new Set([...Object.keys(mirrored), ...Object.keys(served)])]
-  const compared =
-    of === 'any' ? names : names.filter((name) => Object.hasOwn(mirrored, name) && Object.hasOwn(served, name))
+  const isInBoth = (name: string) => Object.hasOwn(mirrored, name) && Object.hasOwn(served, name)
+  const compared = of === 'any' ? names : names.filter(isInBoth)
   return compared.filter((name) => !isDeepStrictEqual(mirrored[name], served[name]))
 }

@@ -17,7 +17,7 @@ import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 import { type Comparison, createComparison, type VerifyResult } from './comparison.ts'
 
-export type VerifyDeps = {
+type VerifyDeps = {
   readonly projectId: string
   readonly streams: ReadonlySet<StreamName>
   readonly startDate: EpochSeconds | null
@@ -29,13 +29,15 @@ export type VerifyDeps = {
   readonly onProgress: (progress: SyncProgress) => void
 }
 
+type Verification = VerifyDeps & { readonly comparison: Comparison }
+
 /** Streams whose scope the key lacks are skipped. Throws ApiError for any other failure. */
 export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
   const comparison = createComparison(deps)
   for (const stream of allStreams) {
     if (!deps.streams.has(stream.name) || stream.kind === 'snapshot') continue
     try {
-      await compareStream({ ...deps, get: comparison.counting(stream.name) }, stream, comparison)
+      await compareStream({ ...deps, comparison, get: comparison.counting(stream.name) }, stream)
       comparison.close(stream.name)
     } catch (error) {
       const scope = missingScope(error, stream)
@@ -53,53 +55,48 @@ function missingScope(error: unknown, stream: Stream): string | null {
   return scope ?? (code === 'api_key_scope_missing' ? stream.scope : null)
 }
 
-function compareStream(deps: VerifyDeps, stream: Stream, comparison: Comparison): Promise<void> {
+function compareStream(deps: Verification, stream: Stream): Promise<void> {
   switch (stream.kind) {
     case 'list':
-      return compareList(deps, stream, comparison)
+      return compareList(deps, stream)
     case 'child-list':
-      return compareChildLists(deps, stream, comparison)
+      return compareChildLists(deps, stream)
     case 'child-object':
-      return compareChildObjects(deps, stream, comparison)
+      return compareChildObjects(deps, stream)
     case 'daily':
-      return compareDays(deps, stream, comparison)
+      return compareDays(deps, stream)
     case 'snapshot':
       return Promise.resolve()
   }
 }
 
-async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Comparison): Promise<void> {
+async function compareList(deps: Verification, stream: ListStream): Promise<void> {
   const seen = new Set<string>()
   const start = streamRange(deps, stream.name)
   for await (const items of readListItems(deps, stream.list(deps.projectId), start)) {
     const rows = stream.parseRows(items, deps.projectId).rows.map((row) => [String(row.columns.id), row.raw] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
-    const here = await deps.mirror.rawOf(stream.name, [...fresh.keys()])
+    const here = await deps.mirror.readRawById(stream.name, [...fresh.keys()])
     for (const [id, raw] of fresh) {
       seen.add(id)
-      comparison.row(stream.name, id, here.get(id), raw)
+      deps.comparison.row(stream.name, id, here.get(id), raw)
     }
   }
   for await (const { key, raw } of readStoredRows(deps, stream.name)) {
     const id = key.join('/')
-    if (!seen.has(id) && pathSegmentProblem(id) === null) await compareUnlisted(deps, stream, { id, raw }, comparison)
+    if (!seen.has(id) && pathSegmentProblem(id) === null) await compareUnlisted(deps, stream, id, raw)
   }
 }
 
 /** A row that the list did not show counts as gone only if a read by its id confirms it. */
-async function compareUnlisted(
-  deps: VerifyDeps,
-  stream: ListStream,
-  { id, raw }: { readonly id: string; readonly raw: string },
-  comparison: Comparison,
-): Promise<void> {
-  const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'verify'))
+async function compareUnlisted(deps: Verification, stream: ListStream, id: string, raw: string): Promise<void> {
+  const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
   const there = response === null ? undefined : stream.parseRows([response.data], deps.projectId).rows[0]?.raw
-  if (there === undefined) comparison.gone(stream.name, id)
-  else comparison.row(stream.name, id, raw, there, 'both')
+  if (there === undefined) deps.comparison.gone(stream.name, id)
+  else deps.comparison.row(stream.name, id, raw, there, 'both')
 }
 
-async function compareChildLists(deps: VerifyDeps, stream: ChildListStream, comparison: Comparison): Promise<void> {
+async function compareChildLists(deps: Verification, stream: ChildListStream): Promise<void> {
   const start = streamRange(deps, stream.name)
   for await (const parent of readParents(deps, stream)) {
     const there = new Map<string, string>()
@@ -113,8 +110,8 @@ async function compareChildLists(deps: VerifyDeps, stream: ChildListStream, comp
     }
     const here = new Map<string, string>()
     for await (const row of readStoredRows(deps, stream.name, parent)) here.set(row.key.join('/'), row.raw)
-    for (const [id, raw] of there) comparison.row(stream.name, id, here.get(id), raw)
-    for (const id of here.keys()) if (!there.has(id)) comparison.gone(stream.name, id)
+    for (const [id, raw] of there) deps.comparison.row(stream.name, id, here.get(id), raw)
+    for (const id of here.keys()) if (!there.has(id)) deps.comparison.gone(stream.name, id)
   }
 }
 
@@ -124,24 +121,24 @@ function childKey({ name }: ChildListStream, row: MirrorRow): string {
   return childKeys[name].map((column) => String(row.columns[column])).join('/')
 }
 
-async function compareChildObjects(deps: VerifyDeps, stream: ChildObjectStream, comparison: Comparison): Promise<void> {
+async function compareChildObjects(deps: Verification, stream: ChildObjectStream): Promise<void> {
   for await (const parent of readParents(deps, stream)) {
-    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))
+    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'reconcile'))
     const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
-    comparison.row(stream.name, parent, (await deps.mirror.rawOf(stream.name, [parent])).get(parent), there)
+    deps.comparison.row(stream.name, parent, (await deps.mirror.readRawById(stream.name, [parent])).get(parent), there)
   }
 }
 
-async function compareDays(deps: VerifyDeps, stream: DailyStream, comparison: Comparison): Promise<void> {
+async function compareDays(deps: Verification, stream: DailyStream): Promise<void> {
   for await (const { key, raw } of readStoredRows(deps, stream.name)) {
     const [from, to] = key
-    const { data } = await deps.get(stream.path(deps.projectId), { from, to }, 'verify')
-    comparison.row(stream.name, key.join('/'), raw, stringifyJson(data))
+    const { data } = await deps.get(stream.path(deps.projectId), { from, to }, 'reconcile')
+    deps.comparison.row(stream.name, key.join('/'), raw, stringifyJson(data))
   }
 }
 
 async function* readListItems(deps: VerifyDeps, list: ListEndpoint, start: TimeRange): AsyncGenerator<readonly Json[]> {
-  const scan = { list, profile: null, ranges: [start], priority: 'verify' } as const
+  const scan = { list, profile: null, ranges: [start], priority: 'reconcile' } as const
   for await (const { items } of readList(deps.get, scan)) {
     yield items
     throwIfAborted(deps.signal)

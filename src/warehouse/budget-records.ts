@@ -1,31 +1,22 @@
 /** Request budgets that are stored in the warehouse, a row each, for processes that have no Redis to share. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { KeyUse } from '../core/rate-limit/budget-record.ts'
-import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/rate-limit/budget-record.ts'
+import { type BudgetRecord, type KeyUse, maxSwapDelayMs, type RecordReading } from '../core/rate-limit/budget-record.ts'
 import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
 import { databaseNowMs } from './database/dialect.ts'
 import { bootId } from './database/process-identity.ts'
 
-export type BudgetRecords = {
-  readonly record: (name: string) => BudgetRecord
-  readonly keyUse: (name: string) => KeyUse
-  readonly close: () => Promise<void>
-}
-
 /** Uses connections of its own, so that rolling back a page never rolls back a budget. They are opened on first use. */
-export function createBudgetRecords(pool: ConnectionPool): BudgetRecords {
+export function createBudgetRecords(pool: ConnectionPool) {
   let separateDb: Db | undefined
   const openDb = () => {
     separateDb ??= openKysely(pool.openSeparate())
     return separateDb
   }
   return {
-    record: (name) => createBudgetRecord(openDb, pool.kind, name),
-    keyUse: (name) => createKeyUse(openDb, pool.kind, name),
-    close: async () => {
-      await separateDb?.destroy()
-    },
+    record: (name: string) => createBudgetRecord(openDb, pool.kind, name),
+    keyUse: (name: string) => createKeyUse(openDb, pool.kind, name),
+    close: async () => separateDb?.destroy(),
   }
 }
 
@@ -42,7 +33,9 @@ function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name
     const { rows } = await sql<RecordRow>`
       select version, state, ${now} as now
       from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(openDb())
-    const { version, state, now: at } = onlyRow(rows)
+    const [row] = rows
+    if (row === undefined) throw new Error('the query returned no row')
+    const { version, state, now: at } = row
     return { now: at, version, text: state, restarted: version !== null && !version.startsWith(bootPrefix) }
   }
 
@@ -81,10 +74,4 @@ function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: stri
         on conflict (name) do update set used_at = excluded.used_at`.execute(openDb())
     },
   }
-}
-
-function onlyRow<T>(rows: readonly T[]): T {
-  const [row] = rows
-  if (row === undefined) throw new Error('the query returned no row')
-  return row
 }

@@ -1,37 +1,32 @@
 /** Failing jobs of the workers: one row per job, from its first failure until it succeeds. */
+import { sql } from 'kysely'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
+
+/** Characters of a reason that are stored. */
+const maxReasonLength = 2000
 
 export type JobFailureRepository = ReturnType<typeof createJobFailures>
 
 export function createJobFailures(db: Db) {
   return {
-    record: (failure: JobFailure) => recordFailure(db, failure),
-    clear: async ({ projectId, job, subject }: Pick<JobFailure, 'projectId' | 'job' | 'subject'>) => {
+    /** Another worker may have recorded an earlier failure: its `since` stays. */
+    record: async ({ projectId, job, key, since, lastAt, failures, reason }: JobFailure): Promise<void> => {
+      const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
       await db
-        .deleteFrom('sync_failures')
-        .where((eb) => eb.and({ project_id: projectId, job, subject }))
+        .insertInto('sync_failures')
+        .values({ project_id: projectId, job, subject: key, since: toTimestamp(since), ...latest })
+        .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
         .execute()
+    },
+    clear: async ({ projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>) => {
+      await sql`
+        delete from sync_failures
+        where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(db)
     },
     list: () => listFailures(db),
   }
-}
-
-/** Characters of a reason that are stored. */
-const maxReasonLength = 2000
-
-/** Another worker may have recorded an earlier failure: its `since` stays. */
-async function recordFailure(
-  db: Db,
-  { projectId, job, subject, since, lastAt, failures, reason }: JobFailure,
-): Promise<void> {
-  const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
-  await db
-    .insertInto('sync_failures')
-    .values({ project_id: projectId, job, subject, since: toTimestamp(since), ...latest })
-    .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
-    .execute()
 }
 
 /** Longest failing first. `project`: only its own failures and those that concern all projects. */
@@ -43,8 +38,8 @@ export async function listFailures(db: Db, project?: string): Promise<JobFailure
     const job = parseJobKind(row.job)
     // A newer version recorded it.
     if (job === null) return []
-    const { project_id: projectId, subject, failures, reason } = row
-    return [{ projectId, job, subject, failures, reason, since: toEpochMs(row.since), lastAt: toEpochMs(row.last_at) }]
+    const { project_id: projectId, subject: key, failures, reason } = row
+    return [{ projectId, job, key, failures, reason, since: toEpochMs(row.since), lastAt: toEpochMs(row.last_at) }]
   })
 }
 

@@ -3,85 +3,38 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
-import type { GapReport, GrantReport, StatusReport } from '../core/command-reports.ts'
-import type { Mirror, MirrorReader } from '../core/mirror.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
-import type { OutboxRepository } from '../core/outbox/repository.ts'
-import type { BudgetRecord, KeyUse } from '../core/rate-limit/budget-record.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
 import type { StreamName } from '../core/stream-specs.ts'
-import { toTimestamp } from '../core/time.ts'
+import { type EpochMs, toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
-import { createProjectFacts, type ProjectFacts } from './analytics/project-facts.ts'
-import { type ReportData, readReportData } from './analytics/report-data.ts'
+import { createProjectFacts } from './analytics/project-facts.ts'
+import { readReportData } from './analytics/report-data.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
 import { openPostgresPool } from './database/postgres.ts'
+import { createProjectDb } from './database/project-db.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { analyzeAllTables } from './database/statistics.ts'
-import { createJobFailures, type JobFailureRepository } from './job-failures.ts'
+import { createJobFailures } from './job-failures.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
-import { acquireStreamLocks, type LockResult } from './mirror/stream-locks.ts'
+import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
-import { createProjects, type ProjectRepository } from './projects.ts'
+import { createProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
 import { listGaps, readStatus } from './status.ts'
-import { createStreamStates, type StreamStateRepository } from './stream-states.ts'
-import { createDeliveries, type DeliveryRepository } from './webhook-deliveries.ts'
-import { createWorkers, type WorkerRepository } from './workers.ts'
+import { createStreamStates } from './stream-states.ts'
+import { createDeliveries } from './webhook-deliveries.ts'
+import { createWorkers } from './workers.ts'
 
-export type Warehouse = {
-  readonly kind: ConnectionPool['kind']
-  /** What opening did to the schema; null for a reader. */
-  readonly migration: MigrationSummary | null
-  readonly mirror: (project: string, options?: MirrorOptions) => Mirror & MirrorReader
-  /** The facts of the project for analysts, by these settings. */
-  readonly facts: (project: string, settings: FactsSettings) => ProjectFacts
-  /** The project's queue of write-backs: for the sender, and for people. */
-  readonly outbox: (project: string) => OutboxRepository
-  readonly outboxAdmin: (project: string) => OutboxAdmin
-  /** Locks streams of the project for this process, and closes runs of dead processes. `now`: in milliseconds. */
-  readonly lockStreams: (project: string, streams: readonly string[], now: number) => Promise<LockResult>
-  readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
-  /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
-  readonly grantToAnalyst: (role: string) => Promise<GrantReport>
-  /** The numbers of a report. `now`: in milliseconds. Null: no facts of the project have been derived yet. */
-  readonly reportData: (
-    project: string,
-    now: number,
-    choosePeriod: (today: LocalDate) => ReportPeriod,
-  ) => Promise<ReportData | null>
-  /** The project's open gaps, oldest first, up to a thousand. */
-  readonly listGaps: (project: string) => Promise<readonly GapReport[]>
-  /** The request budget of that name, shared by all processes that have this warehouse open. */
-  readonly budgetRecord: (name: string) => BudgetRecord
-  /** When the key of that budget was last used, wherever the budget is stored. */
-  readonly keyUse: (name: string) => KeyUse
-  readonly workers: WorkerRepository
-  readonly projects: ProjectRepository
-  readonly streamStates: StreamStateRepository
-  readonly jobFailures: JobFailureRepository
-  /** Records how many requests something other than a sync run has sent so far. */
-  readonly recordRequests: (source: RequestSource, requests: number, now: number) => Promise<void>
-  readonly deliveries: DeliveryRepository
-  /** Updates the statistics of all tables, which query planners need. */
-  readonly analyzeTables: () => Promise<void>
-  /** Runs one SQL statement; rows as the database returns them. */
-  readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
-  /** Deletes runs that changed nothing and are older than that; returns how many. */
-  readonly deleteIdleRuns: (olderThan: number) => Promise<number>
-  /** Rejects if the database does not answer. */
-  readonly ping: () => Promise<void>
-  readonly close: () => Promise<void>
-}
+export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 
 export type WarehouseOptions = {
   /** `read`: changes nothing, and rejects a database that nothing has been mirrored into. */
@@ -92,20 +45,18 @@ export type WarehouseOptions = {
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
 export async function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
+  const { access, synchronous = 'normal' } = options
   const location = parseDatabaseUrl(url)
-  const isWriter = options.access !== 'read'
-  if (
-    !isWriter &&
-    location.kind === 'sqlite' &&
-    existsSync(dirname(resolve(location.path))) &&
-    !existsSync(location.path)
-  ) {
+  const isWriter = access !== 'read'
+  const path = location.kind === 'sqlite' ? location.path : null
+  // A missing folder is a mistake; a missing file only means that there was no sync yet.
+  if (!isWriter && path !== null && !existsSync(path) && existsSync(dirname(resolve(path)))) {
     throw new EmptyWarehouseError()
   }
   try {
     const pool =
       location.kind === 'sqlite'
-        ? openSqlitePool(location.path, { mustExist: !isWriter, synchronous: options.synchronous ?? 'normal' })
+        ? openSqlitePool(location.path, { mustExist: !isWriter, synchronous })
         : await openPostgresPool(location.url, isWriter)
     return await createWarehouse(withExplainedErrors(pool, location), isWriter)
   } catch (error) {
@@ -142,33 +93,54 @@ export async function createWarehouse(pool: ConnectionPool, isWriter = true): Pr
   }
 }
 
-function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSummary | null): Warehouse {
+function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSummary | null) {
+  const { kind } = pool
   const budgets = createBudgetRecords(pool)
+  const ofProject = (project: string) => createProjectDb(db, kind, project)
   return {
-    kind: pool.kind,
+    kind,
+    /** What opening did to the schema; null for a reader. */
     migration,
-    mirror: (project, options = {}) => createMirror(db, pool, project, options),
-    facts: (project, settings) => createProjectFacts({ db, kind: pool.kind, project }, settings, Date.now),
-    outbox: (project) => createOutboxRepository({ db, kind: pool.kind, project, clock: Date.now }),
-    outboxAdmin: (project) => createOutboxAdmin({ db, kind: pool.kind, project, clock: Date.now }),
-    lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),
-    status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
-    grantToAnalyst: (role) => grantToAnalyst(db, pool.kind, role),
-    reportData: (project, now, choosePeriod) => readReportData(db, pool.kind, project, now, choosePeriod),
-    listGaps: (project) => listGaps(db, project),
+    mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
+    /** The facts of the project for analysts, by these settings. */
+    facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings, Date.now),
+    /** The project's queue of write-backs: for the sender, and for people. */
+    outbox: (project: string) => createOutboxRepository(ofProject(project)),
+    outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),
+    /** Locks streams of the project for this process, and closes runs of dead processes. */
+    lockStreams: (project: string, streams: readonly string[], now: EpochMs) =>
+      acquireStreamLocks(ofProject(project), streams, now),
+    status: (project: string, now: EpochMs, rate: Rate, selected?: readonly StreamName[]) =>
+      readStatus(ofProject(project), now, rate, selected),
+    /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
+    grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
+    /** The numbers of a report. Null: no facts of the project have been derived yet. */
+    reportData: (project: string, now: EpochMs, choosePeriod: (today: LocalDate) => ReportPeriod) =>
+      readReportData(db, kind, project, now, choosePeriod),
+    /** The project's open gaps, oldest first, up to a thousand. */
+    listGaps: (project: string) => listGaps(db, project),
+    /** The request budget of that name, shared by all processes that have this warehouse open. */
     budgetRecord: budgets.record,
+    /** When the key of that budget was last used, wherever the budget is stored. */
     keyUse: budgets.keyUse,
     workers: createWorkers(db),
     projects: createProjects(db),
     streamStates: createStreamStates(db),
     jobFailures: createJobFailures(db),
-    recordRequests: (source, requests, now) => recordRequests(db, source, requests, now),
-    deliveries: createDeliveries(db, pool.kind),
-    analyzeTables: () => analyzeAllTables(db, pool.kind),
-    query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
-    deleteIdleRuns: (olderThan) => deleteIdleRuns(db, toTimestamp(olderThan)),
-    ping: async () => void (await sql`select 1`.execute(db)),
-    close: async () => {
+    /** Records how many requests something other than a sync run has sent so far. */
+    recordRequests: (source: RequestSource, requests: number, now: EpochMs) =>
+      recordRequests(db, source, requests, now),
+    deliveries: createDeliveries(db, kind),
+    /** Updates the statistics of all tables, which query planners need. */
+    analyzeTables: () => analyzeAllTables(db, kind),
+    /** Runs one SQL statement; rows as the database returns them. */
+    query: async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+      (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
+    /** Deletes runs that changed nothing and are older than that; returns how many. */
+    deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
+    /** Rejects if the database does not answer. */
+    ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
+    close: async (): Promise<void> => {
       await budgets.close()
       await db.destroy()
     },

@@ -1,30 +1,32 @@
 /** The state of whole projects: pauses, lost request budgets, write-backs to send. */
 import { sql } from 'kysely'
+import type { DatabaseSchema } from '../../schema/tables.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 
 /** `keyFingerprint`: of the key that the service denied. */
 export type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
 
-export type ProjectRepository = ReturnType<typeof createProjects>
-
 export function createProjects(db: Db) {
   return {
     /** `null` ends the pause. */
-    setPause: (project: string, pause: ProjectPause | null) => setPause(db, project, pause),
-    readPause: (project: string) => readPause(db, project),
+    setPause: async (project: string, pause: ProjectPause | null): Promise<void> => {
+      const { until = null, keyFingerprint = null, why = null } = pause ?? {}
+      const state = { paused_until: until, paused_key: keyFingerprint, paused_why: why }
+      if (pause === null) await db.updateTable('sync_projects').set(state).where('project_id', '=', project).execute()
+      else await updateProject(db, project, state)
+    },
+    readPause: async (project: string): Promise<ProjectPause | null> => {
+      const row = await readProject(db, project)
+      if (row?.paused_until == null) return null
+      return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
+    },
     listPaused: async (now: EpochMs): Promise<ReadonlySet<string>> => {
       const rows = await db.selectFrom('sync_projects').select('project_id').where('paused_until', '>', now).execute()
       return new Set(rows.map((row) => row.project_id))
     },
-    recordBudgetLoss: async (project: string, why: string, at: EpochMs): Promise<void> => {
-      const loss = { budget_lost_at: at, budget_lost_why: why }
-      await db
-        .insertInto('sync_projects')
-        .values({ project_id: project, ...loss })
-        .onConflict((conflict) => conflict.column('project_id').doUpdateSet(loss))
-        .execute()
-    },
+    recordBudgetLoss: (project: string, why: string, at: EpochMs): Promise<void> =>
+      updateProject(db, project, { budget_lost_at: at, budget_lost_why: why }),
     /** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
     listWithWritebacks: async (): Promise<ReadonlySet<string>> => {
       const { rows } = await sql<{ project: string }>`
@@ -36,6 +38,18 @@ export function createProjects(db: Db) {
   }
 }
 
+function readProject(db: Db, project: string) {
+  return db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
+}
+
+async function updateProject(db: Db, project: string, state: Partial<DatabaseSchema['sync_projects']>): Promise<void> {
+  await db
+    .insertInto('sync_projects')
+    .values({ project_id: project, ...state })
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(state))
+    .execute()
+}
+
 /** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
 export async function countWithoutProject(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
@@ -43,32 +57,9 @@ export async function countWithoutProject(db: Db): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-async function setPause(db: Db, project: string, pause: ProjectPause | null): Promise<void> {
-  const state = {
-    paused_until: pause?.until ?? null,
-    paused_key: pause?.keyFingerprint ?? null,
-    paused_why: pause?.why ?? null,
-  }
-  if (pause === null) {
-    await db.updateTable('sync_projects').set(state).where('project_id', '=', project).execute()
-    return
-  }
-  await db
-    .insertInto('sync_projects')
-    .values({ project_id: project, budget_lost_at: null, budget_lost_why: null, ...state })
-    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(state))
-    .execute()
-}
-
-async function readPause(db: Db, project: string): Promise<ProjectPause | null> {
-  const row = await db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
-  if (row?.paused_until == null) return null
-  return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
-}
-
 /** Whether the project is paused, and when its request budget was last lost. */
 export async function readProjectIncidents(db: Db, project: string, now: EpochMs) {
-  const row = await db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
+  const row = await readProject(db, project)
   const until = row?.paused_until ?? 0
   const lostAt = row?.budget_lost_at ?? null
   return {

@@ -18,12 +18,9 @@ export type RequestSource = {
 /** `requests`: how many the source has sent so far. Also deletes rows that are too old to count. */
 export async function recordRequests(db: Db, source: RequestSource, requests: number, now: EpochMs): Promise<void> {
   const key = { project_id: source.project, id: source.id }
-  const row = await db
-    .selectFrom('sync_requests')
-    .select('request_log')
-    .where((eb) => eb.and(key))
-    .executeTakeFirst()
-  const previous: RequestSample[] = row === undefined ? [[source.since, 0]] : parseSamples(row.request_log)
+  const { rows } = await sql<{ log: string }>`
+    select request_log as log from sync_requests where project_id = ${key.project_id} and id = ${key.id}`.execute(db)
+  const previous: RequestSample[] = rows[0] === undefined ? [[source.since, 0]] : parseSamples(rows[0].log)
   const state = { beat_at: now, request_log: stringifyJson(addSample(previous, [now, requests])) }
   await db
     .insertInto('sync_requests')
@@ -38,12 +35,11 @@ export async function recordRequests(db: Db, source: RequestSource, requests: nu
 
 /** Requests within the last `withinMs`: of sync runs, as far as they have reported them, and of everything else. */
 export async function countRecentRequests(db: Db, project: string, withinMs: number, now: EpochMs): Promise<number> {
-  const { rows } = await sql<{ request_log: string | null }>`
-    select request_log from sync_runs where project_id = ${project} and beat_at > ${now - withinMs}
-    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${now - withinMs}`.execute(
-    db,
-  )
-  return rows.reduce((total, row) => total + requestsSince(parseSamples(row.request_log), now - withinMs), 0)
+  const since = now - withinMs
+  const { rows } = await sql<{ log: string | null }>`
+    select request_log as log from sync_runs where project_id = ${project} and beat_at > ${since}
+    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${since}`.execute(db)
+  return rows.reduce((total, { log }) => total + requestsSince(parseSamples(log), since), 0)
 }
 
 /** A time in milliseconds since 1970, and the requests sent until then. */

@@ -10,10 +10,11 @@ import { toTimestamp } from '../core/time.ts'
 import { countWaitingConversations } from './analytics/waiting-facts.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
+import type { ProjectDb } from './database/project-db.ts'
 import { listFailures } from './job-failures.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
-import { countPendingChildren } from './mirror/pending-children.ts'
+import { countPendingParents } from './mirror/pending-children.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
 import { hasDeletedAt } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/cancellations.ts'
@@ -29,23 +30,22 @@ const maxFutureRows = 10_000
 
 /** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
 export async function readStatus(
-  db: Db,
-  project: string,
+  context: ProjectDb,
   now: number,
   rate: Rate,
   selected: readonly StreamName[] = streamNames,
 ): Promise<StatusReport> {
+  const { db, project } = context
   const failures = await listFailures(db, project)
   const statusOf = await readStreamStatuses(db, project, failures)
-  const clockOffset = await readClockOffset(db, project)
+  const clockOffset = await readClockOffset(context)
   const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
   const streams = []
   for (const stream of streamNames) {
     const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)
-    const due =
-      selected.includes(stream) && isChildStream(stream) ? await countPendingChildren({ db, project }, stream, now) : 0
+    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
     const streamStatus = statusOf(stream)
-    const ahead = unreadable === null ? await countFutureRows({ db, project }, stream, cursorLimit, maxFutureRows) : 0
+    const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
     streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
@@ -61,7 +61,7 @@ export async function readStatus(
     paused,
     gaps: await listGaps(db, project),
     facts: await countWaitingConversations(db, project),
-    writebacks: await countWritebacks(db, project),
+    writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),
     behaviours: await readBehaviours(db, project),
@@ -76,23 +76,21 @@ export async function readStatus(
 }
 
 /** Seconds that the service's clock is ahead, as the last sync measured it; null = not measured. */
-async function readClockOffset(db: Db, project: string): Promise<number | null> {
-  const offset = await readCursor({ db, project }, clockOffsetCursor)
+async function readClockOffset(context: ProjectDb): Promise<number | null> {
+  const offset = await readCursor(context, clockOffsetCursor)
   return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
 }
 
 async function countRows(db: Db, project: string, stream: StreamName) {
   const spec = streamSpecs[stream]
   const table = sql.table(spec.table)
-  const count = (where: RawBuilder<unknown>) =>
-    sql`(select count(*) from ${table} where project_id = ${project} ${where})`
-  const deletedCount = hasDeletedAt(spec.table) ? count(sql`and deleted_at is not null`) : sql`0`
-  const newest =
-    spec.timeColumn === null
-      ? sql`null`
-      : sql`(select max(${sql.ref(spec.timeColumn)}) from ${table} where project_id = ${project})`
+  const select = (value: RawBuilder<unknown>, where = sql``) =>
+    sql`(select ${value} from ${table} where project_id = ${project} ${where})`
+  const count = sql`count(*)`
+  const deletedCount = hasDeletedAt(spec.table) ? select(count, sql`and deleted_at is not null`) : sql`0`
+  const newest = spec.timeColumn === null ? sql`null` : select(sql`max(${sql.ref(spec.timeColumn)})`)
   const { rows } = await sql<{ total: number; deleted: number; newest: string | null }>`
-    select ${count(sql``)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
+    select ${select(count)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
   const { total = 0, deleted = 0, newest: at = null } = rows[0] ?? {}
   return { rows: total - deleted, deleted, newest: at, unreadable: null }
 }
@@ -109,67 +107,51 @@ function toUnreadable(error: unknown) {
 async function readStreamStatuses(db: Db, project: string, failures: readonly JobFailure[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   return (stream: StreamName) => {
-    const {
-      synced_at: syncedAt = null,
-      skipped = null,
-      failed = null,
-      failed_since: failedSince = null,
-    } = rows.find((row) => row.stream === stream) ?? {}
+    const row = rows.find((row) => row.stream === stream)
+    const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since: failedSince = null } = row ?? {}
     // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
     const jobFailure = failures.find((failure) => failedStream(failure) === stream)
     if (jobFailure === undefined) return { syncedAt, skipped, failed, failedSince }
-    return { syncedAt, skipped, failed: failed ?? jobFailure.reason, failedSince: toFailureReport(jobFailure).since }
+    return { syncedAt, skipped, failed: failed ?? jobFailure.reason, failedSince: toTimestamp(jobFailure.since) }
   }
 }
 
-function toFailureReport({ job, subject, since, lastAt, failures, reason }: JobFailure): FailureReport {
-  return { job, subject, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
+function toFailureReport({ job, key, since, lastAt, failures, reason }: JobFailure): FailureReport {
+  return { job, subject: key, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
 }
 
 async function readLastRun(db: Db, project: string): Promise<StatusReport['lastRun']> {
-  const row = await db
-    .selectFrom('sync_runs')
-    .select(['id', 'mode', 'started_at as startedAt', 'finished_at as finishedAt', 'outcome', 'requests'])
-    .where('project_id', '=', project)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return (row as StatusReport['lastRun'] | undefined) ?? null
+  const { rows } = await sql<NonNullable<StatusReport['lastRun']>>`
+    select id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests from sync_runs
+    where project_id = ${project} order by id desc limit 1`.execute(db)
+  return rows[0] ?? null
 }
 
 /** The open gaps, oldest first, up to `maxGaps`. */
-export async function listGaps(db: Db, project: string): Promise<GapReport[]> {
-  const rows = await db
-    .selectFrom('sync_gaps')
-    .select(['stream', 'from_ts as from', 'to_ts as to', 'reason', 'found_at as foundAt'])
-    .where('project_id', '=', project)
-    .where('resolved_at', 'is', null)
-    .orderBy('id')
-    .limit(maxGaps)
-    .execute()
-  return rows as GapReport[]
+export async function listGaps(db: Db, project: string): Promise<readonly GapReport[]> {
+  const { rows } = await sql<GapReport>`
+    select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
+    where project_id = ${project} and resolved_at is null order by id limit ${maxGaps}`.execute(db)
+  return rows
 }
 
-async function countWritebacks(db: Db, project: string): Promise<Record<string, number>> {
+async function countWritebacks(context: ProjectDb): Promise<Record<string, number>> {
   const { rows } = await sql<{ status: string; count: number }>`
-    select ${await effectiveStatus({ db, project })} as status, count(*) as count from writebacks
-    where project_id = ${project} group by 1 order by 1`.execute(db)
+    select ${await effectiveStatus(context)} as status, count(*) as count from writebacks
+    where project_id = ${context.project} group by 1 order by 1`.execute(context.db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
 async function countBlockedLanes(db: Db, project: string): Promise<number> {
   const { rows } = await sql<{ lanes: number }>`
-    select count(distinct lane) as lanes from writebacks where project_id = ${project} and status = 'uncertain'`.execute(
-    db,
-  )
+    select count(distinct lane) as lanes from writebacks
+    where project_id = ${project} and status = 'uncertain'`.execute(db)
   return rows[0]?.lanes ?? 0
 }
 
-function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours'][number][]> {
-  return db
-    .selectFrom('service_behaviours')
-    .select(['name', 'value', 'evidence', 'learned_at as learnedAt'])
-    .where('project_id', '=', project)
-    .orderBy('name')
-    .execute()
+async function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours']> {
+  const { rows } = await sql<StatusReport['behaviours'][number]>`
+    select name, value, evidence, learned_at as "learnedAt" from service_behaviours
+    where project_id = ${project} order by name`.execute(db)
+  return rows
 }

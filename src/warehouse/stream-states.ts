@@ -1,10 +1,10 @@
 /** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
 import { sql } from 'kysely'
 import type { ProjectCounts } from '../core/health.ts'
-import { type ChildStreamName, childStreamNames, type StreamName } from '../core/stream-specs.ts'
+import type { ChildStreamName, StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
-import { pendingConditions } from './mirror/pending-children.ts'
+import { countAllPending, listPendingStreams } from './mirror/pending-children.ts'
 
 /** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
 export type StreamSyncState = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
@@ -18,14 +18,13 @@ export type ProjectSyncState = ProjectCounts & {
 /** Of a project that has never been synced. */
 export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
 
-export type StreamStateRepository = ReturnType<typeof createStreamStates>
-
 export function createStreamStates(db: Db) {
   return {
     /** Child streams of the project that have pending children. */
-    pendingChildStreams: (project: string, now: EpochMs) => pendingChildStreams(db, project, now),
+    pendingChildStreams: (project: string, now: EpochMs) => listPendingStreams(db, project, now),
     /** The same for all projects, by id. */
-    allPendingChildStreams: (now: EpochMs) => allPendingChildStreams(db, now),
+    allPendingChildStreams: async (now: EpochMs): Promise<ReadonlyMap<string, readonly ChildStreamName[]>> =>
+      new Map([...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]])),
     /** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
     markSynced: (project: string, streams: readonly StreamName[], now: EpochMs) =>
       markSynced(db, project, streams, now),
@@ -36,52 +35,14 @@ export function createStreamStates(db: Db) {
   }
 }
 
-async function pendingChildStreams(db: Db, project: string, now: EpochMs): Promise<ChildStreamName[]> {
-  const found: ChildStreamName[] = []
-  for (const stream of childStreamNames) {
-    const isPending = (condition: string) => sql`exists (select 1 from sync_children where project_id = ${project}
-      and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)})`
-    const { rows } =
-      await sql`select 1 where ${sql.join(Object.values(pendingConditions).map(isPending), sql` or `)}`.execute(db)
-    if (rows.length > 0) found.push(stream)
-  }
-  return found
-}
-
-async function allPendingChildStreams(db: Db, now: EpochMs): Promise<Map<string, ChildStreamName[]>> {
-  const found = new Map<string, ChildStreamName[]>()
-  for (const condition of Object.values(pendingConditions)) {
-    const { rows } = await sql<{ project: string; stream: ChildStreamName }>`
-      select distinct project_id as project, stream from sync_children
-      where due_at is not null and due_at <= ${now} and ${sql.raw(condition)}`.execute(db)
-    for (const { project, stream } of rows) {
-      const streamsOfProject = found.get(project) ?? []
-      if (!streamsOfProject.includes(stream)) found.set(project, [...streamsOfProject, stream])
-    }
-  }
-  return found
-}
-
 async function markSynced(db: Db, project: string, streams: readonly StreamName[], now: EpochMs): Promise<void> {
   if (streams.length === 0) return
-  const at = toTimestamp(now)
+  const state = { synced_at: toTimestamp(now), failed: null, failed_since: null }
   await db
     .insertInto('sync_streams')
-    .values(
-      streams.map((stream) => ({
-        project_id: project,
-        stream,
-        synced_at: at,
-        skipped: null,
-        failed: null,
-        failed_since: null,
-      })),
-    )
+    .values(streams.map((stream) => ({ project_id: project, stream, skipped: null, ...state })))
     .onConflict((conflict) =>
-      conflict
-        .columns(['project_id', 'stream'])
-        .doUpdateSet({ synced_at: at, failed: null, failed_since: null })
-        .where('sync_streams.skipped', 'is', null),
+      conflict.columns(['project_id', 'stream']).doUpdateSet(state).where('sync_streams.skipped', 'is', null),
     )
     .execute()
 }
@@ -99,20 +60,10 @@ async function readStreamStates(db: Db): Promise<Map<string, Map<StreamName, Str
 }
 
 async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
-  const pending = new Map<string, Map<ChildStreamName, number>>()
-  for (const condition of Object.values(pendingConditions)) {
-    const { rows } = await sql<{ project: string; stream: ChildStreamName; count: number }>`
-      select project_id as project, stream, count(*) as count from sync_children
-      where due_at is not null and due_at <= ${now} and ${sql.raw(condition)} group by project_id, stream`.execute(db)
-    for (const { project, stream, count } of rows) {
-      const ofProject = pending.get(project) ?? new Map<ChildStreamName, number>()
-      pending.set(project, ofProject.set(stream, (ofProject.get(stream) ?? 0) + count))
-    }
-  }
+  const pending = await countAllPending(db, now)
   const gaps = await sql<{ project: string; count: number }>`
-    select project_id as project, count(*) as count from sync_gaps where resolved_at is null group by project_id`.execute(
-    db,
-  )
+    select project_id as project, count(*) as count from sync_gaps
+    where resolved_at is null group by project_id`.execute(db)
   const queue = await sql<{ project: string; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)

@@ -4,7 +4,7 @@ import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
-import { listParameter } from './database/dialect.ts'
+import { inList } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
 
 /** `id`: hash of the body's bytes. `body`: as text. `attempts`: including this one. */
@@ -20,18 +20,14 @@ const leaseMs: Ms = 60_000
 export const maxPendingDeliveries = 5000
 export const maxDoneDeliveries = 20_000
 
-export type DeliveryRepository = ReturnType<typeof createDeliveries>
-
 export function createDeliveries(db: Db, kind: DatabaseKind) {
   return {
     /** Whether the project has as many pending deliveries as it may have. */
     isFull: async (project: string): Promise<boolean> => {
-      const pending = db.selectFrom('webhook_deliveries').select('id').where('project_id', '=', project)
-      const beyond = pending
-        .where('due_at', 'is not', null)
-        .offset(maxPendingDeliveries - 1)
-        .limit(1)
-      return (await beyond.execute()).length > 0
+      const { rows } = await sql`
+        select 1 from webhook_deliveries where project_id = ${project} and due_at is not null
+        limit 1 offset ${maxPendingDeliveries - 1}`.execute(db)
+      return rows.length > 0
     },
     /** False: it was already stored. */
     store: (project: string, delivery: { id: string; body: string; bytes: number }, now: EpochMs) =>
@@ -50,19 +46,18 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
     },
     /** One due delivery of each project that has any. */
     firstDuePerProject: async (now: EpochMs): Promise<readonly { readonly project: string; readonly id: string }[]> => {
-      const all = db.selectFrom('webhook_deliveries').where('due_at', 'is not', null).where('due_at', '<=', now)
-      const rows = await all
-        .select(['project_id', (eb) => eb.fn.min('id').as('id')])
-        .groupBy('project_id')
-        .execute()
-      return rows.map((row) => ({ project: row.project_id, id: row.id }))
+      const { rows } = await sql<{ project: string; id: string }>`
+        select project_id as project, min(id) as id from webhook_deliveries
+        where due_at is not null and due_at <= ${now} group by project_id`.execute(db)
+      return rows
     },
     deleteOlderThan: async (olderThan: EpochMs): Promise<number> => {
-      const query = db.deleteFrom('webhook_deliveries').where('received_at', '<', toTimestamp(olderThan))
-      return Number((await query.executeTakeFirst()).numDeletedRows)
+      const { numAffectedRows } = await sql`
+        delete from webhook_deliveries where received_at < ${toTimestamp(olderThan)}`.execute(db)
+      return Number(numAffectedRows)
     },
     /** Deletes the oldest done deliveries of projects that have more than `maxDoneDeliveries`. */
-    trimDone: () => trimDone(db, kind),
+    trimDone: () => trimDone(db),
     /** Which mirrored table has each of these ids; unknown ids are missing. */
     findKinds: (project: string, ids: readonly string[]) => findKinds(db, kind, project, ids),
   }
@@ -94,50 +89,32 @@ async function store(
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-async function trimDone(db: Db, kind: DatabaseKind): Promise<number> {
+async function trimDone(db: Db): Promise<number> {
   const { rows } = await sql<{ project: string }>`
     select project_id as project from webhook_deliveries where due_at is null
     group by project_id having count(*) > ${maxDoneDeliveries}`.execute(db)
-  let deleted = 0
+  let deleted = 0n
   for (const { project } of rows) {
-    const done = db
-      .selectFrom('webhook_deliveries')
-      .select('id')
-      .where('project_id', '=', project)
-      .where('due_at', 'is', null)
-    const exceeding = done.orderBy('received_at', 'desc').orderBy('id').offset(maxDoneDeliveries)
     // SQLite has no offset without a limit.
-    const old = kind === 'sqlite' ? exceeding.limit(-1) : exceeding
-    const { numDeletedRows } = await db
-      .deleteFrom('webhook_deliveries')
-      .where('project_id', '=', project)
-      .where('id', 'in', old)
-      .executeTakeFirst()
-    deleted += Number(numDeletedRows)
+    const { numAffectedRows = 0n } = await sql`
+      delete from webhook_deliveries where project_id = ${project} and id in (
+        select id from webhook_deliveries where project_id = ${project} and due_at is null
+        order by received_at desc, id
+        limit ${sql.lit(Number.MAX_SAFE_INTEGER)} offset ${maxDoneDeliveries})`.execute(db)
+    deleted += numAffectedRows
   }
-  return deleted
+  return Number(deleted)
 }
 
 async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<WebhookDelivery[]> {
   // The condition stands outside the subquery too: Postgres checks it again for a row that another process has just
   // claimed.
-  const rows = await db
-    .updateTable('webhook_deliveries')
-    .set((eb) => ({ due_at: now + leaseMs, attempts: eb('attempts', '+', 1) }))
-    .where('project_id', '=', project)
-    .where('due_at', '<=', now)
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('webhook_deliveries')
-        .select('id')
-        .where('project_id', '=', project)
-        .where('due_at', 'is not', null)
-        .where('due_at', '<=', now)
-        .orderBy('due_at')
-        .limit(limit),
-    )
-    .returning(['id', 'body', 'attempts'])
-    .execute()
+  const { rows } = await sql<WebhookDelivery>`
+    update webhook_deliveries set due_at = ${now + leaseMs}, attempts = attempts + 1
+    where project_id = ${project} and due_at <= ${now} and id in (
+      select id from webhook_deliveries
+      where project_id = ${project} and due_at is not null and due_at <= ${now} order by due_at limit ${limit})
+    returning id, body, attempts`.execute(db)
   return rows.map((row) => ({ ...row, body: decodeText(row.body) }))
 }
 
@@ -149,7 +126,7 @@ async function findKinds(
 ): Promise<ReadonlyMap<string, ListStreamName>> {
   const parts = listStreamNames.map(
     (stream) => sql`select id, cast(${stream} as text) as "kind" from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${project} and id in (select value from ${listParameter(kind, ids)} as listed)`,
+      where project_id = ${project} and id ${inList(kind, ids)}`,
   )
   const { rows } = await sql<{ id: string; kind: ListStreamName }>`${sql.join(parts, sql` union all `)}`.execute(db)
   return new Map(rows.map((row) => [row.id, row.kind]))

@@ -4,8 +4,6 @@ import type { Db } from './database/connection-pool.ts'
 import { currentProcess, isProcessAlive } from './database/process-identity.ts'
 import { heartbeatTimeoutMs, processLabel } from './mirror/stream-locks.ts'
 
-export type WorkerRepository = ReturnType<typeof createWorkers>
-
 export function createWorkers(db: Db) {
   return {
     /** `id`: of this worker. `queue`: redis, postgres or embedded. Also deletes stale rows. */

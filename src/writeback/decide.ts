@@ -1,5 +1,4 @@
 /** Executes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
-
 import type { OutboxAdmin, OutboxFilter } from '../core/outbox/admin.ts'
 import type { DecisionReport } from '../core/outbox/reports.ts'
 import {
@@ -24,12 +23,10 @@ export async function executeDecision(
     throw notFoundError(`of the batch ${selection.batch}`)
   const before = await admin.countByStatus(restrictStatuses(filter, resultingStatuses(decision)))
   const moved = await admin.decide(decision, filter, by)
+  const after = () => admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))
   const stayed =
     filter.ids === undefined
-      ? stayedByStatus(
-          { ...(await admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))), ...before },
-          decision,
-        )
+      ? stayedByStatus({ ...(await after()), ...before }, decision)
       : await stayedById(admin, filter.ids, new Set(moved.ids), decision)
   const { count, ids, following } = moved
   return { moved: count, ids, stayed, ...(following === undefined ? {} : { following }) }
@@ -62,11 +59,8 @@ function unaffectedStatuses(decision: OutboxDecision): readonly WritebackStatus[
 }
 
 function restrictStatuses(filter: OutboxFilter, allowed: readonly WritebackStatus[]): OutboxFilter {
-  const { statuses: requested } = filter
-  return {
-    ...filter,
-    statuses: requested === undefined ? allowed : allowed.filter((status) => requested.includes(status)),
-  }
+  const { statuses: requested = allowed } = filter
+  return { ...filter, statuses: allowed.filter((status) => requested.includes(status)) }
 }
 
 /**
@@ -109,12 +103,7 @@ function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
 
 function notFoundError(what: string): UserError {
   const why = `there is no write-back ${what}`
-  return new UserError({
-    what: 'nothing was changed',
-    why,
-    next: '`writeback list` shows them',
-    exitCode: 2,
-  })
+  return new UserError({ what: 'nothing was changed', why, next: '`writeback list` shows them', exitCode: 2 })
 }
 
 function ambiguousIdError(prefix: string, ids: readonly string[]): UserError {

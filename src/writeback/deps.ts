@@ -1,4 +1,4 @@
-/** What sending write-backs needs, as values and functions, so that the use case does not depend on HTTP or SQL. */
+/** What sending write-backs needs: settings of the project, and functions, so that it depends on neither HTTP nor SQL. */
 import type { ApiGet, ApiRequest, ApiResponse } from '../core/api-request.ts'
 import type { Mirror } from '../core/mirror.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
@@ -15,7 +15,7 @@ export type WritebackDeps = {
    */
   readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
   readonly outbox: OutboxRepository
-  readonly mirror: Pick<Mirror, 'commit' | 'rawOf'>
+  readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
   /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms
   /** Whether a reply that two verifications did not find is sent again; otherwise a person decides. */

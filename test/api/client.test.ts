@@ -18,11 +18,8 @@ import {
 test('a request carries the key, asks for gzip, and goes below the path of the base URL', async () => {
   const service = await startTestService(emptyListAnswer)
   const client = createTestClient(service.url, { version: '1.2.3' })
-  await client.get(
-    '/public/things',
-    { since: '2026-01-01T00:00:00Z', handled: false, limit: 200, to: undefined },
-    'fresh',
-  )
+  const query = { since: '2026-01-01T00:00:00Z', handled: false, limit: 200, to: undefined }
+  await client.get('/public/things', query, 'fresh')
   const { method, url, headers } = service.lastRequest()
   expect(method).toBe('GET')
   expect(url).toBe('/v1/public/things?since=2026-01-01T00%3A00%3A00Z&handled=false&limit=200')
@@ -34,12 +31,10 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
   expect(client.requestCount()).toBe(1)
 })
 
-test('an answer has its data, its request id, and the clocks of both sides', async () => {
-  const service = await startTestService(
-    jsonAnswer(200, '{"data":{"id":12345678901234567890},"requestId":"req-7"}', {
-      date: 'Wed, 18 Nov 2026 10:00:00 GMT',
-    }),
-  )
+test('a response has its data, its request id, and the clocks of both sides', async () => {
+  const date = 'Wed, 18 Nov 2026 10:00:00 GMT'
+  const body = '{"data":{"id":12345678901234567890},"requestId":"req-7"}'
+  const service = await startTestService(jsonAnswer(200, body, { date }))
   const answer = await createTestClient(service.url, { now: () => 42 }).get('/thing', {}, 'fresh')
   expect(answer).toEqual({
     data: { id: 12345678901234567890n },
@@ -130,12 +125,10 @@ describe('a write', () => {
     ['a page of HTML', jsonAnswer(200, '<html>welcome</html>')],
     ['half a body', jsonAnswer(200, '{"data":{"id"')],
     ['a 503', jsonAnswer(503, '')],
-  ])('with %s as its answer may have been done, and is sent once', async ([, answer]) => {
+  ])('with %s as its response may have been done, and is sent once', async ([, answer]) => {
     const service = await startTestService(answer)
-    expect(await failureOf(createTestClient(service.url).send(writeCall))).toMatchObject({
-      kind: 'transient',
-      mayHaveBeenSent: true,
-    })
+    const failure = await failureOf(createTestClient(service.url).send(writeCall))
+    expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true })
     expect(service.requestCount()).toBe(1)
   })
 

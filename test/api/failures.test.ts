@@ -18,10 +18,10 @@ async function failureFrom(answer: RequestHandler) {
   return failureOf(createTestClient(service.url).send(readCall))
 }
 
-const error = (code: string, message: string, more: object = {}) => ({
-  error: { code, message, ...more },
-  requestId: 'req-9',
-})
+const requestId = 'req-9'
+const error = (code: string, message: string, more: object = {}) => ({ error: { code, message, ...more }, requestId })
+const maybeSent = { kind: 'transient', mayHaveBeenSent: true }
+const notSent = { kind: 'transient', mayHaveBeenSent: false }
 
 describe('throttled', () => {
   const body = error('rate_limited', 'Too many requests')
@@ -29,29 +29,20 @@ describe('throttled', () => {
   test.for<[string, Record<string, string>, number]>([
     ['no Retry-After pauses for a whole window', {}, 60_000],
     ['Retry-After in seconds', { 'retry-after': '7' }, 7000],
-    [
-      'Retry-After as a date, by the clock of the service',
-      { 'retry-after': 'Wed, 18 Nov 2026 10:00:30 GMT', date },
-      30_000,
-    ],
+    ["Retry-After as a date, by the service's clock", { 'retry-after': 'Wed, 18 Nov 2026 10:00:30 GMT', date }, 30_000],
     ['a date in the past pauses for a second', { 'retry-after': 'Wed, 18 Nov 2026 09:00:00 GMT', date }, 1000],
     ['Retry-After: 0 pauses for a second', { 'retry-after': '0' }, 1000],
     ['Retry-After: a year pauses for an hour', { 'retry-after': '31536000' }, 3_600_000],
     ['an unreadable Retry-After pauses for a whole window', { 'retry-after': 'soon' }, 60_000],
     ['a negative Retry-After pauses for a whole window', { 'retry-after': '-5' }, 60_000],
   ])('a 429 with %s', async ([, headers, waitMs]) => {
-    expect(await failureFrom(jsonAnswer(429, body, headers))).toMatchObject({
-      kind: 'throttled',
-      waitMs,
-      requestId: 'req-9',
-    })
+    const failure = await failureFrom(jsonAnswer(429, body, headers))
+    expect(failure).toMatchObject({ kind: 'throttled', waitMs, requestId })
   })
 
   test('a 429 in HTML is throttled as well', async () => {
-    expect(await failureFrom(jsonAnswer(429, '<h1>slow down</h1>'))).toMatchObject({
-      kind: 'throttled',
-      waitMs: 60_000,
-    })
+    const failure = await failureFrom(jsonAnswer(429, '<h1>slow down</h1>'))
+    expect(failure).toMatchObject({ kind: 'throttled', waitMs: 60_000 })
   })
 })
 
@@ -72,15 +63,12 @@ describe('denied', () => {
     [403, 'api_key_wrong_project'],
   ] as const)('%d %s names no scope', async ([status, code]) => {
     const failure = await failureFrom(jsonAnswer(status, error(code, 'The key may not see project a:b')))
-    expect(failure).toMatchObject({ kind: 'denied', status, code, scope: null, requestId: 'req-9' })
+    expect(failure).toMatchObject({ kind: 'denied', status, code, scope: null, requestId })
   })
 
   test('a 403 without an envelope is denied too', async () => {
-    expect(await failureFrom(jsonAnswer(403, 'Forbidden'))).toMatchObject({
-      kind: 'denied',
-      code: 'http_403',
-      scope: null,
-    })
+    const failure = await failureFrom(jsonAnswer(403, 'Forbidden'))
+    expect(failure).toMatchObject({ kind: 'denied', code: 'http_403', scope: null })
   })
 })
 
@@ -101,9 +89,8 @@ describe('refused', () => {
     ['nonsense', [null, 7, {}, [], { path: {} }], []],
     ['nothing', undefined, []],
   ])('a validation error names its fields, whatever an issue looks like: %s', async ([, issues, fields]) => {
-    const failure = await failureFrom(
-      jsonAnswer(400, error('VALIDATION_ERROR', 'Bad request', { context: { issues } })),
-    )
+    const body = error('VALIDATION_ERROR', 'Bad request', { context: { issues } })
+    const failure = await failureFrom(jsonAnswer(400, body))
     expect(failure).toMatchObject({ kind: 'refused', status: 400, code: 'VALIDATION_ERROR', fields })
   })
 
@@ -114,7 +101,7 @@ describe('refused', () => {
 
   test('a 404 has code, message and request id', async () => {
     const failure = await failureFrom(jsonAnswer(404, error('NOT_FOUND', 'No such row')))
-    expect(failure).toMatchObject({ kind: 'refused', status: 404, code: 'NOT_FOUND', requestId: 'req-9' })
+    expect(failure).toMatchObject({ kind: 'refused', status: 404, code: 'NOT_FOUND', requestId })
     expect(failure).toHaveProperty('why', 'GET /thing: 404 NOT_FOUND: No such row')
   })
 
@@ -135,7 +122,7 @@ describe('transient', () => {
     'an empty body': jsonAnswer(200, ''),
     'a list': jsonAnswer(200, []),
     'JSON null': jsonAnswer(200, 'null'),
-    'no data': jsonAnswer(200, { requestId: 'req-9' }),
+    'no data': jsonAnswer(200, { requestId }),
     'data that is null': jsonAnswer(200, { data: null }),
     'an error under a success status': jsonAnswer(200, { error: { code: 'oops' } }),
     'bytes that are not UTF-8': (_request, response) => response.end(Buffer.from('7b2264617461223a22ff227d', 'hex')),
@@ -149,22 +136,16 @@ describe('transient', () => {
     },
   }
   test.for(Object.entries(unreadable))('a 200 with %s', async ([, answer]) => {
-    expect(await failureFrom(answer)).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
+    expect(await failureFrom(answer)).toMatchObject({ ...maybeSent, status: 200 })
   })
 
   test.for([500, 502, 503, 504, 520, 599, 408, 425])('a %d', async (status) => {
-    expect(await failureFrom(jsonAnswer(status, 'oops'))).toMatchObject({
-      kind: 'transient',
-      mayHaveBeenSent: true,
-      status,
-    })
+    expect(await failureFrom(jsonAnswer(status, 'oops'))).toMatchObject({ ...maybeSent, status })
   })
 
   test('a 503 with Retry-After keeps its time', async () => {
-    expect(await failureFrom(jsonAnswer(503, '', { 'retry-after': '5' }))).toMatchObject({
-      kind: 'transient',
-      waitMs: 5000,
-    })
+    const failure = await failureFrom(jsonAnswer(503, '', { 'retry-after': '5' }))
+    expect(failure).toMatchObject({ kind: 'transient', waitMs: 5000 })
   })
 
   test('a connection that breaks may have delivered the request', async () => {
@@ -172,22 +153,15 @@ describe('transient', () => {
     expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: null })
   })
 
-  test('an answer that is not HTTP may follow a request that was done', async () => {
+  test('a response that is not HTTP may follow a request that was done', async () => {
     const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n')))
-    expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({
-      kind: 'transient',
-      mayHaveBeenSent: true,
-    })
+    expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject(maybeSent)
   })
 
-  test('an answer that takes too long is aborted', async () => {
+  test('a response that takes too long is aborted', async () => {
     const service = await startTestService(() => {})
     const failure = await failureOf(createTestClient(service.url, { timeoutMs: 50 }).send(readCall))
-    expect(failure).toMatchObject({
-      kind: 'transient',
-      mayHaveBeenSent: true,
-      why: 'GET /thing: no complete answer within 50 ms',
-    })
+    expect(failure).toMatchObject({ ...maybeSent, why: 'GET /thing: no complete response within 50 ms' })
   })
 
   test('the time limit includes a slow body', async () => {
@@ -199,10 +173,7 @@ describe('transient', () => {
   describe('no byte of the request was sent', () => {
     test('no server listens', async () => {
       const url = await closedPort()
-      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({
-        kind: 'transient',
-        mayHaveBeenSent: false,
-      })
+      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject(notSent)
     })
 
     test('the host name is unknown', async () => {
@@ -213,10 +184,7 @@ describe('transient', () => {
     test('the server does not speak TLS', async () => {
       const service = await startTestService(jsonAnswer(200, { data: {} }))
       const url = new URL(service.url.href.replace('http:', 'https:'))
-      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({
-        kind: 'transient',
-        mayHaveBeenSent: false,
-      })
+      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject(notSent)
     })
 
     test('the slot is released at once', async () => {
@@ -231,16 +199,11 @@ describe('transient', () => {
 })
 
 test('an error envelope may be of any shape: nothing but ApiError is thrown', async () => {
-  const odd = [
-    null,
-    1,
-    'text',
-    [],
-    [[]],
-    {},
+  const oddFields = [
     { code: {}, message: [], context: 7 },
     { code: 5, context: { issues: { a: 1 } } },
   ]
+  const odd = [null, 1, 'text', [], [[]], {}, ...oddFields]
   for (const status of [301, 400, 401, 403, 404, 409, 418, 429, 500]) {
     for (const value of odd) {
       const service = await startTestService(jsonAnswer(status, { error: value, requestId: value }))

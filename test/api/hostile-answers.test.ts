@@ -28,10 +28,8 @@ async function read(answer: RequestHandler): Promise<ApiResponse> {
 
 function rowsOf({ items }: ApiResponse): { built: Json[]; rejectedRows: unknown[] } {
   const batches = [...(items?.batches() ?? [])]
-  return {
-    built: batches.flatMap((batch) => [...batch.items]),
-    rejectedRows: batches.flatMap((batch) => [...batch.rejectedRows]),
-  }
+  const built = batches.flatMap((batch) => [...batch.items])
+  return { built, rejectedRows: batches.flatMap((batch) => [...batch.rejectedRows]) }
 }
 
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
@@ -48,7 +46,7 @@ describe('a row that is too large is left out of its page and reported with its 
     expect(rowsOf(answer)).toEqual({ built: [{ id: 'a' }, { id: 'c' }], rejectedRows: [{ id: 'b', why }] })
   })
 
-  test('also if it is larger than the limit of an answer, compressed or not', async () => {
+  test('also if it is larger than the limit of a response, compressed or not', async () => {
     const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(100 << 20)}"},{"id":3}`)
     for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
       const { built, rejectedRows } = rowsOf(await read(answer))
@@ -88,7 +86,7 @@ test.for<[string, string]>([
   ['nested', `{"data":{"x":${deep(50_000)}}}`],
   ['of many values', `{"data":{"x":[${'0,'.repeat(150_000)}0]}}`],
   ['with a request id of 50 MB', `{"data":{"id":1},"requestId":"${'x'.repeat(50 << 20)}"}`],
-])('an answer without a list that is %s is refused, and not retried', async ([, body]) => {
+])('a response without a list that is %s is refused, and not retried', async ([, body]) => {
   const service = await startTestService(send(Buffer.from(body)))
   const error = await errorOf(createTestClient(service.url).get('/thing', {}, 'fresh'))
   expect(error.failure).toMatchObject({ kind: 'refused', status: 200 })
@@ -110,11 +108,8 @@ test('a very slow answer is aborted long before its deadline', async () => {
     }
   })
   const failure = await failureOf(createTestClient(service.url, { stallMs: 100 }).send(readCall))
-  expect(failure).toMatchObject({
-    kind: 'transient',
-    mayHaveBeenSent: true,
-    why: expect.stringContaining('came too slowly'),
-  })
+  const why = expect.stringContaining('came too slowly')
+  expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, why })
 })
 
 test('an encoding named like a member of every object is unknown', async () => {

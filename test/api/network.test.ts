@@ -51,7 +51,7 @@ x1GTv3OwLQHNyYOmmzmbd+Z/C4uwOuIzkebBZHLzfoKXlRXbmmHkDN+t
 -----END PRIVATE KEY-----`,
 }
 
-test('the web page of a proxy is not an answer of the service', async () => {
+test('the web page of a proxy is not a response of the service', async () => {
   const page = '<!DOCTYPE html><html><body>Please log in</body></html>'
   const port = await openPort(httpServer((_, answer) => answer.setHeader('content-type', 'text/html').end(page)))
   expect(await errorAt(`http://127.0.0.1:${port}`)).toContain(
@@ -81,7 +81,7 @@ test('a server that does not speak HTTP', async () => {
 test('a server that closes the connection', async () => {
   const port = await openPort(tcpServer((socket) => socket.destroy()))
   expect(await errorAt(`http://127.0.0.1:${port}`)).toMatch(
-    /the connection was closed without an answer \((UND_ERR_SOCKET|.*ECONNRESET)/,
+    /the connection was closed without a response \((UND_ERR_SOCKET|.*ECONNRESET)/,
   )
 })
 

@@ -51,10 +51,8 @@ describe('a 429', () => {
 
   test('is not an attempt: a read with one attempt survives it', async () => {
     const busy = jsonAnswer(429, '', { 'retry-after': '1' })
-    const { reading, service } = await readFrom(answersInOrder(busy, busy, busy, emptyListAnswer), {
-      budget: unpaused(),
-      retries: { ...quickRetries, attempts: 1 },
-    })
+    const options = { budget: unpaused(), retries: { ...quickRetries, attempts: 1 } }
+    const { reading, service } = await readFrom(answersInOrder(busy, busy, busy, emptyListAnswer), options)
     expect((await reading).status).toBe(200)
     expect(service.requestCount()).toBe(4)
   })
@@ -62,33 +60,24 @@ describe('a 429', () => {
   test('reaches the budget, with the time that the service asks for', async () => {
     const waits: number[] = []
     const budget = { ...unpaused(), recordThrottle: async (_slot: unknown, waitMs: number) => void waits.push(waitMs) }
-    const { reading } = await readFrom(
-      answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer),
-      {
-        budget,
-        retries: { ...quickRetries, maxRequestedWaitMs: 900_000 },
-        defaultRetryAfterMs: 30_000,
-      },
-    )
+    const answers = answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer)
+    const retries = { ...quickRetries, maxRequestedWaitMs: 900_000 }
+    const { reading } = await readFrom(answers, { budget, retries, defaultRetryAfterMs: 30_000 })
     await reading
     expect(waits).toEqual([9000, 30_000])
   })
 
   test('that repeats ends when the waits exceed the limit', async () => {
-    const { reading, service } = await readFrom(jsonAnswer(429, '', { 'retry-after': '10' }), {
-      budget: unpaused(),
-      retries: { ...quickRetries, maxRequestedWaitMs: 45_000 },
-    })
+    const options = { budget: unpaused(), retries: { ...quickRetries, maxRequestedWaitMs: 45_000 } }
+    const { reading, service } = await readFrom(jsonAnswer(429, '', { 'retry-after': '10' }), options)
     expect(await failureOf(reading)).toMatchObject({ kind: 'throttled', waitMs: 10_000 })
     expect(service.requestCount()).toBe(5)
   })
 
   test('pauses every other call of the key until its time is over', async () => {
     const budget = memoryBudget()
-    const { reading, client } = await readFrom(
-      answersInOrder(jsonAnswer(429, '', { 'retry-after': '1' }), emptyListAnswer),
-      { budget },
-    )
+    const answers = answersInOrder(jsonAnswer(429, '', { 'retry-after': '1' }), emptyListAnswer)
+    const { reading, client } = await readFrom(answers, { budget })
     await reading
     await client.get('/other', {}, 'fresh')
     expect(await budget.view()).toMatchObject({ throttled: 1, pausedForMs: null })
@@ -103,11 +92,10 @@ describe('the share of retries', () => {
     expect(service.requestCount()).toBeLessThanOrEqual(200 * 1.6 + 30)
   })
 
-  test('a quarter of all answers may fail, and every read succeeds', async () => {
+  test('a quarter of all responses may fail, and every read succeeds', async () => {
     const random = seededRandom(5)
-    const service = await startTestService((request, response) =>
-      (random() < 0.25 ? broken : emptyListAnswer)(request, response),
-    )
+    const mostlyFine: RequestHandler = (...exchange) => (random() < 0.25 ? broken : emptyListAnswer)(...exchange)
+    const service = await startTestService(mostlyFine)
     const client = createTestClient(service.url)
     const reads = Array.from({ length: 1000 }, () => client.get('/thing', {}, 'backfill'))
     expect((await Promise.all(reads)).every(({ status }) => status === 200)).toBe(true)
@@ -116,12 +104,12 @@ describe('the share of retries', () => {
 
 /** A log that calls `listener` for each retry. */
 function onRetry(listener: (event: Readonly<Record<string, unknown>>) => unknown) {
-  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'call.retried' && listener(event)
+  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'request.retried' && listener(event)
   return { debug: (event: Readonly<Record<string, unknown>>) => void debug(event), warn: () => {} }
 }
 
 describe('the stop signal', () => {
-  test('ends a read that waits for its answer, at once', async () => {
+  test('ends a read that waits for its response, at once', async () => {
     const stop = new AbortController()
     const { reading } = await readFrom(() => stop.abort(), { signal: stop.signal })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })

@@ -39,8 +39,8 @@ const answers: Record<string, RequestHandler> = {
   ),
   'an encoding with the same name': jsonAnswer(200, {}, { 'content-encoding': testKey }),
   'a broken connection': (request) => void request.socket.destroy(),
-  'an answer that is not HTTP': (request) => void request.socket.end(`${echo}\r\n\r\n`),
-  'no answer': () => {},
+  'a response that is not HTTP': (request) => void request.socket.end(`${echo}\r\n\r\n`),
+  'no response': () => {},
 }
 
 test.for(Object.entries(answers))('%s', async ([, answer]) => {

@@ -59,11 +59,8 @@ export const answersInOrder = (...answers: readonly RequestHandler[]): RequestHa
   }
 }
 
-export const unlimitedPolicy: BudgetPolicy = {
-  rate: { requests: 1_000_000, windowMs: 60_000 },
-  writeRate: { requests: 1_000_000, windowMs: 60_000 },
-  reserve: 0,
-}
+const unlimited = { requests: 1_000_000, windowMs: 60_000 }
+export const unlimitedPolicy: BudgetPolicy = { rate: unlimited, writeRate: unlimited, reserve: 0 }
 
 export function memoryBudget(policy = unlimitedPolicy): RequestBudget {
   return createRequestBudget(createMemoryStore(policy))
@@ -72,14 +69,9 @@ export function memoryBudget(policy = unlimitedPolicy): RequestBudget {
 export const quickRetries = { attempts: 8, baseMs: 1, capMs: 4, maxRequestedWaitMs: 60_000 }
 
 export function createTestClient(url: URL, options: Partial<ClientOptions> = {}): Client {
-  const client = createClient({
-    baseUrl: url,
-    key: testKey,
-    budget: memoryBudget(),
-    signal: new AbortController().signal,
-    retries: quickRetries,
-    ...options,
-  })
+  const { signal } = new AbortController()
+  const defaults = { baseUrl: url, key: testKey, budget: memoryBudget(), signal, retries: quickRetries }
+  const client = createClient({ ...defaults, ...options })
   onTestFinished(() => client.close())
   return client
 }
@@ -89,10 +81,8 @@ export const writeCall: ApiRequest = { method: 'POST', path: '/thing', priority:
 
 /** The error of the call; the test fails if there is none, or if anything but ApiError was thrown. */
 export async function errorOf(call: Promise<unknown>): Promise<ApiError> {
-  const error = await call.then(
-    () => new Error('the call did not fail'),
-    (reason: unknown) => reason,
-  )
+  const [result] = await Promise.allSettled([call])
+  const error: unknown = result.status === 'rejected' ? result.reason : new Error('the call did not fail')
   if (error instanceof ApiError) return error
   throw error
 }

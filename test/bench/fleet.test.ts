@@ -83,7 +83,7 @@ describe('a single sync', () => {
     })
     expect([lag.quantile(0), lag.max()]).toEqual([tick + sync, tick + sync])
     expect(age.max()).toBe(300_000)
-    expect(wait.passes.max()).toBe(costs.queueMs)
+    expect(wait.sync.max()).toBe(costs.queueMs)
     expect([enqueued, requests]).toEqual([24, 24])
     expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs.conversations + 2 * costs.requestCpuMs)])
     expect(queueMs).toBe(24 * costs.queueMs + 24 * costs.budgetMs)

@@ -1,6 +1,5 @@
 /** Progress: what each stream has done, how fast, and how long the rest takes. */
 import { describe, expect, test } from 'vitest'
-import { classifyInterrupt } from '../../src/cli/interrupt.ts'
 import { openDisplay } from '../../src/cli/render/display.ts'
 import { formatCount, formatDuration, toPrintable } from '../../src/cli/render/format.ts'
 import {
@@ -10,6 +9,7 @@ import {
   streamProgressRow,
   timeLeft,
 } from '../../src/cli/render/progress.ts'
+import { classifyInterrupt } from '../../src/cli/signals.ts'
 import type { BudgetView, SyncProgress } from '../../src/core/command-reports.ts'
 
 const budget: BudgetView = {

@@ -28,7 +28,7 @@ test('standard output on a full disk: 1, with a message', () => {
   const full = openSync('/dev/full', 'w')
   const args = [launcher, 'sandbox', '--help']
   const run = () => execFileSync(process.execPath, args, { env: cleanEnvironment(), stdio: ['ignore', full, 'pipe'] })
-  expect(run).toThrow(/deskmirror: cannot write the answer to standard output: the disk is full/)
+  expect(run).toThrow(/deskmirror: cannot write the result to standard output: the disk is full/)
 })
 
 test('an import file that does not exist', async () => {

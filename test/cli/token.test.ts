@@ -112,20 +112,20 @@ describe.concurrent('neither the token nor the key is printed, written or logged
       expect([err, ...written].join('\n')).not.toContain(secret)
   })
 
-  test('when an answer has no token: the message names its fields', async () => {
+  test('when a response has no token: the message names its fields', async () => {
     const { exit, out, err } = await runToken(
       [],
       { DESKMIRROR_LOG_LEVEL: 'debug' },
       await startService({ 'token.answer': 'none' }),
     )
     expect([exit, out]).toEqual([1, ''])
-    expect(err).toMatch(/no token was recognized in the answer: the service answered 200 with the fields id, queued/)
+    expect(err).toMatch(/no token was recognized in the response: the service answered 200 with the fields id, queued/)
     expect(err).not.toContain('7f0c5a52')
   })
 })
 
 test.concurrent.each(['access_token', 'text', 'bare', 'unnamed'] as const)(
-  'is found in an answer of the shape %s',
+  'is found in a response of the shape %s',
   async (shape) => {
     const { exit, out } = await runToken([], {}, await startService({ 'token.answer': shape }))
     expect([exit, out]).toEqual([0, expect.stringMatching(/^wgt_\w+\n$/)])

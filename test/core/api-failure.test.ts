@@ -4,13 +4,8 @@ import { ApiError, isNotFound } from '../../src/core/api-failure.ts'
 
 function answered404(body: string): ApiError {
   const request = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
-  const context = {
-    request,
-    requestedAt: 0,
-    receivedAt: 0,
-    defaultRetryAfterMs: 60_000,
-    redact: (text: string) => text,
-  }
+  const redact = (text: string) => text
+  const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact }
   const split = { rest: Buffer.from(body), batches: null }
   const outcome = classifyExchange({ kind: 'complete', head: { status: 404, headers: {} }, body: split }, context)
   if (outcome.ok) throw new Error('a 404 must be a failure')

@@ -7,11 +7,8 @@ const lengths = (zone: string, first: string, last: string) =>
   localDaysBetween(at(first), at(last), zone).map(({ date, from, to }) => `${date} ${(to - from) / 3600} h`)
 
 test('a day begins at the first second of its date, and has 23 to 25 hours if the clocks change', () => {
-  expect(lengths('Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T12:00:00Z')).toEqual([
-    '2026-03-30 24 h',
-    '2026-03-29 23 h',
-    '2026-03-28 24 h',
-  ])
+  const berlin = lengths('Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T12:00:00Z')
+  expect(berlin).toEqual(['2026-03-30 24 h', '2026-03-29 23 h', '2026-03-28 24 h'])
   expect(lengths('Europe/Berlin', '2026-10-25T12:00:00Z', '2026-10-25T12:00:00Z')).toEqual(['2026-10-25 25 h'])
   expect(lengths('Australia/Lord_Howe', '2024-10-06T00:00:00Z', '2024-10-06T00:00:00Z')).toEqual(['2024-10-06 23.5 h'])
   const [india] = localDaysBetween(at('2026-05-02T00:00:00Z'), at('2026-05-02T00:00:00Z'), 'Asia/Kolkata')
@@ -20,18 +17,13 @@ test('a day begins at the first second of its date, and has 23 to 25 hours if th
 
 test('if midnight is skipped or occurs twice, every second still belongs to exactly one day', () => {
   expect(lengths('America/Sao_Paulo', '2018-11-04T12:00:00Z', '2018-11-04T12:00:00Z')).toEqual(['2018-11-04 23 h'])
-  expect(lengths('America/Havana', '2025-11-01T12:00:00Z', '2025-11-02T12:00:00Z')).toEqual([
-    '2025-11-02 25 h',
-    '2025-11-01 24 h',
-  ])
+  const havana = lengths('America/Havana', '2025-11-01T12:00:00Z', '2025-11-02T12:00:00Z')
+  expect(havana).toEqual(['2025-11-02 25 h', '2025-11-01 24 h'])
 })
 
 test('a date that a country skipped is not a day', () => {
-  expect(lengths('Pacific/Apia', '2011-12-29T12:00:00Z', '2012-01-01T00:00:00Z')).toEqual([
-    '2012-01-01 24 h',
-    '2011-12-31 24 h',
-    '2011-12-29 24 h',
-  ])
+  const apia = lengths('Pacific/Apia', '2011-12-29T12:00:00Z', '2012-01-01T00:00:00Z')
+  expect(apia).toEqual(['2012-01-01 24 h', '2011-12-31 24 h', '2011-12-29 24 h'])
 })
 
 test('in every time zone each day begins where the previous one ends, whatever the first day', () => {

@@ -7,10 +7,10 @@ const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0
 const [a, b, c, d] = [uuid(1), uuid(2), uuid(3), uuid(4)]
 
 /** `conversations 1` for the first of these ids, `? 2` for one whose table is unknown. */
-const found = (payload: unknown) =>
-  parseWebhook(JSON.stringify(payload)).references.map(
-    ({ id, table }) => `${table ?? '?'} ${Number(id.slice(-12)) || id}`,
-  )
+function found(payload: unknown) {
+  const { references } = parseWebhook(JSON.stringify(payload))
+  return references.map(({ id, table }) => `${table ?? '?'} ${Number(id.slice(-12)) || id}`)
+}
 
 describe('the table of an id follows from the name of its field or of the enclosing object', () => {
   test.each([
@@ -37,10 +37,8 @@ describe('the table of an id follows from the name of its field or of the enclos
   })
 
   test('also for ids of calls that are not UUIDs, because no field of a call is documented', () => {
-    expect(found({ callId: 'call_17', call: { id: 18, duration: 60, status: 'missed' } })).toEqual([
-      'calls call_17',
-      'calls 18',
-    ])
+    const payload = { callId: 'call_17', call: { id: 18, duration: 60, status: 'missed' } }
+    expect(found(payload)).toEqual(['calls call_17', 'calls 18'])
     expect(found({ callId: '../visitors', call: { id: true } })).toEqual([])
     expect(found({ callId: [5], visitorId: 7 })).toEqual([])
   })
@@ -62,10 +60,8 @@ describe('an id whose table is unknown is still found', () => {
   })
 
   test('each id once, with its table if any occurrence shows it, regardless of case', () => {
-    expect(found({ ids: [a, a], conversationId: a, other: { x: a.toUpperCase() }, id: d })).toEqual([
-      'conversations 1',
-      '? 4',
-    ])
+    const payload = { ids: [a, a], conversationId: a, other: { x: a.toUpperCase() }, id: d }
+    expect(found(payload)).toEqual(['conversations 1', '? 4'])
   })
 })
 
@@ -95,9 +91,8 @@ test('64 KiB of brackets or of big numbers are parsed', () => {
   expect(parseWebhook(`${'{"conversation":'.repeat(4000)}"${b}"${'}'.repeat(4000)}`).references).toHaveLength(1)
   const numbers = `${'['.repeat(deep)}12345678901234567890${']'.repeat(deep)}`
   expect(parseWebhook(numbers).references).toEqual([])
-  expect(parseWebhook(`{"callId":12345678901234567890}`).references).toEqual([
-    { id: '12345678901234567890', table: 'calls' },
-  ])
+  const big = '12345678901234567890'
+  expect(parseWebhook(`{"callId":${big}}`).references).toEqual([{ id: big, table: 'calls' }])
 })
 
 test('any text: the parser never throws, and returns ids from the text, each once and at most the maximum', () => {

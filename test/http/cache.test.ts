@@ -30,6 +30,6 @@ test('a failure is not cached', async () => {
   expect(await read()).toBe('recovered')
 })
 
-test('a call without an answer is given up', async () => {
-  await expect(withTimeout(20, new Promise(() => {}))).rejects.toThrow('no answer within 0.02 s')
+test('a call without a response is given up', async () => {
+  await expect(withTimeout(20, new Promise(() => {}))).rejects.toThrow('no response within 0.02 s')
 })

@@ -52,8 +52,8 @@ describe('events are counted', () => {
     metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
     metrics.countRequest({ project: 'shop', priority: 'write', outcome: 'throttled' })
     expect(await scrape()).toMatchObject({
-      'deskmirror_requests_total{project="shop",lane="fresh",outcome="ok"}': 2,
-      'deskmirror_requests_total{project="shop",lane="write",outcome="throttled"}': 1,
+      'deskmirror_requests_total{project="shop",priority="fresh",outcome="ok"}': 2,
+      'deskmirror_requests_total{project="shop",priority="write",outcome="throttled"}': 1,
       'deskmirror_throttled_total{project="shop"}': 1,
     })
   })
@@ -65,17 +65,18 @@ describe('events are counted', () => {
 
   test('rows, sync runs and jobs', async () => {
     const { metrics, scrape } = await startMetrics()
-    metrics.countRows({ project: 'shop', stream: 'calls', rows: 200, changed: 12 })
-    metrics.countRows({ project: 'shop', stream: 'calls', rows: 20, changed: 0 })
+    const report = { stream: 'calls', requests: 1, tookMs: 100, skipped: null, failed: null } as const
+    metrics.countStream('shop', { ...report, rows: 200, changed: 12 })
+    metrics.countStream('shop', { ...report, rows: 20, changed: 0 })
     metrics.observeSyncRun({ stream: 'calls', mode: 'incremental', outcome: 'complete', tookMs: 1500 })
-    metrics.countJob({ queue: 'streams', verdict: 'done' })
+    metrics.countJob({ queue: 'streams', result: 'done' })
     expect(await scrape()).toMatchObject({
       'deskmirror_rows_read_total{project="shop",stream="calls"}': 220,
       'deskmirror_rows_changed_total{project="shop",stream="calls"}': 12,
       'deskmirror_sync_duration_seconds_sum{stream="calls",mode="incremental",outcome="complete"}': 1.5,
       'deskmirror_sync_duration_seconds_bucket{le="0.5",stream="calls",mode="incremental",outcome="complete"}': 0,
       'deskmirror_sync_duration_seconds_bucket{le="2",stream="calls",mode="incremental",outcome="complete"}': 1,
-      'deskmirror_jobs_total{queue="streams",verdict="done"}': 1,
+      'deskmirror_jobs_total{queue="streams",result="done"}': 1,
     })
   })
 
@@ -156,7 +157,7 @@ describe('the health of the mirror is read on each scrape', () => {
     const found = await scrape()
     expect(found).toMatchObject({
       deskmirror_health_up: 0,
-      'deskmirror_requests_total{project="shop",lane="fresh",outcome="ok"}': 1,
+      'deskmirror_requests_total{project="shop",priority="fresh",outcome="ok"}': 1,
     })
     expect(found).not.toHaveProperty('deskmirror_lag_seconds{project="shop",stream="conversations"}')
     expect(lines.join()).toMatch(/"event":"health\.read_failed","why":"the warehouse is down"/)

@@ -130,7 +130,7 @@ for (const { kind, make, makeCrashable } of queueFixtures) {
       const results: readonly JobResult[] = [
         { do: 'give up', why: 'denied' },
         { do: 'retry', why: 'failed' },
-        { do: 'again', afterMs: 0 },
+        { do: 'delay', afterMs: 0 },
         { do: 'rest', forMs: 5 },
       ]
       const { work, all } = countJobs(8, (_, time) => results[time - 1] ?? done)
@@ -169,8 +169,8 @@ for (const { kind, make, makeCrashable } of queueFixtures) {
       const ended = Promise.withResolvers<void>()
       const worker = backend.worker<Data>(name, async () => {
         seen.push((await again()).id)
-        if (seen.length === 1) return { do: 'again', afterMs: 0 }
-        if (seen.length === 2) return { do: 'again', afterMs: hourMs }
+        if (seen.length === 1) return { do: 'delay', afterMs: 0 }
+        if (seen.length === 2) return { do: 'delay', afterMs: hourMs }
         ended.resolve()
         return done
       })
@@ -202,7 +202,7 @@ for (const { kind, make, makeCrashable } of queueFixtures) {
       const { name, queue } = fresh()
       await add(queue, 'long', 'b', 'c', 'd')
       const { work, all } = countJobs(7, (job, time) =>
-        job === 'long' && time < 4 ? { do: 'again', afterMs: time === 1 ? 0 : 0.5 } : done,
+        job === 'long' && time < 4 ? { do: 'delay', afterMs: time === 1 ? 0 : 0.5 } : done,
       )
       const worker = backend.worker(name, work)
       const order = await all
@@ -213,10 +213,10 @@ for (const { kind, make, makeCrashable } of queueFixtures) {
     test('only a failed run counts as an attempt', async () => {
       const { name, queue } = fresh()
       const results: readonly JobResult[] = [
-        { do: 'again', afterMs: 0 },
+        { do: 'delay', afterMs: 0 },
         { do: 'rest', forMs: 1 },
         { do: 'retry', why: 'failed' },
-        { do: 'again', afterMs: 1.5 },
+        { do: 'delay', afterMs: 1.5 },
         { do: 'retry', why: 'failed again' },
       ]
       let time = 0

@@ -24,9 +24,9 @@ describe('a schedule firing starts', () => {
 
   test('incremental: the lists, which enqueue their children', () => {
     expect(streams('incremental')).toEqual([
-      'passes: conversations, incremental',
-      'passes: visitors, incremental',
-      'passes: calls, incremental',
+      'sync: conversations, incremental',
+      'sync: visitors, incremental',
+      'sync: calls, incremental',
     ])
   })
 
@@ -36,13 +36,13 @@ describe('a schedule firing starts', () => {
   })
 
   test('analytics and availability: their own streams', () => {
-    expect(streams('analytics')).toEqual(['passes: analytics, incremental'])
-    expect(streams('availability')).toEqual(['passes: availability, incremental'])
+    expect(streams('analytics')).toEqual(['sync: analytics, incremental'])
+    expect(streams('availability')).toEqual(['sync: availability, incremental'])
   })
 
   test('only streams that the project mirrors', () => {
     const few = { ...shop, streams: ['messages', 'visitors'] as const }
-    expect(streams('incremental', few)).toEqual(['passes: visitors, incremental'])
+    expect(streams('incremental', few)).toEqual(['sync: visitors, incremental'])
     expect(streams('analytics', few)).toEqual([])
   })
 })
@@ -120,27 +120,24 @@ describe('overdue jobs are', () => {
   })
 
   test('streams that have missed two schedule firings', () => {
-    expect(found(all(3 * minute))).toEqual(['passes: availability'])
+    expect(found(all(3 * minute))).toEqual(['sync: availability'])
     expect(found(all(11 * minute))).toEqual([
-      'passes: conversations',
-      'passes: visitors',
-      'passes: calls',
-      'passes: availability',
+      'sync: conversations',
+      'sync: visitors',
+      'sync: calls',
+      'sync: availability',
     ])
   })
 
   test('those of a new project, except rollups: their first day is unknown before the lists are read', () => {
-    const waiting = ['passes: conversations', 'passes: visitors', 'passes: calls', 'passes: availability']
+    const waiting = ['sync: conversations', 'sync: visitors', 'sync: calls', 'sync: availability']
     expect(found(new Map())).toEqual(waiting)
     const completed = (lists: readonly StreamName[]) =>
       new Map([[shop.projectId, new Map(lists.map((list) => [list, now] as const))]])
-    expect(found(completed(['conversations', 'visitors']))).toEqual(['passes: calls', 'passes: availability'])
-    expect(found(completed(['conversations', 'visitors', 'calls']))).toEqual([
-      'passes: analytics',
-      'passes: availability',
-    ])
+    expect(found(completed(['conversations', 'visitors']))).toEqual(['sync: calls', 'sync: availability'])
+    expect(found(completed(['conversations', 'visitors', 'calls']))).toEqual(['sync: analytics', 'sync: availability'])
     expect(found(new Map(), new Map(), { ...shop, startDate: 0 })).toHaveLength(5)
-    expect(found(new Map(), new Map(), { ...shop, streams: ['analytics'] })).toEqual(['passes: analytics'])
+    expect(found(new Map(), new Map(), { ...shop, streams: ['analytics'] })).toEqual(['sync: analytics'])
   })
 
   test('pending children without a job, in the backfill queue', () => {
@@ -194,7 +191,7 @@ describe('a job', () => {
     const resultAfter = (schedule: 'incremental' | 'availability' | 'reconcile' | 'analytics', ms: number) =>
       afterFailedFiring({ round: schedule, project: 'shop' }, 'unavailable', ms).do
     expect([resultAfter('incremental', minute), resultAfter('availability', minute)]).toEqual(['give up', 'give up'])
-    expect([resultAfter('reconcile', minute), resultAfter('analytics', minute)]).toEqual(['again', 'again'])
+    expect([resultAfter('reconcile', minute), resultAfter('analytics', minute)]).toEqual(['delay', 'delay'])
     expect(resultAfter('reconcile', 61 * minute)).toBe('give up')
   })
 })

@@ -10,14 +10,8 @@ import { visitorActivity } from '../../src/streams/visitor-activity.ts'
 
 describe('documented fields become columns, all others are passed on by their paths', () => {
   test('a conversation', () => {
-    const item = {
-      id: 'c1',
-      projectId: 'p1',
-      visitorId: 'v1',
-      handledAt: null,
-      createdAt: '2026-01-02T03:04:05.678+01:00',
-      mood: 'good',
-    }
+    const fields = { visitorId: 'v1', handledAt: null, createdAt: '2026-01-02T03:04:05.678+01:00', mood: 'good' }
+    const item = { id: 'c1', projectId: 'p1', ...fields }
     const [row] = conversations.parseRows([item]).rows
     expect(row!.columns).toEqual({ id: 'c1', visitor_id: 'v1', handled_at: null, created_at: '2026-01-02T02:04:05Z' })
     expect([...row!.extraFields]).toEqual([['mood', { value: 'good', isJsonText: false }]])
@@ -49,11 +43,8 @@ describe('documented fields become columns, all others are passed on by their pa
   })
 
   test('availability is stamped with the time of the request', () => {
-    expect(availability.parseRow({ available: true, agentsOnline: 2 }, 0).columns).toEqual({
-      available: true,
-      agents_online: 2,
-      taken_at: '1970-01-01T00:00:00Z',
-    })
+    const { columns } = availability.parseRow({ available: true, agentsOnline: 2 }, 0)
+    expect(columns).toEqual({ available: true, agents_online: 2, taken_at: '1970-01-01T00:00:00Z' })
   })
 })
 
@@ -118,12 +109,8 @@ describe('a missing recording', () => {
   const none = { hasRecording: false }
   test('is requested again at growing intervals while its call is younger than a week', () => {
     const ages = [0, hourSeconds, 3 * hourSeconds, 2 * daySeconds]
-    expect(ages.map((age) => callRecordings.rereadAfter(none, age))).toEqual([
-      15 * minuteSeconds,
-      hourSeconds,
-      3 * hourSeconds,
-      6 * hourSeconds,
-    ])
+    const intervals = [15 * minuteSeconds, hourSeconds, 3 * hourSeconds, 6 * hourSeconds]
+    expect(ages.map((age) => callRecordings.rereadAfter(none, age))).toEqual(intervals)
     expect(callRecordings.rereadAfter(none, 8 * daySeconds)).toBeNull()
   })
 

@@ -73,11 +73,11 @@ async function makePglite(): Promise<DatabaseInstance> {
 }
 
 /** One database per test file, with a schema for each test. */
-let ownDatabase: Promise<string> | undefined
+let ownDatabase: ReturnType<typeof createDatabaseWith> | undefined
 
 async function makePostgres(): Promise<DatabaseInstance> {
-  ownDatabase ??= createDatabase()
-  const database = await ownDatabase
+  ownDatabase ??= createDatabaseWith('UTF8')
+  const { url: database } = await ownDatabase
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await runAsAdmin(database, `create schema ${name}`)
   const url = new URL(database)
@@ -86,19 +86,7 @@ async function makePostgres(): Promise<DatabaseInstance> {
   return createInstance('postgres', url.href, () => openWarehouse(url.href), drop)
 }
 
-async function createDatabase(): Promise<string> {
-  const name = `test_${randomUUID().replaceAll('-', '')}`
-  await runAsAdmin(inject('postgresUrl'), `create database ${name}`)
-  const url = new URL(inject('postgresUrl'))
-  url.pathname = `/${name}`
-  return url.href
-}
-
-afterAll(async () => {
-  if (ownDatabase === undefined) return
-  const name = new URL(await ownDatabase).pathname.slice(1)
-  await runAsAdmin(inject('postgresUrl'), `drop database ${name} with (force)`)
-})
+afterAll(async () => (await ownDatabase)?.drop())
 
 /** A new database on the tests' Postgres. */
 export async function createDatabaseWith(

@@ -1,13 +1,13 @@
 /**
  * A proxy in front of Postgres that simulates a pooler, which gives each transaction another connection of the server,
- * or a network that breaks before the answer to a commit arrives.
+ * or a network that breaks before the response to a commit arrives.
  */
 import { connect, createServer, type Socket } from 'node:net'
 
 export type PostgresProxyOptions = {
   /** Like PgBouncer with `pool_mode = transaction`. `options`: what it does with settings in the startup message. */
   readonly pool?: { readonly options: 'refused' | 'ignored' }
-  /** Called at each commit with the statements of its transaction: whether its answer and the connection are lost. */
+  /** Called at each commit with the statements of its transaction: whether its response and the connection are lost. */
   readonly shouldLoseCommit?: (statements: readonly string[]) => boolean
 }
 

@@ -10,32 +10,19 @@ import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 const [sqlite, , postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
 
-const size = {
-  conversations: 70,
-  visitors: 30,
-  calls: 20,
-  messagesPerConversation: [1, 3],
-  activityPerVisitor: [0, 2],
-  days: 3,
-} as const
+const lists = { conversations: 70, visitors: 30, calls: 20, days: 3 }
+const size = { ...lists, messagesPerConversation: [1, 3], activityPerVisitor: [0, 2] } as const
 
-const optionsOf = (switches: Partial<Switches>) => ({ seed: 5, speed: 0, size, switches })
+const optionsOf = (switches: Partial<Switches>, db = sqlite!) => ({ seed: 5, speed: 0, size, switches, db })
 
 async function describeDifferences(warehouse: Warehouse, sandbox: Sandbox) {
-  return (await findDifferences(warehouse, sandbox)).map(
-    ({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`,
-  )
+  const found = await findDifferences(warehouse, sandbox)
+  return found.map(({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`)
 }
 
 /** Ordinary changes, none of which needs a reconcile. */
-const everydayMutations = [
-  'visitorWrites',
-  'agentReplies',
-  'addConversation',
-  'addVisitor',
-  'addActivity',
-  'addCall',
-] as const
+const added = ['addConversation', 'addVisitor', 'addActivity', 'addCall'] as const
+const everydayMutations = ['visitorWrites', 'agentReplies', ...added] as const
 
 const clocks: Record<string, Partial<Switches>> = {
   'agrees with all other clocks': {},
@@ -92,50 +79,44 @@ const lateRowSwitches: Record<string, Partial<Switches>> = {
 for (const db of [sqlite!, postgres!]) {
   for (const [name, switches] of Object.entries(lateRowSwitches)) {
     test(`the second incremental sync finds what the first could not see yet: ${name} — ${db.name}`, async () => {
-      await withSandbox(
-        optionsOf({ 'late.share': 0.5, 'late.seconds': 60, ...switches }),
-        async ({ sandbox, warehouse, sync }) => {
-          sandbox.setSwitches({ 'late.share': 0 })
-          await sync()
-          sandbox.setSwitches({ 'late.share': switches['late.share'] ?? 0.5 })
-          sandbox.advance(1_000_000)
-          for (let step = 0; step < 10; step += 1) {
-            sandbox.applyRandomMutations(5, step, everydayMutations)
-            sandbox.advance(10_000)
-          }
-          await sync()
-          sandbox.advance(300_000)
-          // New rows that are not late.
-          sandbox.setSwitches({ 'late.share': 0 })
-          sandbox.applyRandomMutations(3, 99, ['addConversation', 'addVisitor', 'addCall'])
-          await warehouse.query('update sync_children set due_at = 0 where due_at is not null')
-          await sync()
-          expect(await describeDifferences(warehouse, sandbox)).toEqual([])
-        },
-        db,
-      )
+      const options = optionsOf({ 'late.share': 0.5, 'late.seconds': 60, ...switches }, db)
+      await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+        sandbox.setSwitches({ 'late.share': 0 })
+        await sync()
+        sandbox.setSwitches({ 'late.share': switches['late.share'] ?? 0.5 })
+        sandbox.advance(1_000_000)
+        for (let step = 0; step < 10; step += 1) {
+          sandbox.applyRandomMutations(5, step, everydayMutations)
+          sandbox.advance(10_000)
+        }
+        await sync()
+        sandbox.advance(300_000)
+        // New rows that are not late.
+        sandbox.setSwitches({ 'late.share': 0 })
+        sandbox.applyRandomMutations(3, 99, ['addConversation', 'addVisitor', 'addCall'])
+        await warehouse.query('update sync_children set due_at = 0 where due_at is not null')
+        await sync()
+        expect(await describeDifferences(warehouse, sandbox)).toEqual([])
+      })
     })
   }
 }
 
 test('sync and status report future-dated rows and clock differences', async () => {
-  await withSandbox(
-    optionsOf({ 'misdated.share': 0.1, 'misdated.seconds': year }),
-    async ({ sandbox, warehouse, sync }) => {
-      const { notices } = await sync()
-      for (const stream of ['conversations', 'visitors', 'calls', 'messages']) {
-        expect(notices).toContainEqual(
-          expect.stringMatching(new RegExp(`^\\d+ rows of ${stream} are dated in the future`)),
-        )
-      }
-      expect(notices).toContainEqual(expect.stringContaining('The clocks differ'))
-      const status = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 60_000 })
-      expect(status.clockOffset).toBeLessThan(-year / 12)
-      const futureDated = new Map(status.streams.map((it) => [it.stream, it.ahead]))
-      for (const stream of ['conversations', 'visitors', 'calls', 'messages'] as const)
-        expect(futureDated.get(stream)).toBeGreaterThan(0)
-    },
-  )
+  const options = optionsOf({ 'misdated.share': 0.1, 'misdated.seconds': year })
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    const { notices } = await sync()
+    for (const stream of ['conversations', 'visitors', 'calls', 'messages']) {
+      const pattern = new RegExp(`^\\d+ rows of ${stream} are dated in the future`)
+      expect(notices).toContainEqual(expect.stringMatching(pattern))
+    }
+    expect(notices).toContainEqual(expect.stringContaining('The clocks differ'))
+    const status = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 60_000 })
+    expect(status.clockOffset).toBeLessThan(-year / 12)
+    const futureDated = new Map(status.streams.map((it) => [it.stream, it.ahead]))
+    for (const stream of ['conversations', 'visitors', 'calls', 'messages'] as const)
+      expect(futureDated.get(stream)).toBeGreaterThan(0)
+  })
 })
 
 test('a stored cursor that is years ahead is not trusted', async () => {
@@ -155,25 +136,21 @@ test('a stored cursor that is years ahead is not trusted', async () => {
 
 for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [sqlite!, hour] as const]) {
   test(`a reply dated ${back} seconds back moves the last message time back, and the next run mirrors it — ${db.name}`, async () => {
-    await withSandbox(
-      optionsOf({ 'reply.seconds': -back }),
-      async ({ sandbox, warehouse, sync }) => {
-        const ids = [...sandbox.truth('conversations')].slice(0, 10).map(({ id }) => id!)
-        for (const id of ids) sandbox.mutate.visitorWrites(id)
-        sandbox.advance(20_000)
-        sandbox.mutate.addConversation()
-        await sync()
-        for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
-        sandbox.advance(20_000)
-        sandbox.mutate.addConversation()
-        await sync()
-        expect(await describeDifferences(warehouse, sandbox)).toEqual([])
-        sandbox.resetLog()
-        await sync()
-        expect(sandbox.log().length).toBeLessThanOrEqual(8)
-      },
-      db,
-    )
+    await withSandbox(optionsOf({ 'reply.seconds': -back }, db), async ({ sandbox, warehouse, sync }) => {
+      const ids = [...sandbox.truth('conversations')].slice(0, 10).map(({ id }) => id!)
+      for (const id of ids) sandbox.mutate.visitorWrites(id)
+      sandbox.advance(20_000)
+      sandbox.mutate.addConversation()
+      await sync()
+      for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
+      sandbox.advance(20_000)
+      sandbox.mutate.addConversation()
+      await sync()
+      expect(await describeDifferences(warehouse, sandbox)).toEqual([])
+      sandbox.resetLog()
+      await sync()
+      expect(sandbox.log().length).toBeLessThanOrEqual(8)
+    })
   })
 }
 

@@ -2,18 +2,9 @@ import { expect, test } from 'vitest'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
-const options = {
-  seed: 1,
-  size: {
-    conversations: 20,
-    visitors: 60,
-    calls: 40,
-    days: 2,
-    messagesPerConversation: [1, 3],
-    activityPerVisitor: [1, 2],
-  },
-  switches: { 'recordings.none': '404' },
-} as const
+const lists = { conversations: 20, visitors: 60, calls: 40, days: 2 }
+const size = { ...lists, messagesPerConversation: [1, 3], activityPerVisitor: [1, 2] } as const
+const options = { seed: 1, size, switches: { 'recordings.none': '404' } } as const
 
 test('if most visitors are gone, nothing is marked until a full sync, neither by the list nor by their activity', async () => {
   await withSandbox(options, async ({ sandbox, warehouse, sync }) => {

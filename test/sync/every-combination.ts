@@ -12,27 +12,23 @@ export function testEveryCombination(db: TestDatabase, isChosen: (n: number) => 
     for (const [n, switches] of behaviourCombinations.entries()) {
       if (!isChosen(n)) continue
       test(`combination ${n + 1} of ${behaviourCombinations.length}`, async () => {
-        const options = { seed: n + 1, size: multiPageSize, switches }
-        await withSandbox(
-          options,
-          async ({ sandbox, warehouse, sync }) => {
-            const first = await sync()
-            sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
-            sandbox.applyRandomMutations(60, n)
-            await sync()
-            // All late rows exist now, and the next run finds them without reading everything again.
-            sandbox.setSwitches({ 'late.share': 0 })
-            await sync({ streams: lists })
-            const differences = await unexplainedDifferences(warehouse, sandbox, lists)
-            const missing = differences.filter(({ how }) => how === 'missing')
-            expect(missing.map(({ stream, key }) => `${stream} ${key}`)).toEqual([])
-            const last = await sync({ mode: 'reconcile' })
-            expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
-            expect(['complete', 'gaps']).toContain(first.outcome)
-            expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
-          },
-          db,
-        )
+        const options = { seed: n + 1, size: multiPageSize, switches, db }
+        await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+          const first = await sync()
+          sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
+          sandbox.applyRandomMutations(60, n)
+          await sync()
+          // All late rows exist now, and the next run finds them without reading everything again.
+          sandbox.setSwitches({ 'late.share': 0 })
+          await sync({ streams: lists })
+          const differences = await unexplainedDifferences(warehouse, sandbox, lists)
+          const missing = differences.filter(({ how }) => how === 'missing')
+          expect(missing.map(({ stream, key }) => `${stream} ${key}`)).toEqual([])
+          const last = await sync({ mode: 'reconcile' })
+          expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
+          expect(['complete', 'gaps']).toContain(first.outcome)
+          expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
+        })
       })
     }
   })

@@ -16,10 +16,8 @@ const [sqlite] = databases
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 const startTestSandbox = async () => {
-  const sandbox = await startSandbox({
-    size: { conversations: 450, visitors: 1, calls: 0 },
-    switches: { 'rate.kind': 'off' },
-  })
+  const size = { conversations: 450, visitors: 1, calls: 0 }
+  const sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off' } })
   onTestFinished(sandbox.stop)
   return sandbox
 }
@@ -42,11 +40,7 @@ test('a 502 after good answers ends its stream, and the error does not blame the
     retries: { attempts: 2, baseMs: 1, capMs: 1, maxRequestedWaitMs: 1000 },
   })
   onTestFinished(client.close)
-  const {
-    fatalFailure: stopped,
-    outcome,
-    reports,
-  } = await runSync({
+  const { fatalFailure, outcome, reports } = await runSync({
     projectId: sandbox.projectId,
     mode: 'incremental',
     streams: new Set(['conversations']),
@@ -62,7 +56,7 @@ test('a 502 after good answers ends its stream, and the error does not blame the
     onProgress: () => {},
     log,
   })
-  expect([stopped, outcome]).toEqual([null, 'failed'])
+  expect([fatalFailure, outcome]).toEqual([null, 'failed'])
   expect(reports).toMatchObject([{ stream: 'conversations', failed: expect.stringContaining('502') }])
   const failure = { kind: 'transient', why: '502', mayHaveBeenSent: true, status: 502, requestId: null } as const
   const project = projectConfigOf(sandbox)

@@ -4,14 +4,8 @@ import { databases } from '../support/databases.ts'
 import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
-const size = {
-  conversations: 80,
-  visitors: 80,
-  calls: 80,
-  messagesPerConversation: [1, 4],
-  activityPerVisitor: [0, 3],
-  days: 3,
-} as const
+const lists = { conversations: 80, visitors: 80, calls: 80, days: 3 }
+const size = { ...lists, messagesPerConversation: [1, 4], activityPerVisitor: [0, 3] } as const
 
 const reasons = [
   /^row [\da-f-]{36} could not be stored: it is nested more than 1000 levels deep$/,
@@ -25,20 +19,16 @@ for (const db of databases.filter(({ name }) => name !== 'pglite')) {
   describe(`hostile rows — ${db.name}`, () => {
     for (const kind of ['odd', 'unfit'] as const) {
       test(`${kind} rows: every row that can be stored is stored, and every other one is a gap`, async () => {
-        const options = { seed: 3, size, switches: { 'rows.hostile': kind } }
-        await withSandbox(
-          options,
-          async ({ sandbox, warehouse, sync }) => {
-            const first = await sync()
-            const again = await sync({ mode: 'reconcile' })
-            if (kind === 'odd') expect(await findDifferences(warehouse, sandbox)).toEqual([])
-            expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
-            expect([first.outcome, again.outcome]).toEqual(kind === 'odd' ? ['complete', 'complete'] : ['gaps', 'gaps'])
-            const found = again.gaps.map(({ reason }) => reason)
-            if (kind === 'unfit') expect(found).toEqual(expect.arrayContaining(reasons))
-          },
-          db,
-        )
+        const options = { seed: 3, size, switches: { 'rows.hostile': kind }, db }
+        await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+          const first = await sync()
+          const again = await sync({ mode: 'reconcile' })
+          if (kind === 'odd') expect(await findDifferences(warehouse, sandbox)).toEqual([])
+          expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
+          expect([first.outcome, again.outcome]).toEqual(kind === 'odd' ? ['complete', 'complete'] : ['gaps', 'gaps'])
+          const found = again.gaps.map(({ reason }) => reason)
+          if (kind === 'unfit') expect(found).toEqual(expect.arrayContaining(reasons))
+        })
       })
     }
   })

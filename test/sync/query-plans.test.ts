@@ -36,9 +36,8 @@ test('a sync without new rows scans no large table', async () => {
       const scans = queries.flatMap((text) => {
         const plan = file.prepare(`explain query plan ${text}`)
         const rows = plan.all(...Array.from({ length: text.split('?').length - 1 }, () => 'x')) as { detail: string }[]
-        const found = rows.filter(
-          ({ detail }) => largeTable.test(detail) && (/^SCAN/.test(detail) || byProjectOnly.test(detail)),
-        )
+        const isScan = (detail: string) => /^SCAN/.test(detail) || byProjectOnly.test(detail)
+        const found = rows.filter(({ detail }) => largeTable.test(detail) && isScan(detail))
         return found.map(({ detail }) => `${detail} — ${text.replace(/\s+/g, ' ').trim()}`)
       })
       expect(scans).toEqual([])

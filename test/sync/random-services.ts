@@ -15,16 +15,14 @@ const behaviours = fc.record(
   ),
 ) as fc.Arbitrary<Partial<Switches>>
 
+function mostly(usual: fc.Arbitrary<number>, rare: fc.Arbitrary<number>) {
+  return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: rare })
+}
+
 const sizes = fc.record({
-  conversations: fc.oneof(
-    { weight: 9, arbitrary: fc.nat(25) },
-    { weight: 1, arbitrary: fc.integer({ min: 190, max: 230 }) },
-  ),
-  visitors: fc.oneof(
-    { weight: 9, arbitrary: fc.integer({ min: 1, max: 20 }) },
-    { weight: 1, arbitrary: fc.constant(205) },
-  ),
-  calls: fc.oneof({ weight: 9, arbitrary: fc.nat(15) }, { weight: 1, arbitrary: fc.integer({ min: 195, max: 210 }) }),
+  conversations: mostly(fc.nat(25), fc.integer({ min: 190, max: 230 })),
+  visitors: mostly(fc.integer({ min: 1, max: 20 }), fc.constant(205)),
+  calls: mostly(fc.nat(15), fc.integer({ min: 195, max: 210 })),
   messagesPerConversation: fc.constantFrom([0, 3], [1, 8], [40, 60], [1, 1]) as fc.Arbitrary<[number, number]>,
   activityPerVisitor: fc.constantFrom([0, 0], [0, 5]) as fc.Arbitrary<[number, number]>,
   days: fc.integer({ min: 1, max: 5 }),

@@ -23,93 +23,76 @@ test('a first sync uses at most 1.02 times the minimum number of requests', asyn
 
 for (const since of ['lastMessageAt', 'createdAt', 'updatedAt'] as const) {
   test(`a sync without new rows uses at most 8 requests and one per further page of open conversations — ordered by ${since}`, async () => {
-    await withSandbox(
-      optionsOf(larger, { 'conversations.since': since, 'calls.order': 'newest' }),
-      async ({ sandbox, sync }) => {
-        await sync()
-        sandbox.resetLog()
-        const second = await sync()
-        expect(second.changed).toBeLessThanOrEqual(2)
-        expect(sandbox.log().length).toBeLessThanOrEqual(8 + Math.max(0, Math.ceil(countOpen(sandbox) / 200) - 1))
-      },
-    )
+    const options = optionsOf(larger, { 'conversations.since': since, 'calls.order': 'newest' })
+    await withSandbox(options, async ({ sandbox, sync }) => {
+      await sync()
+      sandbox.resetLog()
+      const second = await sync()
+      expect(second.changed).toBeLessThanOrEqual(2)
+      expect(sandbox.log().length).toBeLessThanOrEqual(8 + Math.max(0, Math.ceil(countOpen(sandbox) / 200) - 1))
+    })
   })
 }
 
 test('a service that always sets `hasMore` costs a few requests once, and none afterwards', async () => {
-  await withSandbox(
-    optionsOf({ conversations: 60, visitors: 30, calls: 20, days: 5 }, { hasMore: 'always' }),
-    async ({ sandbox, warehouse, sync }) => {
-      expect((await sync()).outcome).toBe('complete')
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-      sandbox.resetLog()
-      await sync()
-      expect(sandbox.log().length).toBeLessThanOrEqual(8)
-    },
-  )
+  const options = optionsOf({ conversations: 60, visitors: 30, calls: 20, days: 5 }, { hasMore: 'always' })
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    expect((await sync()).outcome).toBe('complete')
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+    sandbox.resetLog()
+    await sync()
+    expect(sandbox.log().length).toBeLessThanOrEqual(8)
+  })
 })
 
 test('changes that `since` shows need no reconcile: new conversations, messages, visitors, activity and late calls', async () => {
-  await withSandbox(
-    optionsOf({ conversations: 120, visitors: 60, calls: 40, days: 5 }),
-    async ({ sandbox, warehouse, sync }) => {
-      await sync()
-      sandbox.advance(60_000)
-      sandbox.applyRandomMutations(60, 9, [
-        'visitorWrites',
-        'agentReplies',
-        'addConversation',
-        'addVisitor',
-        'addActivity',
-        'addCall',
-        'lateCall',
-      ])
-      await sync()
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-    },
-  )
+  const options = optionsOf({ conversations: 120, visitors: 60, calls: 40, days: 5 })
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    sandbox.advance(60_000)
+    const added = ['addConversation', 'addVisitor', 'addActivity', 'addCall', 'lateCall'] as const
+    sandbox.applyRandomMutations(60, 9, ['visitorWrites', 'agentReplies', ...added])
+    await sync()
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+  })
 })
 
 test('the next incremental sync finds handled flags that were changed elsewhere', async () => {
-  await withSandbox(
-    optionsOf({ conversations: 60, visitors: 20, calls: 5, days: 5 }),
-    async ({ sandbox, warehouse, sync }) => {
-      await sync()
-      const rows = [...sandbox.truth('conversations')].map(({ id, row }) => ({
-        id: id!,
-        handledAt: (row as { handledAt: string | null }).handledAt,
-      }))
-      for (const { id } of rows.filter(({ handledAt }) => handledAt === null).slice(0, 5))
-        sandbox.mutate.setHandled(id, true)
-      for (const { id } of rows.filter(({ handledAt }) => handledAt !== null).slice(0, 5))
-        sandbox.mutate.setHandled(id, false)
-      await sync()
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-      const changes = await warehouse.query(`select count(*) as n from conversation_changes where field = 'handled_at'`)
-      expect(Number(changes[0]!.n)).toBe(10)
-    },
-  )
+  const options = optionsOf({ conversations: 60, visitors: 20, calls: 5, days: 5 })
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    const rows = [...sandbox.truth('conversations')].map(({ id, row }) => ({
+      id: id!,
+      handledAt: (row as { handledAt: string | null }).handledAt,
+    }))
+    for (const { id } of rows.filter(({ handledAt }) => handledAt === null).slice(0, 5))
+      sandbox.mutate.setHandled(id, true)
+    for (const { id } of rows.filter(({ handledAt }) => handledAt !== null).slice(0, 5))
+      sandbox.mutate.setHandled(id, false)
+    await sync()
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+    const changes = await warehouse.query(`select count(*) as n from conversation_changes where field = 'handled_at'`)
+    expect(Number(changes[0]!.n)).toBe(10)
+  })
 })
 
 test('a start date limits calls, activity and rollups, and moving it back adds them', async () => {
-  await withSandbox(
-    optionsOf({ conversations: 20, visitors: 30, calls: 60, days: 20 }),
-    async ({ sandbox, warehouse, sync }) => {
-      const startDate = Math.floor(sandbox.now() / 1000) - 5 * 86_400
-      await sync({ project: { startDate } })
-      const since = new Date(startDate * 1000).toISOString()
-      for (const table of ['calls', 'visitor_activity']) {
-        const [{ early }] = (await warehouse.query(
-          `select count(*) as early from ${table} where occurred_at < '${since.slice(0, 19)}Z'`,
-        )) as [{ early: number }]
-        expect(early).toBeLessThan(5)
-      }
-      expect(await warehouse.query('select count(*) as n from analytics_rollups')).toEqual([{ n: 6 }])
-      await sync()
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
-      sandbox.resetLog()
-      await sync()
-      expect(sandbox.log().length).toBeLessThanOrEqual(8)
-    },
-  )
+  const options = optionsOf({ conversations: 20, visitors: 30, calls: 60, days: 20 })
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    const startDate = Math.floor(sandbox.now() / 1000) - 5 * 86_400
+    await sync({ project: { startDate } })
+    const since = new Date(startDate * 1000).toISOString()
+    for (const table of ['calls', 'visitor_activity']) {
+      const [{ early }] = (await warehouse.query(
+        `select count(*) as early from ${table} where occurred_at < '${since.slice(0, 19)}Z'`,
+      )) as [{ early: number }]
+      expect(early).toBeLessThan(5)
+    }
+    expect(await warehouse.query('select count(*) as n from analytics_rollups')).toEqual([{ n: 6 }])
+    await sync()
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+    sandbox.resetLog()
+    await sync()
+    expect(sandbox.log().length).toBeLessThanOrEqual(8)
+  })
 })

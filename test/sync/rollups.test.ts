@@ -13,22 +13,9 @@ const [size, days] = [12, 13]
 
 async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof startSandbox>[0] = {}) {
   const database = await db.make()
-  const defaultSize = {
-    conversations: 40,
-    visitors: 10,
-    calls: 20,
-    messagesPerConversation: [1, 3],
-    days: size,
-  } as const
-  const now = '2026-06-15T12:00:00Z'
-  const sandbox = await startSandbox({
-    seed: 7,
-    speed: 0,
-    now,
-    size: defaultSize,
-    ...options,
-    switches: { 'rate.kind': 'off' },
-  })
+  const rows = { conversations: 40, visitors: 10, calls: 20, messagesPerConversation: [1, 3] } as const
+  const defaults = { seed: 7, speed: 0, now: '2026-06-15T12:00:00Z', size: { ...rows, days: size } }
+  const sandbox = await startSandbox({ ...defaults, ...options, switches: { 'rate.kind': 'off' } })
   onTestFinished(async () => {
     await sandbox.stop()
     await database.drop()
@@ -44,29 +31,24 @@ async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof s
 /** The availability is requested first and shows the service's time. */
 const rollups: SyncOverrides = { streams: ['availability', 'analytics'] }
 const only = (...streams: StreamName[]): SyncOverrides => ({ streams })
-const requestedDays = (sandbox: Sandbox) =>
-  sandbox
-    .log()
-    .flatMap(({ path, query }) => (path.endsWith('/analytics') ? [String(new URLSearchParams(query).get('from'))] : []))
+function requestedDays(sandbox: Sandbox) {
+  const requests = sandbox.log().filter(({ path }) => path.endsWith('/analytics'))
+  return requests.map(({ query }) => String(new URLSearchParams(query).get('from')))
+}
 
 async function column(warehouse: Warehouse, sql: string): Promise<unknown[]> {
   return (await warehouse.query(sql)).map((row) => Object.values(row)[0])
 }
 const storedDays = (warehouse: Warehouse) => column(warehouse, 'select day from analytics_rollups order by window_from')
-const zones = (warehouse: Warehouse) =>
-  column(
-    warehouse,
-    'select time_zone from analytics_rollups union select time_zone from analytics_metrics order by time_zone',
-  )
+const timeZones = ['rollups', 'metrics'].map((table) => `select time_zone from analytics_${table}`).join(' union ')
+const zones = (warehouse: Warehouse) => column(warehouse, `${timeZones} order by time_zone`)
 const gaps = (warehouse: Warehouse) =>
   column(warehouse, "select reason from sync_gaps where stream = 'analytics' and resolved_at is null")
 
 /** The sum over the metrics, and the actual number. */
 async function startedConversations(warehouse: Warehouse, sandbox: Sandbox) {
-  const [sum] = await column(
-    warehouse,
-    "select coalesce(sum(value), 0) from analytics_metrics where metric = 'conversations.started'",
-  )
+  const started = "from analytics_metrics where metric = 'conversations.started'"
+  const [sum] = await column(warehouse, `select coalesce(sum(value), 0) ${started}`)
   return { sum: Number(sum), actual: [...sandbox.truth('conversations')].length }
 }
 
@@ -130,7 +112,7 @@ describe('the history of the rollups', () => {
     expect(await gaps(warehouse)).toHaveLength(1)
   })
 
-  test('ends where the rows end, whatever year the `Date` of an answer names', async () => {
+  test('ends where the rows end, whatever year the `Date` of a response names', async () => {
     const today = new Date().toISOString().slice(0, 10)
     for (const far of ['9998-12-31T00:00:00Z', '1970-01-02T00:00:00Z']) {
       const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite, { now: `${today}T12:00:00Z` })
@@ -239,12 +221,10 @@ for (const db of [sqlite, postgres]) {
 }
 
 describe('an old rollup', () => {
+  const smallest = { conversations: 1, visitors: 1, calls: 0 }
+
   test('is read again by reconciles, a seventh of the days each, least recently read first', async () => {
-    const {
-      sandbox,
-      warehouse,
-      sync: read,
-    } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
+    const { sandbox, warehouse, sync: read } = await startSyncedSandbox(sqlite, { size: smallest })
     const project = { startDate: Math.floor(sandbox.now() / 1000) - 300 * 86_400 }
     const sync = (over: SyncOverrides = {}) => read({ ...rollups, project, ...over })
     await sync()
@@ -271,9 +251,7 @@ describe('an old rollup', () => {
   })
 
   test('is read again once, however often the reconcile is interrupted', async () => {
-    const { sandbox, sync: runSync } = await startSyncedSandbox(sqlite, {
-      size: { conversations: 1, visitors: 1, calls: 0 },
-    })
+    const { sandbox, sync: runSync } = await startSyncedSandbox(sqlite, { size: smallest })
     const project = { startDate: Math.floor(sandbox.now() / 1000) - 100 * 86_400 }
     const sync = (over: SyncOverrides = {}) => runSync({ ...rollups, project, ...over })
     await sync()

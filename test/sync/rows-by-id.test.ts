@@ -10,9 +10,8 @@ for (const shape of ['more', 'fewer'] as const) {
   test(`the list does not change back a conversation that was read by its id, if its own answer shows ${shape} fields than the list`, async () => {
     await withSandbox({ ...options, switches: { 'single.shape': shape } }, async ({ sandbox, warehouse, sync }) => {
       await sync()
-      const open = [...sandbox.truth('conversations')].filter(
-        ({ row }) => (row as { handledAt: unknown }).handledAt === null,
-      )
+      const isOpen = (row: unknown) => (row as { handledAt: unknown }).handledAt === null
+      const open = [...sandbox.truth('conversations')].filter(({ row }) => isOpen(row))
       for (const { id } of open.slice(0, 3)) sandbox.mutate.setHandled(id!, true)
       const conversations = async () => (await sync()).streams.find(({ stream }) => stream === 'conversations')!
       expect((await conversations()).changed).toBe(3)
@@ -28,29 +27,20 @@ test('empty pages with `hasMore` are a gap, and the scan ends', async () => {
   const manyConversations = { ...options, size: { ...size, conversations: 230 }, switches: { 'pages.hollow': true } }
   await withSandbox(manyConversations, async ({ sandbox, sync }) => {
     const { gaps } = await sync({ streams: ['conversations'] })
-    expect(gaps).toMatchObject([{ reason: 'the service says that there is more, and shows none of it' }])
+    expect(gaps).toMatchObject([{ reason: 'the service reports more rows, but the page is empty' }])
     expect(sandbox.log().length).toBeLessThan(10)
   })
 })
 
 test('that pages run in both directions is reported once only', async () => {
-  const switches = {
-    'messages.order': 'oldest-bounded',
-    'messages.limit': 'ignored',
-    'messages.paging': 'since',
-  } as const
+  const paging = { 'messages.limit': 'ignored', 'messages.paging': 'since' } as const
+  const switches = { 'messages.order': 'oldest-bounded', ...paging } as const
   const longConversations = { ...options, size: { ...size, conversations: 2, messagesPerConversation: 60 }, switches }
   await withSandbox(longConversations, async ({ sandbox, warehouse, sync }) => {
     const id = [...sandbox.truth('conversations')][0]!.id!
     const found = []
-    for (const mode of [
-      'incremental',
-      'incremental',
-      'incremental',
-      'reconcile',
-      'incremental',
-      'reconcile',
-    ] as const) {
+    const lastModes = ['reconcile', 'incremental', 'reconcile'] as const
+    for (const mode of ['incremental', 'incremental', 'incremental', ...lastModes] as const) {
       const { notices } = await sync({ mode })
       found.push(...notices.filter((notice) => notice.includes('messages.order')))
       sandbox.advance(700_000)

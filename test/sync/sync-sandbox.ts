@@ -33,18 +33,14 @@ export function configOf(databaseUrl: string, project: ProjectConfig): Config {
   return defaultConfig({ projects: [project], databaseUrl, http: null, concurrency: 1, logLevel: 'silent' })
 }
 
-export type SyncOverrides = Partial<SyncOptions> & {
-  readonly project?: Partial<ProjectConfig>
-  readonly queueUrl?: string
-}
+type ConfigOverrides = { readonly project?: Partial<ProjectConfig>; readonly queueUrl?: string }
+export type SyncOverrides = Partial<SyncOptions> & ConfigOverrides
 
 /** One run of `deskmirror sync`. */
 export function syncOnce(databaseUrl: string, sandbox: Sandbox, over: SyncOverrides = {}): Promise<SyncReport> {
   const project = projectConfigOf(sandbox, over.project)
-  const config = {
-    ...configOf(databaseUrl, project),
-    ...(over.queueUrl === undefined ? {} : { queueUrl: over.queueUrl }),
-  }
+  const { queueUrl } = over
+  const config = { ...configOf(databaseUrl, project), ...(queueUrl === undefined ? {} : { queueUrl }) }
   return syncProject(config, project, {
     mode: 'incremental',
     streams: streamNames,
@@ -84,10 +80,8 @@ export async function findDifferences(
       const rows: Awaited<ReturnType<typeof mirror.readRows>> = await mirror.readRows(stream, after, 1000)
       for (const { key, raw } of rows) {
         if (stream === 'call_recordings' && raw === '{}') continue
-        here.set(
-          stream === 'visitor_activity' ? countedKey(here, key[0]!, raw) : key.join('/'),
-          canonical(parseJson(raw)),
-        )
+        const name = stream === 'visitor_activity' ? countedKey(here, key[0]!, raw) : key.join('/')
+        here.set(name, canonical(parseJson(raw)))
       }
       if (rows.length === 0) break
       after = rows.at(-1)!.key
@@ -128,11 +122,8 @@ function withSortedKeys(value: Json): Json {
   if (Array.isArray(value)) return value.map(withSortedKeys)
   if (typeof value !== 'object' || value === null) return value
   const fields = value as { readonly [field: string]: Json }
-  return Object.fromEntries(
-    Object.keys(fields)
-      .sort()
-      .map((name) => [name, withSortedKeys(fields[name]!)]),
-  )
+  const names = Object.keys(fields).sort()
+  return Object.fromEntries(names.map((name) => [name, withSortedKeys(fields[name]!)]))
 }
 
 /** Differences that neither a gap of the stream nor a flag on the conversation explains. */

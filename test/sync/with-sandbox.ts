@@ -12,14 +12,11 @@ export type SandboxContext = {
   readonly sync: (over?: SyncOverrides) => Promise<SyncReport>
 }
 
-type SandboxOptions = NonNullable<Parameters<typeof startSandbox>[0]>
+type SandboxOptions = NonNullable<Parameters<typeof startSandbox>[0]> & { readonly db?: TestDatabase }
+type Work = (context: SandboxContext) => Promise<void>
 
 /** The sandbox has no rate limit unless `switches` sets one. */
-export async function withSandbox(
-  { switches, ...options }: SandboxOptions,
-  work: (context: SandboxContext) => Promise<void>,
-  db: TestDatabase = databases[0]!,
-): Promise<void> {
+export async function withSandbox({ switches, db = databases[0]!, ...options }: SandboxOptions, work: Work) {
   const database = await db.make()
   const sandbox = await startSandbox({ ...options, switches: { 'rate.kind': 'off', ...switches } })
   try {

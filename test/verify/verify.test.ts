@@ -11,16 +11,10 @@ test('a stream whose scope the key lacks is skipped, even if the message does no
     startDate: null,
     get: async (path) => {
       if (path.endsWith('/calls')) throw new ApiError({ ...denied, why: 'missing permission', requestId: null })
-      return {
-        data: { items: [], hasMore: false },
-        status: 200,
-        requestId: null,
-        serverDate: null,
-        cursorLimit: 0,
-        requestedAt: 0,
-      }
+      const data = { items: [], hasMore: false }
+      return { data, status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 }
     },
-    mirror: { readRows: async () => [], rawOf: async () => new Map() },
+    mirror: { readRows: async () => [], readRawById: async () => new Map() },
     limit: 10,
     signal: new AbortController().signal,
     onProgress: () => {},

@@ -23,7 +23,9 @@ for (const db of databases) {
         run_id: run,
         deleted_at: null,
       })
-      expect(JSON.parse((await mirror.rawOf('messages', ['c1'])).get('c1') ?? '')).toMatchObject({ content: 'hello' })
+      expect(JSON.parse((await mirror.readRawById('messages', ['c1'])).get('c1') ?? '')).toMatchObject({
+        content: 'hello',
+      })
     })
 
     test('a page of 437 rows is stored completely, and storing it again changes nothing', async () => {
@@ -134,7 +136,7 @@ for (const db of databases) {
       await mirror.commit(commit('messages', [message('c1', 1, { content: nasty })]))
       const { decodeText } = await import('../../src/warehouse/database/escape.ts')
       expect((await list('select content from messages')).map((text) => decodeText(String(text)))).toEqual([nasty])
-      expect(JSON.parse((await mirror.rawOf('messages', ['c1'])).get('c1') ?? '').content).toBe(nasty)
+      expect(JSON.parse((await mirror.readRawById('messages', ['c1'])).get('c1') ?? '').content).toBe(nasty)
       expect(Number((await one('select strings_escaped as n from sync_runs')).n)).toBeGreaterThan(0)
       expect(await mirror.commit(commit('messages', [message('c1', 1, { content: nasty })]))).toEqual({ changed: 0 })
     })
@@ -158,7 +160,7 @@ for (const db of databases) {
         origin: 'true',
         assigned_agent_id: '9007199254740993',
       })
-      expect((await mirror.rawOf('conversations', ['c1'])).get('c1')).toMatch(/yesterday/)
+      expect((await mirror.readRawById('conversations', ['c1'])).get('c1')).toMatch(/yesterday/)
     })
 
     test('times with an offset or a fraction are stored in UTC and whole seconds', async () => {
@@ -239,7 +241,7 @@ for (const db of databases) {
       await mirror.commit(
         commit('calls', [], { observations: [{ name: 'calls.order', value: 'down', evidence: 'page 2' }] }),
       )
-      expect([...(await mirror.behaviours())]).toEqual([['calls.order', 'down']])
+      expect([...(await mirror.readBehaviours())]).toEqual([['calls.order', 'down']])
       expect(await one('select value, evidence from service_behaviours')).toEqual({ value: 'down', evidence: 'page 2' })
     })
   })

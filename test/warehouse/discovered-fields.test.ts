@@ -112,7 +112,7 @@ for (const db of databases) {
       await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
       expect(await list('select count(*) from discovered_fields where column_name is not null')).toEqual([300])
       expect(await list('select count(*) from discovered_fields where column_name is null')).toEqual([10])
-      expect(JSON.parse((await mirror.rawOf('visitors', ['v1'])).get('v1') ?? '')).toMatchObject(extra)
+      expect(JSON.parse((await mirror.readRawById('visitors', ['v1'])).get('v1') ?? '')).toMatchObject(extra)
       expect((await one("select field0 as f from visitors where id = 'v2'")).f).toBe(0)
     })
 

@@ -119,7 +119,7 @@ describe('a Postgres that crashes and restarts', () => {
   })
 })
 
-describe('a connection that breaks before the answer to a commit', () => {
+describe('a connection that breaks before the response to a commit', () => {
   test('in a sync: at most one page is repeated', async () => {
     const { sandbox, url, warehouse } = await setUp()
     let commits = 0

@@ -5,7 +5,7 @@ import { activity, call, commit, conversation, message, timeAt, visitor } from '
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const later = Date.UTC(2030, 0, 1)
-const read = { cursor: null, complete: true, againAt: null } as const
+const read = { cursor: null, completeness: 'complete', dueAt: null } as const
 
 for (const db of databases) {
   describe(`pending children — ${db.name}`, () => {
@@ -13,7 +13,7 @@ for (const db of databases) {
       const { mirror, count } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       expect(await count('conversation_changes')).toBe(0)
-      expect(await mirror.readPendingChildren('messages', later, 10)).toEqual([
+      expect(await mirror.readPendingParents('messages', later, 10)).toEqual([
         {
           parentId: 'c1',
           requestedVersion: 1,
@@ -21,8 +21,8 @@ for (const db of databases) {
           cursor: null,
           attempts: 0,
           checkedAt: null,
-          mustReread: false,
-          parentAt: Date.parse(timeAt(1)) / 1000,
+          needsFullReread: false,
+          parentLastActiveAt: Date.parse(timeAt(1)) / 1000,
         },
       ])
     })
@@ -45,16 +45,16 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
       for (const parentId of ['c1', 'c2']) {
         await mirror.commit(
-          commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
+          commit('messages', [], { childRead: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
         )
       }
-      expect(await mirror.countPendingChildren('messages', later)).toBe(0)
+      expect(await mirror.countPendingParents('messages', later)).toBe(0)
       const changed = [
         conversation('c1', { handled_at: timeAt(5) }),
         conversation('c2', { last_message_at: timeAt(9) }),
       ]
       await mirror.commit(commit('conversations', changed))
-      expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([
+      expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
         { parentId: 'c2', requestedVersion: 2, fetchedVersion: 1 },
       ])
     })
@@ -64,11 +64,11 @@ for (const db of databases) {
       const markRead = async (requestedVersion: number) =>
         mirror.commit(
           commit('visitor_activity', [], {
-            child: { stream: 'visitor_activity', parentId: 'v1', requestedVersion, ...read },
+            childRead: { stream: 'visitor_activity', parentId: 'v1', requestedVersion, ...read },
           }),
         )
       const pending = async () =>
-        (await mirror.readPendingChildren('visitor_activity', later, 10)).map(({ parentId, requestedVersion }) => [
+        (await mirror.readPendingParents('visitor_activity', later, 10)).map(({ parentId, requestedVersion }) => [
           parentId,
           requestedVersion,
         ])
@@ -98,7 +98,7 @@ for (const db of databases) {
       await mirror.commit(commit('calls', [call('k1'), call('k2')]))
       await mirror.commit(commit('calls', [call('k1'), call('k2', {}, { seconds: 4 })]))
       expect(
-        (await mirror.readPendingChildren('call_recordings', later, 10))
+        (await mirror.readPendingParents('call_recordings', later, 10))
           .map(({ requestedVersion }) => requestedVersion)
           .sort(),
       ).toEqual([1, 2])
@@ -109,20 +109,20 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.commit(
         commit('messages', [message('c1', 1)], {
-          child: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, cursor: 'to 1' },
+          childRead: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, cursor: 'to 1' },
         }),
       )
-      expect(await mirror.countPendingChildren('messages', later)).toBe(0)
+      expect(await mirror.countPendingParents('messages', later)).toBe(0)
       expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([true])
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(8) })]))
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(9) })]))
       await mirror.commit(
         commit('messages', [], {
-          child: { stream: 'messages', parentId: 'c1', requestedVersion: 2, ...read, cursor: 'to 2' },
+          childRead: { stream: 'messages', parentId: 'c1', requestedVersion: 2, ...read, cursor: 'to 2' },
         }),
       )
-      expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([
-        { parentId: 'c1', requestedVersion: 3, fetchedVersion: 2, cursor: 'to 2', attempts: 0, mustReread: false },
+      expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
+        { parentId: 'c1', requestedVersion: 3, fetchedVersion: 2, cursor: 'to 2', attempts: 0, needsFullReread: false },
       ])
     })
 
@@ -130,25 +130,27 @@ for (const db of databases) {
       const { mirror, count } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.commit(commit('messages', [message('c1', 1)]))
-      expect([await mirror.countPendingChildren('messages', later), await count('messages')]).toEqual([1, 1])
+      expect([await mirror.countPendingParents('messages', later), await count('messages')]).toEqual([1, 1])
     })
 
     test('an incomplete list is a flag and a gap, until it is read completely', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       const child = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
-      await mirror.commit(commit('messages', [], { child: { ...child, complete: false, why: 'no paging' } }))
+      await mirror.commit(
+        commit('messages', [], { childRead: { ...child, completeness: 'incomplete', why: 'no paging' } }),
+      )
       expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([false])
       expect(await mirror.listOpenGaps('messages')).toEqual([
         { stream: 'messages', from: null, to: null, reason: 'no paging' },
       ])
-      expect(await mirror.countPendingChildren('messages', later)).toBe(0)
+      expect(await mirror.countPendingParents('messages', later)).toBe(0)
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 500', later)
       expect((await mirror.listOpenGaps('messages')).map(({ reason }) => reason)).toEqual(['no paging', 'HTTP 500'])
-      await mirror.commit(commit('messages', [], { child: { ...child, complete: 'as before' } }))
+      await mirror.commit(commit('messages', [], { childRead: { ...child, completeness: 'unchanged' } }))
       expect(await mirror.listOpenGaps('messages')).toMatchObject([{ reason: 'no paging' }])
       expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([false])
-      await mirror.commit(commit('messages', [], { child }))
+      await mirror.commit(commit('messages', [], { childRead: child }))
       expect(await mirror.listOpenGaps('messages')).toEqual([])
     })
 
@@ -157,22 +159,22 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 500', later)
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 502', later)
-      expect((await mirror.readPendingChildren('messages', later - 1, 10)).map(({ parentId }) => parentId)).toEqual([
+      expect((await mirror.readPendingParents('messages', later - 1, 10)).map(({ parentId }) => parentId)).toEqual([
         'c2',
       ])
       expect(await mirror.listOpenGaps('messages')).toMatchObject([{ reason: 'HTTP 502' }])
-      expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([
+      expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
         { parentId: 'c1', attempts: 2 },
         { attempts: 0 },
       ])
       await mirror.commit(
         commit('messages', [], {
-          child: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, againAt: later },
+          childRead: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, dueAt: later },
         }),
       )
       expect(await mirror.listOpenGaps('messages')).toEqual([])
       expect(
-        (await mirror.readPendingChildren('messages', later, 10)).find(({ parentId }) => parentId === 'c1')?.attempts,
+        (await mirror.readPendingParents('messages', later, 10)).find(({ parentId }) => parentId === 'c1')?.attempts,
       ).toBe(0)
     })
 
@@ -184,15 +186,15 @@ for (const db of databases) {
       await mirror.commit(
         commit('messages', [], {
           requestedAt: 2000,
-          child: { stream: 'messages', parentId: 'c3', requestedVersion: 1, ...read, againAt: 3000 },
+          childRead: { stream: 'messages', parentId: 'c3', requestedVersion: 1, ...read, dueAt: 3000 },
         }),
       )
       const pending = async (now: number, limit: number) =>
-        (await mirror.readPendingChildren('messages', now, limit)).map(({ parentId }) => parentId)
+        (await mirror.readPendingParents('messages', now, limit)).map(({ parentId }) => parentId)
       expect(await pending(2999, 10)).toEqual(['c2', 'c1'])
       expect(await pending(3000, 10)).toEqual(['c3', 'c2', 'c1'])
       expect(await pending(3000, 2)).toEqual(['c3', 'c2'])
-      expect(await mirror.countPendingChildren('messages', 3000)).toBe(3)
+      expect(await mirror.countPendingParents('messages', 3000)).toBe(3)
     })
 
     test('full re-reads can be requested for all children, or for those with the oldest read', async () => {
@@ -206,33 +208,35 @@ for (const db of databases) {
       )
       for (const parentId of ids) {
         await mirror.commit(
-          commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
+          commit('messages', [], { childRead: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
         )
       }
-      expect(await mirror.requestFullReads('messages', { atLeast: 2, oneIn: 100 }, 50)).toBe(2)
-      expect((await mirror.readPendingChildren('messages', 50, 10)).map(({ parentId }) => parentId).sort()).toEqual([
+      expect(await mirror.requestFullRereads('messages', { atLeast: 2, oneIn: 100 }, 50)).toBe(2)
+      expect((await mirror.readPendingParents('messages', 50, 10)).map(({ parentId }) => parentId).sort()).toEqual([
         'c0',
         'c1',
       ])
-      expect(await mirror.requestFullReads('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(4)
-      expect(await mirror.requestFullReads('messages', 'all', 50)).toBe(10)
-      expect(await mirror.countPendingChildren('messages', 50)).toBe(10)
+      expect(await mirror.requestFullRereads('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(4)
+      expect(await mirror.requestFullRereads('messages', 'all', 50)).toBe(10)
+      expect(await mirror.countPendingParents('messages', 50)).toBe(10)
     })
 
     test('a full re-read comes last, stays pending until it is done, and is then like any other child', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')], { requestedAt: 1 }))
       const childRead = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
-      await mirror.commit(commit('messages', [], { requestedAt: 2, child: childRead }))
-      await mirror.requestFullReads('messages', 'all', 3)
+      await mirror.commit(commit('messages', [], { requestedAt: 2, childRead: childRead }))
+      await mirror.requestFullRereads('messages', 'all', 3)
       await mirror.commit(commit('conversations', [conversation('c2')], { requestedAt: 4 }))
-      const pending = await mirror.readPendingChildren('messages', 5, 10)
-      expect(pending.map(({ parentId, mustReread }) => [parentId, mustReread])).toEqual([
+      const pending = await mirror.readPendingParents('messages', 5, 10)
+      expect(pending.map(({ parentId, needsFullReread }) => [parentId, needsFullReread])).toEqual([
         ['c2', false],
         ['c1', true],
       ])
-      await mirror.commit(commit('messages', [], { requestedAt: 6, child: { ...childRead, againAt: 7 } }))
-      expect(await mirror.readPendingChildren('messages', 7, 1)).toMatchObject([{ parentId: 'c1', mustReread: false }])
+      await mirror.commit(commit('messages', [], { requestedAt: 6, childRead: { ...childRead, dueAt: 7 } }))
+      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([
+        { parentId: 'c1', needsFullReread: false },
+      ])
     })
 
     test('rows that a scan did not return are found', async () => {
@@ -260,12 +264,12 @@ for (const db of databases) {
         '2026-07-01T00:00:00Z',
         '2026-07-01T00:00:00Z',
       ])
-      expect(await mirror.countPendingChildren('visitor_activity', later)).toBe(0)
+      expect(await mirror.countPendingParents('visitor_activity', later)).toBe(0)
       expect(await mirror.commit(commit('visitors', [visitor('v1')]))).toEqual({ changed: 0 })
       expect(await mirror.commit(commit('visitors', [visitor('v1')], { requestedAt: later }))).toEqual({ changed: 1 })
       await mirror.commit(commit('visitor_activity', [activity('v1', 'h')], { requestedAt: later }))
       expect([await deletedAt('visitors'), await deletedAt('visitor_activity')]).toEqual([null, null])
-      expect(await mirror.countPendingChildren('visitor_activity', later)).toBe(1)
+      expect(await mirror.countPendingParents('visitor_activity', later)).toBe(1)
     })
 
     test('a gap is open once, closes when a complete read does not find it again, and may open again', async () => {
@@ -295,7 +299,7 @@ for (const db of databases) {
     test('a call whose recording is pending says when it happened', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('k1', { occurred_at: timeAt(10) })]))
-      expect((await mirror.readPendingChildren('call_recordings', later, 1))[0]?.parentAt).toBe(
+      expect((await mirror.readPendingParents('call_recordings', later, 1))[0]?.parentLastActiveAt).toBe(
         Date.UTC(2026, 0, 1) / 1000 + 10,
       )
     })

@@ -88,7 +88,7 @@ for (const db of databases) {
       const { warehouse, one } = await openTestWarehouse(db)
       const calls = await warehouse.lockStreams('main', ['calls'], now)
       if (!calls.held) throw new Error('the lock of an empty warehouse is free')
-      await warehouse.mirror('main', { holder: calls.token }).startRun('incremental', now)
+      await warehouse.mirror('main', { lockToken: calls.token }).startRun('incremental', now)
       await warehouse.lockStreams('main', ['visitors'], now)
       expect(await one('select outcome from sync_runs')).toEqual({ outcome: null })
       await calls.release()

@@ -100,14 +100,20 @@ for (const db of databases) {
     test('children can be marked pending although the parent has not changed', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('k1')]))
-      const [pending] = await mirror.readPendingChildren('call_recordings', now * 2, 1)
-      const read = { stream: 'call_recordings', parentId: 'k1', complete: true, cursor: null, againAt: null } as const
+      const [pending] = await mirror.readPendingParents('call_recordings', now * 2, 1)
+      const read = {
+        stream: 'call_recordings',
+        parentId: 'k1',
+        completeness: 'complete',
+        cursor: null,
+        dueAt: null,
+      } as const
       await mirror.commit(
-        commit('call_recordings', [], { child: { ...read, requestedVersion: pending!.requestedVersion } }),
+        commit('call_recordings', [], { childRead: { ...read, requestedVersion: pending!.requestedVersion } }),
       )
-      expect(await mirror.countPendingChildren('call_recordings', now)).toBe(0)
+      expect(await mirror.countPendingParents('call_recordings', now)).toBe(0)
       await mirror.markChildrenPending('call_recordings', ['k1', 'unknown'], now)
-      expect(await mirror.countPendingChildren('call_recordings', now)).toBe(1)
+      expect(await mirror.countPendingParents('call_recordings', now)).toBe(1)
     })
   })
 }

@@ -389,7 +389,7 @@ test('write-backs are sent even if reads are very slow', async () => {
         })
       },
       outbox,
-      mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, rawOf: async () => new Map() },
+      mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, readRawById: async () => new Map() },
       verifyAfterMs: 100,
       resendReplies: true,
       now: () => now,

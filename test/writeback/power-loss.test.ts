@@ -125,7 +125,7 @@ test('durable transactions wait for the disk; mirror pages do not', async () => 
   const [normal, full] = [1, 2]
   const level = async (on: Db) =>
     (await sql<{ synchronous: number }>`pragma synchronous`.execute(on)).rows[0]!.synchronous
-  expect(await inDurableTransaction(db, 'sqlite', (trx) => level(trx))).toBe(full)
+  expect(await inDurableTransaction({ db, kind: 'sqlite' }, (trx) => level(trx.db))).toBe(full)
   expect(await level(db)).toBe(normal)
   await db.destroy()
 })

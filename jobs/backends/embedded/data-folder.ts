@@ -13,25 +13,20 @@ export function embeddedQueueFolder(databaseUrl: string): string {
   return location.kind === 'sqlite' && !location.path.startsWith(':') ? `${location.path}-queue` : 'deskmirror-queue'
 }
 
-export type LockedFolder = {
-  readonly dataFolder: string
-  /** Moves the data aside, and returns its new path. */
-  readonly moveAside: () => string
-  /** Whether there is data of an earlier process. */
-  readonly hasData: () => boolean
-  readonly release: () => void
-}
+export type LockedFolder = ReturnType<typeof lockFolder>
 
 /**
  * Two processes on the same data would destroy it. SQLite provides the operating system's file lock: it ends with its
  * process, works between containers that share a folder, and does not depend on process ids. Throws UserError.
  */
-export function lockFolder(folder: string): LockedFolder {
+export function lockFolder(folder: string) {
   const dataFolder = join(folder, 'data')
   const release = acquireLock(folder)
   return {
     dataFolder,
+    /** Whether there is data of an earlier process. */
     hasData: () => existsSync(dataFolder),
+    /** Moves the data aside, and returns its new path. */
     moveAside: () => {
       const target = join(folder, `broken-${rfc3339(Math.floor(Date.now() / 1000)).replaceAll(':', '')}-${process.pid}`)
       renameSync(dataFolder, target)

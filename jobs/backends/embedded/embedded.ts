@@ -1,4 +1,5 @@
 /** The queue without a server: a Postgres in a thread of this process, with its files in a folder. For a single process. */
+import { errorText } from '../../../src/core/error-text.ts'
 import { UserError } from '../../../src/core/user-error.ts'
 import { createPostgresFactory, migrateStore, sendToBack } from '../postgres-store.ts'
 import type { StoreConnection, StoreOptions } from '../store-connection.ts'
@@ -74,7 +75,7 @@ async function startStore(lockedFolder: LockedFolder, onClosed: (error: Error) =
 }
 
 function toStartError(lockedFolder: LockedFolder, error: unknown): UserError {
-  const why = error instanceof Error ? error.message : String(error)
+  const why = errorText(error)
   const next = /EMFILE|ENFILE/.test(why)
     ? 'let this process open more files: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit'
     : 'check free space and permissions on that disk, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres'

@@ -1,21 +1,13 @@
 /** The embedded store as a pool of pg, as BullMQ expects it: any number of clients, all on the one session. */
 import { EventEmitter } from 'node:events'
 import type { PgPool, PgPoolClient } from 'bullmq'
+import { toPgPool } from '../postgres-store.ts'
 import type { ThreadSession } from './session.ts'
 
 export function createPool(session: ThreadSession): PgPool {
   const query: RunQuery = (text, values = []) => session.query(text, values)
-  const pool = {
-    // No network is involved, so an idle worker may wait without a limit.
-    options: { keepAlive: true },
-    query,
-    connect: async () => createClient(session, query),
-    end: async () => {},
-    // The thread emits no events of its own.
-    on: () => pool,
-    removeAllListeners: () => pool,
-  }
-  return pool as PgPool
+  // No network is involved, so an idle worker may wait without a limit: hence the keep-alive.
+  return toPgPool(true, { query, connect: async () => createClient(session, query) })
 }
 
 type RunQuery = (text: string, values?: readonly unknown[]) => ReturnType<ThreadSession['query']>

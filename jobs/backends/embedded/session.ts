@@ -5,14 +5,7 @@ import type { PgNotification, PgQueryResult } from 'bullmq'
 import type { Ms } from '../../../src/core/time.ts'
 import type { SqlRequest, ThreadMessage, ThreadOptions } from './messages.ts'
 
-export type ThreadSession = {
-  readonly query: (text: string, values: readonly unknown[]) => Promise<PgQueryResult<unknown>>
-  readonly onNotification: (listener: (notification: PgNotification) => void) => () => void
-  /** Writes everything to disk and ends the thread. */
-  readonly close: () => Promise<void>
-  /** Ends the thread as it is. */
-  readonly terminate: () => Promise<void>
-}
+export type ThreadSession = Awaited<ReturnType<typeof startThreadSession>>
 
 /** What is not written by then is recovered from the write-ahead log at the next start. */
 const closeTimeoutMs = 5_000
@@ -21,10 +14,7 @@ const closeTimeoutMs = 5_000
 const thread = new URL(`./thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)
 
 /** Resolves when the thread is ready; rejects when the store cannot be opened. `onClosed`: it ended without a request. */
-export async function startThreadSession(
-  options: ThreadOptions,
-  onClosed: (error: Error) => void,
-): Promise<ThreadSession> {
+export async function startThreadSession(options: ThreadOptions, onClosed: (error: Error) => void) {
   const worker = new Worker(thread, { workerData: options, name: 'embedded queue' })
   const requests = createPendingRequests()
   const listeners = new Set<(notification: PgNotification) => void>()
@@ -52,7 +42,7 @@ export async function startThreadSession(
   await started.promise
   terminateWhenSilent(worker, requests.oldest, options.silenceMs)
   return {
-    query: async (text, values) => {
+    query: async (text: string, values: readonly unknown[]): Promise<PgQueryResult<unknown>> => {
       if (cause !== null) {
         // BullMQ tries again at once: without this pause it would block the event loop.
         await sleep(500)
@@ -62,10 +52,11 @@ export async function startThreadSession(
       worker.postMessage({ id, text, values: [...values] } satisfies SqlRequest)
       return result
     },
-    onNotification: (listener) => {
+    onNotification: (listener: (notification: PgNotification) => void) => {
       listeners.add(listener)
-      return () => listeners.delete(listener)
+      return () => void listeners.delete(listener)
     },
+    /** Writes everything to disk and ends the thread. */
     close: async () => {
       isClosing = true
       worker.postMessage('finish')
@@ -73,6 +64,7 @@ export async function startThreadSession(
       await ended.promise
       clearTimeout(forceTimer)
     },
+    /** Ends the thread as it is. */
     terminate: async () => {
       isClosing = true
       await worker.terminate()

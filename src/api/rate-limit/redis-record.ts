@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../../core/rate-limit/budget-record.ts'
+import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 
 /**
@@ -35,10 +36,7 @@ const recordTtlMs = 7 * 24 * 3_600_000
 
 type ScriptReply = readonly [isOwn: number, now: string, run: string, version?: string | null, text?: string | null]
 
-export type RedisBudgetRecords = {
-  readonly record: (name: string) => BudgetRecord
-  readonly close: () => void
-}
+type RedisBudgetRecords = { readonly record: (name: string) => BudgetRecord; readonly close: () => void }
 
 /**
  * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by itself; commands fail soon
@@ -65,11 +63,10 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     lastError = null
   })
   redis.defineCommand('swapBudgetRecord', { numberOfKeys: 1, lua: compareAndSetScript })
-  const { swapBudgetRecord } = redis as unknown as {
-    readonly swapBudgetRecord: (...values: (string | number)[]) => Promise<ScriptReply>
-  }
+  type ScriptCommand = (...values: (string | number)[]) => Promise<ScriptReply>
+  const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
   const runScript: RunScript = (...values) =>
-    swapBudgetRecord.apply(redis, values).then(
+    swapBudgetRecord.apply(redis, [...values, recordTtlMs]).then(
       (reply) => {
         // ioredis falls back to database 0 if the named one does not exist, and no other process shares that record.
         if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
@@ -82,20 +79,13 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   return { record: (name) => redisRecord(runScript, `deskmirror:budget:${name}`), close: () => redis.disconnect() }
 }
 
-type RunScript = (
-  key: string,
-  token: string,
-  version: string,
-  until: number,
-  text: string,
-  keep: number,
-) => Promise<ScriptReply>
+type RunScript = (key: string, token: string, version: string, until: EpochMs, text: string) => Promise<ScriptReply>
 
 function redisRecord(runScript: RunScript, key: string): BudgetRecord {
   return {
-    read: async () => toRecordReading(await runScript(key, '', '', 0, '', recordTtlMs)),
+    read: async () => toRecordReading(await runScript(key, '', '', 0, '')),
     compareAndSet: async (seen, text) => {
-      const reply = await runScript(key, randomUUID(), seen.version ?? '', seen.now + maxSwapDelayMs, text, recordTtlMs)
+      const reply = await runScript(key, randomUUID(), seen.version ?? '', seen.now + maxSwapDelayMs, text)
       return { swapped: reply[0] === 1, reading: toRecordReading(reply) }
     },
   }

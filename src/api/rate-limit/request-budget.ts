@@ -4,10 +4,10 @@ import { uptime } from 'node:os'
 import { ApiError } from '../../core/api-failure.ts'
 import type { BudgetView } from '../../core/command-reports.ts'
 import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
-import type { Slot, SlotEnding } from '../../core/rate-limit/budget.ts'
-import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
+import type { Slot } from '../../core/rate-limit/budget.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { Ms } from '../../core/time.ts'
+import type { BudgetStore } from './state-store.ts'
 
 export type RequestBudget = {
   /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
@@ -26,28 +26,24 @@ export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 /** `remainingMs`: until the deadline, by a clock that keeps running while this process is suspended; below 0 after it. */
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
-type QueuedRequest = {
-  readonly request: PendingRequest
-  readonly grant: (grant: Grant) => void
-  readonly fail: (error: unknown) => void
-}
+type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithResolvers<Grant>, 'promise'>
 
-/** `holder`: names this process in the store. `monotonic`: milliseconds of a clock that keeps running in a suspend. */
+/** Milliseconds of a clock that keeps running while the machine is suspended. */
+const uptimeMs = (): Ms => uptime() * 1000
+
+const ignoreError = () => {}
+
+/** `processId`: names this process in the store. `now`: as `uptimeMs`. */
 export function createRequestBudget(
   store: BudgetStore,
-  holder: string = randomUUID(),
-  monotonic: () => Ms = () => uptime() * 1000,
+  processId: string = randomUUID(),
+  now = uptimeMs,
 ): RequestBudget {
   const queues = new Map<string, Set<QueuedRequest>>()
   let isServing = false
   let wakeUp = () => {}
 
-  const release = (slot: Slot, ending: SlotEnding) => {
-    store.release(slot, ending).then(
-      () => ending === 'unsent' && wakeUp(),
-      () => {},
-    )
-  }
+  const releaseUnsent = (slot: Slot) => void store.release(slot, 'unsent').then(() => wakeUp(), ignoreError)
 
   async function serveQueues(): Promise<void> {
     if (isServing) return
@@ -55,7 +51,7 @@ export function createRequestBudget(
     try {
       for (let heads = queueHeads(queues); heads.length > 0; heads = queueHeads(queues)) await serveNext(heads)
     } catch (error) {
-      for (const queue of queues.values()) for (const queued of queue) queued.fail(error)
+      for (const queue of queues.values()) for (const queued of queue) queued.reject(error)
       queues.clear()
     } finally {
       isServing = false
@@ -63,45 +59,43 @@ export function createRequestBudget(
   }
 
   async function serveNext(heads: readonly QueuedRequest[]): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
-      wakeUp = resolve
-    })
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
+    wakeUp = wake
     // Taken before the request: the slot cannot have been granted earlier.
-    const requestedAt = monotonic()
-    const decision = await store.acquire(
-      holder,
-      heads.map((head) => head.request),
-    )
-    if ('waitMs' in decision) return sleepUnlessWoken(decision.waitMs, woken)
-    const head = heads[decision.granted]
-    const queue = head && queues.get(queueName(head.request))
+    const requestedAt = now()
+    const pending = heads.map((head) => head.request)
+    const decision = await store.acquire(processId, pending)
+    if ('waitMs' in decision) {
+      const timer = setTimeout(wake, decision.waitMs)
+      return woken.finally(() => clearTimeout(timer))
+    }
+    const request = pending[decision.granted]
+    const queue = request && queues.get(queueName(request))
     // The request may have been aborted meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
-    const ageMs = () => monotonic() - requestedAt
-    if (next === undefined || ageMs() > grantTtlMs) return release(decision.slot, 'unsent')
+    const ageMs = () => now() - requestedAt
+    if (next === undefined || ageMs() > grantTtlMs) return releaseUnsent(decision.slot)
     queue?.delete(next)
-    next.grant({ ...decision.slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
+    next.resolve({ ...decision.slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
   }
 
-  async function acquire({ priority, write, maxDurationMs, signal }: SlotRequest): Promise<Grant> {
+  async function acquire({ signal, ...request }: SlotRequest): Promise<Grant> {
     if (signal?.aborted) throw new ApiError({ kind: 'aborted' })
-    const request: PendingRequest = { priority, write, maxDurationMs }
     const queue = queues.get(queueName(request)) ?? new Set()
     queues.set(queueName(request), queue)
     // Only the first of a queue changes the set of pending requests.
-    const hadNone = queue.size === 0
+    if (queue.size === 0) wakeUp()
     const granted = enqueueRequest(queue, request, signal, () => wakeUp())
-    if (hadNone) wakeUp()
     void serveQueues()
     return granted
   }
 
   return {
     acquire,
-    releaseResponded: (slot) => release(slot, 'responded'),
-    releaseUnsent: (slot) => release(slot, 'unsent'),
-    recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
-    view: () => store.view(),
+    releaseResponded: (slot) => void store.release(slot, 'responded').catch(ignoreError),
+    releaseUnsent,
+    recordThrottle: store.recordThrottle,
+    view: store.view,
   }
 }
 
@@ -112,26 +106,16 @@ function enqueueRequest(
   signal: AbortSignal | undefined,
   onRemoved: () => void,
 ): Promise<Grant> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      queue.delete(queued)
-      onRemoved()
-      reject(new ApiError({ kind: 'aborted' }))
-    }
-    const queued: QueuedRequest = {
-      request,
-      grant: (grant) => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve(grant)
-      },
-      fail: (error) => {
-        signal?.removeEventListener('abort', onAbort)
-        reject(error)
-      },
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    queue.add(queued)
-  })
+  const { promise, ...resolvers } = Promise.withResolvers<Grant>()
+  const queued: QueuedRequest = { request, ...resolvers }
+  const onAbort = () => {
+    queue.delete(queued)
+    onRemoved()
+    queued.reject(new ApiError({ kind: 'aborted' }))
+  }
+  signal?.addEventListener('abort', onAbort, { once: true })
+  queue.add(queued)
+  return promise.finally(() => signal?.removeEventListener('abort', onAbort))
 }
 
 function queueName(request: PendingRequest): string {
@@ -143,13 +127,4 @@ function queueHeads(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>): re
   const heads = [...queues.values()].flatMap((queue) => queue.values().next().value ?? [])
   const rank = ({ request }: QueuedRequest) => priorities.indexOf(request.priority) * 2 + (request.write ? 0 : 1)
   return heads.sort((a, b) => rank(a) - rank(b))
-}
-
-async function sleepUnlessWoken(ms: Ms, woken: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const slept = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([slept, woken])
-  clearTimeout(timer)
 }

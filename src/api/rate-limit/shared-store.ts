@@ -7,16 +7,12 @@ import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultMaxDurationMs } from '../../core/rate-limit/acquire-slot.ts'
 import { type BudgetPolicy, type BudgetState, initialBudgetState } from '../../core/rate-limit/budget.ts'
-import {
-  type BudgetRecord,
-  type KeyUse,
-  type RecordReading,
-  recordUseEveryMs,
-} from '../../core/rate-limit/budget-record.ts'
-import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
+import type { BudgetRecord, KeyUse, RecordReading } from '../../core/rate-limit/budget-record.ts'
+import { recordUseEveryMs } from '../../core/rate-limit/budget-record.ts'
 import { closeBudget, invalidReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/state-encoding.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
+import type { BudgetStore } from './state-store.ts'
 import { createStateStore, type UpdateState } from './state-store.ts'
 
 export type SharedStoreOptions = {
@@ -51,10 +47,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   let useRecordedAt = Number.NEGATIVE_INFINITY
 
   /** `wasUnused`: evaluated at most once per commit. */
-  async function resolveStartingState(
-    reading: RecordReading,
-    wasUnused: () => Promise<boolean>,
-  ): Promise<StartingState> {
+  async function findStart(reading: RecordReading, wasUnused: () => Promise<boolean>): Promise<StartingState> {
     const { now, restarted } = reading
     const state = reading.text === null ? null : decodeBudgetState(reading.text)
     const why =
@@ -63,34 +56,32 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
         : invalidReason({ state, now, restarted }, lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at })
     if (state !== null && why === null) return { state, isReset: false, invalidReason: why }
     const known = newestState(lastSeen?.state, state)
-    if (lastSeen === null && (await wasUnused()))
-      return { state: startBudget(known, now), isReset: true, invalidReason: null }
+    const canStart = lastSeen === null && (await wasUnused())
+    if (canStart) return { state: startBudget(known, now), isReset: true, invalidReason: null }
     return { state: closeBudget(policy, known, now, maxDurationMs), isReset: true, invalidReason: why }
   }
 
   /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
   async function recordUse(at: Ms): Promise<void> {
     if (at - useRecordedAt < recordUseEveryMs) return
-    await withTimeout(storeTimeoutMs, keyUse.recordUse())
+    await withTimeout(keyUse.recordUse())
     useRecordedAt = at
   }
 
   async function commit(steps: readonly BatchedStep[]): Promise<void> {
     let unused: Promise<boolean> | undefined
-    const wasUnused = () =>
-      (unused ??= withTimeout(storeTimeoutMs, keyUse.isUnusedFor(unusedAfterMs)).catch(() => false))
+    const wasUnused = () => (unused ??= withTimeout(keyUse.isUnusedFor(unusedAfterMs)).catch(() => false))
     // Taken before the reading: then no more time has passed by the store's clock than by ours.
     const at = monotonic()
-    let reading = await withTimeout(storeTimeoutMs, record.read())
+    let reading = await withTimeout(record.read())
     for (let tries = 1; tries <= maxSwapAttempts; tries += 1) {
-      const starting = await resolveStartingState(reading, wasUnused)
+      const starting = await findStart(reading, wasUnused)
       // A clock that is set back a little stands still.
       const now = Math.max(reading.now, starting.state.at)
       const { state, done } = applySteps(steps, starting.state, now)
       const changed = state !== starting.state
-      const swap = changed
-        ? await withTimeout(storeTimeoutMs, record.compareAndSet(reading, encodeBudgetState(policy, state)))
-        : null
+      const text = changed ? encodeBudgetState(policy, state) : null
+      const swap = text === null ? null : await withTimeout(record.compareAndSet(reading, text))
       if (swap === null || swap.swapped) {
         // A new state that was not written does not count.
         if (changed || !starting.isReset) lastSeen = { state, now: reading.now, at }
@@ -116,7 +107,7 @@ function missingReason({ text }: RecordReading, wasSeen: boolean): string {
 /** The newest state known, if the stored one is not valid. */
 function newestState(lastSeen: BudgetState | undefined, found: BudgetState | null): BudgetState {
   const [seen, stored] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
-  return stored.era > seen.era ? stored : seen
+  return stored.generation > seen.generation ? stored : seen
 }
 
 /** `apply` returns the state after the step; `finish` resolves the caller's promise, once that state is stored. */
@@ -166,9 +157,9 @@ function batchSteps(commit: (steps: readonly BatchedStep[]) => Promise<void>): U
     })
 }
 
-function withTimeout<T>(ms: Ms, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`its store did not answer within ${ms / 1000} s`)), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
+function withTimeout<T>(work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const why = `its store did not answer within ${storeTimeoutMs / 1000} s`
+  const timer = setTimeout(() => reject(new Error(why)), storeTimeoutMs)
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

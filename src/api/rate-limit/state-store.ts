@@ -1,16 +1,21 @@
-/** A budget store on anything that can change one value atomically: a variable, a locked row. */
-import { acquireSlot } from '../../core/rate-limit/acquire-slot.ts'
-import {
-  type BudgetPolicy,
-  type BudgetState,
-  initialBudgetState,
-  recordPriorUsage,
-  recordThrottle,
-  releaseSlot,
-} from '../../core/rate-limit/budget.ts'
-import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
+/** Where a budget's state is kept: anything that can change one value atomically, such as a variable or a locked row. */
+import type { BudgetView } from '../../core/command-reports.ts'
+import { acquireSlot, type PendingRequest, type SlotDecision } from '../../core/rate-limit/acquire-slot.ts'
+import type { BudgetPolicy, BudgetState, PriorUsage, Slot, SlotEnding } from '../../core/rate-limit/budget.ts'
+import { initialBudgetState, recordPriorUsage, recordThrottle, releaseSlot } from '../../core/rate-limit/budget.ts'
 import { budgetView } from '../../core/rate-limit/estimate.ts'
-import type { EpochMs } from '../../core/time.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
+
+/** Decisions are made where the state is, by its clock; a process only waits as long as the decision says. */
+export type BudgetStore = {
+  /** Requests one slot for the process named `processId`; see `acquireSlot`. */
+  readonly acquire: (processId: string, pending: readonly PendingRequest[]) => Promise<SlotDecision>
+  readonly release: (slot: Slot, ending: SlotEnding) => Promise<void>
+  /** The response to the slot's request was a 429. */
+  readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
+  readonly recordPriorUsage: (usage: PriorUsage) => Promise<void>
+  readonly view: () => Promise<BudgetView>
+}
 
 type StateStep<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }
 
@@ -21,9 +26,9 @@ export function createStateStore(policy: BudgetPolicy, update: UpdateState): Bud
   const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState) =>
     update((state, now) => ({ state: to(state, now), result: undefined }))
   return {
-    acquire: (holder, pending) =>
+    acquire: (processId, pending) =>
       update((before, now) => {
-        const { state, decision } = acquireSlot(policy, before, now, holder, pending)
+        const { state, decision } = acquireSlot(policy, before, now, processId, pending)
         return { state, result: decision }
       }),
     release: (slot, ending) => changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),

@@ -14,6 +14,10 @@ export async function readMirrorHealth(
   const paused = await warehouse.projects.listPaused(now)
   return Promise.all(
     projects.map(async (project): Promise<ProjectHealth> => {
+      const budget = await budgets
+        .ifOpened(project)
+        ?.view()
+        .catch(() => null)
       const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
       return {
         project: project.name,
@@ -28,11 +32,7 @@ export async function readMirrorHealth(
           }
         }),
         ...counts,
-        budget:
-          (await budgets
-            .ifOpened(project)
-            ?.view()
-            .catch(() => null)) ?? null,
+        budget: budget ?? null,
         isPaused: paused.has(project.projectId),
       }
     }),

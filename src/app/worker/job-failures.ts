@@ -2,7 +2,8 @@
  * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
-import { type FailingJob, failedStream, isExpired, type JobFailure, type JobSubject } from '../../core/job-failure.ts'
+import { errorText } from '../../core/error-text.ts'
+import { type FailingJob, failedSync, isExpired, type JobFailure, type JobIdentity } from '../../core/job-failure.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Logger } from '../../log.ts'
@@ -11,22 +12,9 @@ import type { JobFailureRepository } from '../../warehouse/job-failures.ts'
 import { maskIdsAndNumbers } from './repeat-filter.ts'
 import type { WorkerMetrics } from './resources.ts'
 
-export type JobFailures = {
-  /**
-   * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not fail
-   * before, or failed for another reason. Never rejects.
-   */
-  readonly recordFailure: (subject: JobSubject, error: unknown, isLogged?: boolean) => Promise<boolean>
-  /** A job succeeded. Never rejects. */
-  readonly recordSuccess: (subject: JobSubject) => Promise<void>
-  /** Reads what other workers stored, and stores what could not be stored before. Rejects if the warehouse is away. */
-  readonly refresh: () => Promise<void>
-  readonly list: () => readonly FailingJob[]
-  /** Why the warehouse cannot be used, according to the failed jobs; null: it can, as far as known. */
-  readonly warehouseProblem: () => string | null
-}
+export type JobFailures = ReturnType<typeof createJobFailures>
 
-export type JobFailuresDeps = {
+type JobFailuresDeps = {
   readonly jobFailures: JobFailureRepository
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
@@ -36,7 +24,7 @@ export type JobFailuresDeps = {
 
 type FailureCause = WarehouseError['kind'] | 'other'
 type FailingEntry = {
-  readonly subject: JobSubject
+  readonly identity: JobIdentity
   readonly failure: JobFailure
   readonly cause: FailureCause
   readonly isStored: boolean
@@ -45,59 +33,60 @@ type FailingEntry = {
 /** Further failing jobs are only counted: with this many, the number is what matters. */
 const maxTracked = 500
 
-export function createJobFailures({
-  jobFailures,
-  projects,
-  log,
-  metrics,
-  now = Date.now,
-}: JobFailuresDeps): JobFailures {
+export function createJobFailures({ jobFailures, projects, log, metrics, now = Date.now }: JobFailuresDeps) {
   const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ jobFailures, projects, now })
   const outage = createOutageTracker(log, now)
   const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
 
   return {
-    recordFailure: async (subject, error, isLogged = false) => {
-      metrics.countJobFailure(subject)
-      const key = subjectKey(subject)
+    /**
+     * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not
+     * fail before, or failed for another reason. Never rejects.
+     */
+    recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
+      metrics.countJobFailure(identity)
+      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       const before = failing.get(key)
       if (before === undefined && failing.size >= maxTracked) return false
       const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
-      const failure = nextJobFailure(before?.failure, subject, errorReason(error), now())
-      failing.set(key, { subject, failure, cause, isStored: before?.isStored ?? false })
+      const failure = nextJobFailure(before?.failure, identity, errorText(error), now())
+      failing.set(key, { identity, failure, cause, isStored: before?.isStored ?? false })
       const isNewReason =
         before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
-      if (cause !== 'other') outage.failed(subject, error, cause)
+      if (cause !== 'other') outage.failed(identity, error, cause)
       else if (!isLogged)
-        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...subjectFields(subject), ...errorFields(error) })
+        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...jobFields(identity), ...errorFields(error) })
       updateOutage()
-      // While the server is away, storing would wait for its answer, and so would the job.
+      // While the server is away, storing would wait for its response, and so would the job.
       if (cause !== 'unavailable') await storeEntry(key)
       return isNewReason
     },
-    recordSuccess: async (subject) => {
-      if (subject.job !== 'schedule') outage.responded()
-      const key = subjectKey(subject)
+    /** A job succeeded. Never rejects. */
+    recordSuccess: async (identity: JobIdentity): Promise<void> => {
+      if (identity.job !== 'schedule') outage.responded()
+      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       const entry = failing.get(key)
       if (entry !== undefined) {
         const { failure, cause } = entry
         const logFields = { failures: failure.failures, for_ms: now() - failure.since }
         // Before logging: a reader of the log then sees the stored state.
         await removeEntry(key, failure)
-        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...subjectFields(subject), ...logFields })
+        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...jobFields(identity), ...logFields })
       }
       updateOutage()
     },
-    refresh: async () => {
+    /** Reads what other workers stored, and stores what could not be stored before. Rejects if the warehouse is away. */
+    refresh: async (): Promise<void> => {
       await refresh(outage.responded)
       updateOutage()
     },
-    list: () =>
-      [...failing.values()].map(({ subject, failure, cause }) => ({
-        subject,
+    list: (): readonly FailingJob[] =>
+      [...failing.values()].map(({ identity, failure, cause }) => ({
+        identity,
         failure,
         isWarehouseError: cause !== 'other',
       })),
+    /** Why the warehouse cannot be used, according to the failed jobs; null: it can, as far as known. */
     warehouseProblem: outage.why,
   }
 }
@@ -137,9 +126,9 @@ function createFailureTable({
     onResponse()
     for (const key of stored) if (!rows.has(key)) failing.delete(key)
     for (const [key, failure] of rows) {
-      const subject = toJobSubject(failure, projects())
+      const identity = toJobIdentity(failure, projects())
       if (!failing.has(key) && !recovered.has(key))
-        failing.set(key, { subject, failure, cause: 'other', isStored: true })
+        failing.set(key, { identity, failure, cause: 'other', isStored: true })
     }
     for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
     for (const [key, { failure, isRemoved }] of recovered) if (!isRemoved) await removeEntry(key, failure)
@@ -153,12 +142,12 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
   let outage: { readonly since: EpochMs; readonly why: string; failures: number } | null = null
   let isAway = false
   return {
-    failed: (subject: JobSubject, error: unknown, cause: FailureCause) => {
+    failed: (identity: JobIdentity, error: unknown, cause: FailureCause) => {
       isAway ||= cause === 'unavailable'
-      const logFields = { ...subjectFields(subject), ...errorFields(error) }
+      const logFields = { ...jobFields(identity), ...errorFields(error) }
       if (outage === null) log.error({ event: 'warehouse.lost', ...logFields })
       else log.debug({ event: 'job.failed', ...logFields })
-      outage ??= { since: now(), why: errorReason(error), failures: 0 }
+      outage ??= { since: now(), why: errorText(error), failures: 0 }
       outage.failures += 1
     },
     /** The warehouse answered a query. */
@@ -176,45 +165,37 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
 
 function nextJobFailure(
   before: JobFailure | undefined,
-  { job, project, subject }: JobSubject,
+  { job, project, key }: JobIdentity,
   reason: string,
   now: EpochMs,
 ): JobFailure {
   const since = before?.since ?? now
   const failures = (before?.failures ?? 0) + 1
-  return { job, projectId: project?.projectId ?? '', subject, since, lastAt: now, failures, reason }
+  return { job, projectId: project?.projectId ?? '', key, since, lastAt: now, failures, reason }
 }
 
-function subjectKey({ job, project, subject }: JobSubject): string {
-  return `${project?.projectId ?? ''} ${job} ${subject}`
+function failureKey({ job, projectId, key }: Pick<JobFailure, 'job' | 'projectId' | 'key'>): string {
+  return `${projectId} ${job} ${key}`
 }
 
-function failureKey({ job, projectId, subject }: JobFailure): string {
-  return `${projectId} ${job} ${subject}`
-}
-
-function toJobSubject(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobSubject {
-  const { job, projectId, subject } = failure
+function toJobIdentity(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobIdentity {
+  const { job, projectId, key } = failure
   const known = projects.find((project) => project.projectId === projectId)
   const project = projectId === '' ? null : (known ?? { name: projectId, projectId })
-  return { job, project, subject, stream: failedStream(failure) }
-}
-
-function errorReason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return { job, project, key, ...failedSync(failure) }
 }
 
 function errorFields(error: unknown) {
-  const why = errorReason(error)
+  const why = errorText(error)
   const next = error instanceof UserError && error.next !== '' ? { next: error.next } : {}
   return error instanceof Error ? { why, ...next, stack: error.stack } : { why }
 }
 
-function subjectFields({ job, project, subject, stream }: JobSubject) {
+function jobFields({ job, project, key, stream }: JobIdentity) {
   return {
     job,
     ...(project === null ? {} : { project: project.name }),
     ...(stream === null ? {} : { stream }),
-    ...(subject === '' ? {} : { subject }),
+    ...(key === '' ? {} : { subject: key }),
   }
 }

@@ -8,15 +8,13 @@ import type { Ms } from '../../core/time.ts'
 import { isBlocked, operationsWithoutScope, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
 import { sendLane } from '../../writeback/send/lane.ts'
 import { refreshFacts } from '../facts.ts'
-import { withRequestCounting } from '../request-counting.ts'
-import { withService } from '../service.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
 import { withoutProjectNotices } from '../writeback-notices.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
-import { serviceOptions, type WorkerResources } from './resources.ts'
+import { type WorkerResources, withWorkerService } from './resources.ts'
 import { createCircuitBreaker } from './worker-circuits.ts'
 
-export type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
+type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
 
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
@@ -30,18 +28,10 @@ export type LaneSliceResult =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'interrupted' }
 
-export type OutboxLanes = {
-  /** Some lanes of each of these projects that are ready now, oldest first. */
-  readonly findReady: (
-    projects: readonly ProjectConfig[],
-  ) => Promise<readonly { readonly project: string; readonly lane: string }[]>
-  readonly runSlice: (project: ProjectConfig, options: LaneSliceOptions) => Promise<LaneSliceResult>
-}
-
 /** Enqueued at a time, of one project: the next ones are found when these are done. */
 const maxReadyLanes = 2 * maxConcurrentLanes
 
-export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
+export function createOutboxLanes(resources: WorkerResources) {
   const { warehouse } = resources
   const circuitBreaker = createCircuitBreaker(resources)
   const runningSlices = new Map<string, number>()
@@ -65,14 +55,15 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
     const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
-    return runLaneSlice(resources, project, options, {
-      isHeldBack: (next) => isBlocked(openCircuits, missingScopes, next),
-      onMissingScopes: (operations) => circuitBreaker.recordMissingScopes(project, operations),
-    })
+    const isHeldBack = (next: ClaimableWriteback) => isBlocked(openCircuits, missingScopes, next)
+    return runLaneSlice(resources, project, options, isHeldBack, (operations) =>
+      circuitBreaker.recordMissingScopes(project, operations),
+    )
   }
 
   return {
-    findReady: async (projects) => {
+    /** Some lanes of each of these projects that are ready now, oldest first. */
+    findReady: async (projects: readonly ProjectConfig[]) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
       await revokeOnce(projects.filter(({ readOnly }) => readOnly))
       const [project] = writable
@@ -81,7 +72,7 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
       await warnOfNoProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
     },
-    runSlice: async (project, options) => {
+    runSlice: async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
       const { projectId } = project
       const count = runningSlices.get(projectId) ?? 0
       if (count >= maxConcurrentLanes) return { kind: 'busy' }
@@ -103,46 +94,33 @@ function createNoProjectWarning({ warehouse, log }: WorkerResources): (hasRows: 
   }
 }
 
-type LaneSliceHooks = {
-  readonly isHeldBack: (next: ClaimableWriteback) => boolean
-  readonly onMissingScopes: (operations: readonly Operation[]) => void
-}
-
 async function runLaneSlice(
   resources: WorkerResources,
   project: ProjectConfig,
   { lane, sliceMs, signal }: LaneSliceOptions,
-  { isHeldBack, onMissingScopes }: LaneSliceHooks,
+  isHeldBack: (next: ClaimableWriteback) => boolean,
+  onMissingScopes: (operations: readonly Operation[]) => void,
 ): Promise<LaneSliceResult> {
-  const { warehouse, budgets, log, metrics } = resources
+  const { warehouse, log, metrics } = resources
   const [head] = await warehouse.outbox(project.projectId).findClaimable(Date.now(), 1, { lane })
   if (head === undefined || isHeldBack(head)) return { kind: 'done' }
   const endsAt = performance.now() + sliceMs
-  return withService(
-    project,
-    budgets.forProject(project),
-    serviceOptions(resources, project, signal),
-    async (service) => {
-      try {
-        const hooks = {
-          canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
-          onSettled: (status: WritebackStatus) => metrics.countSettled({ project: project.name, status }),
-        }
-        const deps = writebackDeps(warehouse, project, service, log)
-        const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () =>
-          sendLane(deps, head, hooks),
-        )
-        await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
-        if (signal.aborted) return { kind: 'interrupted' }
-        if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
-        return { kind: performance.now() < endsAt ? 'done' : 'more' }
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        const missingScopes = operationsWithoutScope(head.operation, error.failure)
-        if (missingScopes.length > 0) onMissingScopes(missingScopes)
-        else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-        return { kind: 'failed', why: describeFailure(error.failure) }
-      }
-    },
-  )
+  return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
+    try {
+      const failure = await sendLane(writebackDeps(warehouse, project, service, log), head, {
+        canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
+        onSettled: (status: WritebackStatus) => metrics.countSettled({ project: project.name, status }),
+      })
+      await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
+      if (signal.aborted) return { kind: 'interrupted' }
+      if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
+      return { kind: performance.now() < endsAt ? 'done' : 'more' }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const missingScopes = operationsWithoutScope(head.operation, error.failure)
+      if (missingScopes.length > 0) onMissingScopes(missingScopes)
+      else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
+      return { kind: 'failed', why: describeFailure(error.failure) }
+    }
+  })
 }

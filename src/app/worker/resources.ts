@@ -2,29 +2,31 @@
 import type { Connections } from '../../api/connections.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ApiFailure } from '../../core/api-failure.ts'
-import type { JobSubject } from '../../core/job-failure.ts'
+import type { JobIdentity } from '../../core/job-failure.ts'
+import type { StreamReport } from '../../core/mirror.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'
-import type { StreamName } from '../../core/stream-specs.ts'
 import type { Logger } from '../../log.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
+import type { RequestPurpose } from '../../warehouse/request-counts.ts'
 import type { RequestBudgets } from '../request-budgets.ts'
-import type { ServiceOptions } from '../service.ts'
+import { withRequestCounting } from '../request-counting.ts'
+import { type Service, type ServiceOptions, withService } from '../service.ts'
 
-/** What is counted in this folder. `createMetrics` does it, and does not compile while it lacks a member. */
+/** The metrics that this folder counts, implemented by `createMetrics`. */
 export type WorkerMetrics = {
   /** A request got a response, or was given up. */
   readonly countRequest: (request: { project: string; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }) => void
-  readonly countRows: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
+  readonly countStream: (project: string, report: StreamReport) => void
   /** A write-back reached this status. */
   readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
-  readonly countJobFailure: (subject: JobSubject) => void
+  readonly countJobFailure: (identity: JobIdentity) => void
 }
 
 export type WorkerContextOptions = { readonly log: Logger; readonly metrics: WorkerMetrics }
 
 export type WorkerResources = WorkerContextOptions & {
-  /** Whether the message was not logged recently, apart from its numbers. */
+  /** Whether no message with the same text, ignoring numbers, was logged recently. */
   readonly isNewMessage: (message: string) => boolean
   readonly warehouse: Warehouse
   readonly budgets: RequestBudgets
@@ -42,4 +44,18 @@ export function serviceOptions(
     log,
     onOutcome: (priority, outcome) => metrics.countRequest({ project, priority, outcome }),
   }
+}
+
+/** Connects to the service for one job, and records its requests. */
+export function withWorkerService<T>(
+  resources: WorkerResources,
+  project: ProjectConfig,
+  signal: AbortSignal,
+  purpose: RequestPurpose,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
+  const { warehouse, budgets } = resources
+  return withService(project, budgets.forProject(project), serviceOptions(resources, project, signal), (service) =>
+    withRequestCounting(warehouse, project, purpose, service, () => work(service)),
+  )
 }

@@ -50,8 +50,7 @@ export async function runSyncSlice(
     maxFactsMs: sliceMs,
     onProgress: () => {},
   })
-  for (const { stream, rows, changed } of run.reports)
-    metrics.countRows({ project: project.name, stream, rows, changed })
+  for (const report of run.reports) metrics.countStream(project.name, report)
   for (const notice of run.notices) {
     const level = resources.isNewMessage(`${project.name} ${stream} ${notice}`) ? 'warn' : 'debug'
     log[level]({ event: 'sync.noticed', project: project.name, stream, notice })

@@ -8,10 +8,9 @@ import { createRunStats } from '../../sync/run-stats.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import type { WebhookDelivery } from '../../warehouse/webhook-deliveries.ts'
 import { refreshFacts } from '../facts.ts'
-import { withRequestCounting } from '../request-counting.ts'
-import { type Service, withService } from '../service.ts'
+import type { Service } from '../service.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
-import { serviceOptions, type WorkerResources } from './resources.ts'
+import { type WorkerResources, withWorkerService } from './resources.ts'
 
 /** `repeated`: the same bytes were stored before. `full`: too many are waiting, so it was not stored. */
 export type StoreDeliveryResult = { readonly id: string; readonly result: 'stored' | 'repeated' | 'full' }
@@ -50,19 +49,13 @@ export async function processDeliveries(
   project: ProjectConfig,
   options: DeliveriesOptions,
 ): Promise<DeliveriesResult> {
-  const { warehouse, budgets } = resources
+  const { warehouse } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
   const claimed = await warehouse.deliveries.claim(project.projectId, Date.now(), deliveriesPerBatch)
   if (claimed.length === 0) return { kind: 'done', deliveries: 0, lists: false }
-  return withService(
-    project,
-    budgets.forProject(project),
-    serviceOptions(resources, project, options.signal),
-    (service) =>
-      withRequestCounting(warehouse, project, 'webhooks', service, () =>
-        processClaimed(resources, project, service, claimed, options),
-      ),
+  return withWorkerService(resources, project, options.signal, 'webhooks', (service) =>
+    processClaimed(resources, project, service, claimed, options),
   )
 }
 
@@ -86,8 +79,7 @@ async function processClaimed(
       break
     }
   }
-  for (const { stream, rows, changed } of deps.stats.reports())
-    metrics.countRows({ project: project.name, stream, rows, changed })
+  for (const report of deps.stats.reports()) metrics.countStream(project.name, report)
   const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
   await refreshFacts(warehouse, project, { signal: service.signal, log: resources.log })

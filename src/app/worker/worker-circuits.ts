@@ -3,24 +3,17 @@ import type { ProjectConfig } from '../../config/config.ts'
 import { commandHintFor } from '../../core/command-hint.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { type CircuitState, evaluateCircuits, outcomesConsidered } from '../../writeback/send/circuit-breaker.ts'
+import { evaluateCircuits, outcomesConsidered } from '../../writeback/send/circuit-breaker.ts'
 import { keyFingerprint } from '../request-budgets.ts'
 import { circuitNotices } from '../writeback-notices.ts'
 import type { WorkerResources } from './resources.ts'
-
-export type CircuitBreaker = {
-  readonly stateOf: (
-    project: ProjectConfig,
-  ) => Promise<{ readonly openCircuits: CircuitState; readonly missingScopes: readonly Operation[] }>
-  readonly recordMissingScopes: (project: ProjectConfig, operations: readonly Operation[]) => void
-}
 
 /** After this time, or with another key, a missing scope is tried again. */
 const missingScopeTtlMs: Ms = 15 * 60_000
 
 type MissingScopes = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
 
-export function createCircuitBreaker({ warehouse, log }: WorkerResources): CircuitBreaker {
+export function createCircuitBreaker({ warehouse, log }: WorkerResources) {
   const missingScopes = new Map<string, MissingScopes>()
   const logged = new Map<string, string>()
   /** Logs a reason once, until it changes. */
@@ -30,25 +23,18 @@ export function createCircuitBreaker({ warehouse, log }: WorkerResources): Circu
   }
   const missingScopesOf = (project: ProjectConfig): readonly Operation[] => {
     const known = missingScopes.get(project.projectId)
-    return known === undefined || known.key !== keyFingerprint(project) || known.until < Date.now()
-      ? []
-      : known.operations
+    return known?.key === keyFingerprint(project) && known.until >= Date.now() ? known.operations : []
   }
   return {
-    stateOf: async (project) => {
-      const openCircuits = evaluateCircuits(
-        await warehouse.outbox(project.projectId).listRecentOutcomes(outcomesConsidered),
-        Date.now(),
-      )
+    stateOf: async (project: ProjectConfig) => {
+      const outcomes = await warehouse.outbox(project.projectId).listRecentOutcomes(outcomesConsidered)
+      const openCircuits = evaluateCircuits(outcomes, Date.now())
       logOnce(project, circuitNotices(openCircuits, commandHintFor(project.name)).join(' '))
       return { openCircuits, missingScopes: missingScopesOf(project) }
     },
-    recordMissingScopes: (project, operations) => {
-      missingScopes.set(project.projectId, {
-        operations,
-        key: keyFingerprint(project),
-        until: Date.now() + missingScopeTtlMs,
-      })
+    recordMissingScopes: (project: ProjectConfig, operations: readonly Operation[]) => {
+      const until = Date.now() + missingScopeTtlMs
+      missingScopes.set(project.projectId, { operations, key: keyFingerprint(project), until })
     },
   }
 }

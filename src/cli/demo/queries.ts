@@ -1,5 +1,5 @@
 /**
- * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the service double shows
+ * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the sandbox shows
  * beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
  */
 

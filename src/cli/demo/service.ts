@@ -1,4 +1,4 @@
-/** The demo's service: a small service double, and the changes between the two syncs. */
+/** The demo's service: a small sandbox, and the changes between the two syncs. */
 import { rfc3339 } from '../../core/time.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 

@@ -110,6 +110,25 @@ function plainDisplay(write: (text: string) => void, clock: Clock): Display {
   return { kind: 'plain', onProgress, onBudget, onLine, writeAbove: write, notify: notifyTo(write), clear }
 }
 
+/** Shows a progress and the budget as one line, whichever of them changes. */
+export function createProgressLine<Value>(
+  display: Display,
+  first: Value,
+  render: (progress: Value, budget: BudgetView | null) => string,
+) {
+  let [progress, budget]: [Value, BudgetView | null] = [first, null]
+  return {
+    onProgress: (latest: Value) => {
+      progress = latest
+      display.onLine(render(progress, budget))
+    },
+    onBudget: (view: BudgetView) => {
+      budget = view
+      display.onLine(render(progress, budget))
+    },
+  }
+}
+
 function notifyTo(write: (text: string) => void): (line: string) => void {
   return (line) => write(`deskmirror: ${line}\n`)
 }

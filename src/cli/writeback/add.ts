@@ -18,17 +18,21 @@ import { UserError } from '../../core/user-error.ts'
 import { parseFlag } from '../../writeback/import/csv-columns.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { expiresOption, jsonOption, oneProjectOption, quietOption, toExpiryTime } from '../options.ts'
+import {
+  type CommonOptions,
+  expiresOption,
+  jsonOption,
+  oneProjectOption,
+  quietOption,
+  toExpiryTime,
+} from '../options.ts'
 import { renderEstimate } from './render-import.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly ref?: string
   readonly expect?: string
   readonly expiresAt?: string
   readonly expires?: Ms
-  readonly project?: string
-  readonly quiet?: true
-  readonly json?: true
 }
 /** Options of the target and of the payload's fields. */
 type OwnOptions = Readonly<Record<string, unknown>>
@@ -74,9 +78,7 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
   for (const option of [...own, ...common]) command.addOption(option)
   return command
     .addHelpText('after', helpText([operation]))
-    .action((options: Options & OwnOptions) =>
-      runAndPrint(context, options.json === true, () => runAdd(context, operation, options)),
-    )
+    .action((options: Options & OwnOptions) => runAndPrint(context, options, () => runAdd(context, operation, options)))
 }
 
 /** Its option, and the one that clears it. */

@@ -8,18 +8,16 @@ import { UserError } from '../../core/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import type { ExitCode } from '../exit-code.ts'
-import { jsonOption, oneProjectOption } from '../options.ts'
+import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
 import { formatCount } from '../render/format.ts'
 import { statusOption } from './list.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly batch?: string
   readonly all?: true
   readonly status?: readonly WritebackStatus[]
   readonly arrived?: true
   readonly lost?: true
-  readonly project?: string
-  readonly json?: true
 }
 
 const idHelp = `
@@ -110,7 +108,7 @@ function decisionCommand(context: CommandContext, name: string, decision: Outbox
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .action((ids: readonly string[], options: Options) =>
-      runAndPrint(context, options.json === true, () => runDecision(context, decision, ids, options)),
+      runAndPrint(context, options, () => runDecision(context, decision, ids, options)),
     )
 }
 
@@ -172,7 +170,7 @@ const resultWords: Readonly<Record<OutboxDecision, string>> = {
   lost: 'failed',
 }
 
-export function renderDecision(
+function renderDecision(
   { moved, ids, stayed, following }: DecisionReport,
   decision: OutboxDecision,
   hint: CommandHint,

@@ -1,28 +1,33 @@
 /** `deskmirror writeback import`: queues all lines of a file or none, or previews them. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { ImportSource } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { projectCommandHint } from '../../core/command-hint.ts'
-import type { BudgetView } from '../../core/command-reports.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import type { ImportFormat } from '../../writeback/import/parse-lines.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { expiresOption, jsonOption, oneProjectOption, parseWholeNumber, quietOption, toExpiryTime } from '../options.ts'
-import type { Display } from '../render/display.ts'
+import {
+  type CommonOptions,
+  expiresOption,
+  jsonOption,
+  oneProjectOption,
+  parseWholeNumber,
+  quietOption,
+  toExpiryTime,
+} from '../options.ts'
+import { createProgressLine, type Display } from '../render/display.ts'
 import { pluralize } from '../render/format.ts'
 import { formatBudget } from '../render/progress.ts'
 import { renderImport } from './render-import.ts'
 import { renderPreview } from './render-preview.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly format: ImportFormat
   readonly expires?: Ms
   readonly dryRun?: true
   readonly limit: number
-  readonly project?: string
-  readonly quiet?: true
-  readonly json?: true
 }
 
 const examples = `
@@ -59,9 +64,7 @@ export function importCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((file: string, options: Options) =>
-      runAndPrint(context, options.json === true, () => runImport(context, file, options)),
-    )
+    .action((file: string, options: Options) => runAndPrint(context, options, () => runImport(context, file, options)))
 }
 
 function exampleLine(operation: Operation): string {
@@ -92,12 +95,7 @@ async function runImport(context: CommandContext, file: string, options: Options
   return work(context, config, project, { display, input, options }).finally(display.clear)
 }
 
-type ImportInput = {
-  readonly source: string | AsyncIterable<Uint8Array>
-  readonly name: string | null
-  readonly format: ImportFormat
-  readonly expiresAt: string | null
-}
+type ImportInput = ImportSource & { readonly expiresAt: string | null }
 type ImportCall = { readonly display: Display; readonly input: ImportInput; readonly options: Options }
 
 async function queueFile(
@@ -139,23 +137,12 @@ async function previewFile(
   const { previewImport } = await context.load(() => import('../../app/import.ts'))
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display, 'the lines in progress')
-  let lineCount = 0
-  let budget: BudgetView | null = null
-  const render = () =>
-    display.onLine(`${pluralize(lineCount, 'line')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`)
-  const report = await previewImport(config, project, input, {
-    limit: options.limit,
-    expiresAt: input.expiresAt,
-    signal,
-    log,
-    onProgress: (lines) => {
-      lineCount = lines
-      render()
-    },
-    onBudget: (view) => {
-      budget = view
-      render()
-    },
-  })
+  const handlers = createProgressLine(
+    display,
+    0,
+    (lines, budget) => `${pluralize(lines, 'line')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
+  )
+  const previewOptions = { limit: options.limit, expiresAt: input.expiresAt, signal, log, ...handlers }
+  const report = await previewImport(config, project, input, previewOptions)
   return renderPreview(report, project, projectCommandHint(config.projects, project.name))
 }

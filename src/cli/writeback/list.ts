@@ -10,15 +10,15 @@ import {
   type WritebackRequest,
 } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { csvHeader, toCsvRow } from '../../writeback/import/csv-export.ts'
+import { csvHeader, toCsvRow } from '../../writeback/import/csv-columns.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
+import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
 import { formatAge, formatCount } from '../render/format.ts'
 import { formatCounts, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly status?: readonly WritebackStatus[]
   readonly operation?: readonly Operation[]
   readonly batch?: string
@@ -26,8 +26,6 @@ type Options = {
   readonly limit: number
   readonly newest?: true
   readonly csv?: true
-  readonly project?: string
-  readonly json?: true
 }
 
 const examples = `
@@ -61,7 +59,7 @@ export function listCommand(context: CommandContext): Command {
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runList(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runList(context, options)))
 }
 
 export const statusOption = () =>
@@ -95,7 +93,7 @@ function toFilter({ status, operation, batch, target }: Options): OutboxFilter {
   }
 }
 
-export function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
+function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
   if (all === 0) return ['no write-backs', ...renderWithoutProject(nameless)]
   const beyond = all - writebacks.length

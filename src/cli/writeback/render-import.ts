@@ -12,20 +12,14 @@ export function renderImport(report: ImportReport, project: ProjectConfig, hint:
   const duplicateLines =
     known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]
   if (batch === null) {
-    return {
-      document: report,
-      lines: [`queued nothing${known === 0 ? ': the file has no lines' : ''}`, ...duplicateLines],
-      exit: 0,
-    }
+    const lines = [`queued nothing${known === 0 ? ': the file has no lines' : ''}`, ...duplicateLines]
+    return { document: report, lines, exit: 0 }
   }
   const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${hint(`writeback approve --batch ${batch}`)}`
   const [durationLine = '', next = ''] = renderEstimate(report, project, hint)
   const summary = `queued ${formatCount(queued)} as ${batch}`
-  return {
-    document: report,
-    lines: [summary, ...duplicateLines, durationLine, outcome === 'draft' ? approve : next],
-    exit: 0,
-  }
+  const lines = [summary, ...duplicateLines, durationLine, outcome === 'draft' ? approve : next]
+  return { document: report, lines, exit: 0 }
 }
 
 export function renderImportedBefore(report: { readonly batch: string }, hint: CommandHint): CommandResult {

@@ -5,7 +5,7 @@ import type { EventLogEntry } from '../../core/outbox/admin.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { jsonOption, oneProjectOption } from '../options.ts'
+import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
 import { pluralize, toPrintable } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
 import { targetId } from './list.ts'
@@ -19,8 +19,6 @@ Examples:
 
 Exit code: 0 shown · 1 failed, trying again may help · 2 no id or several ids match`
 
-type Options = { readonly project?: string; readonly json?: true }
-
 export function showCommand(context: CommandContext): Command {
   return new Command('show')
     .summary('show one write-back and its history')
@@ -29,27 +27,19 @@ export function showCommand(context: CommandContext): Command {
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((id: string, options: Options) =>
-      runAndPrint(context, options.json === true, () => runShow(context, id, options)),
-    )
+    .action((id: string, options: CommonOptions) => runAndPrint(context, options, () => runShow(context, id, options)))
 }
 
-async function runShow(context: CommandContext, id: string, options: Options): Promise<CommandResult> {
+async function runShow(context: CommandContext, id: string, options: CommonOptions): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was shown')
   const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
   const report = await showWriteback(config, project, id)
-  return {
-    document: report,
-    lines: renderWriteback(report, projectCommandHint(config.projects, project.name)),
-    exit: 0,
-  }
+  const lines = renderWriteback(report, projectCommandHint(config.projects, project.name))
+  return { document: report, lines, exit: 0 }
 }
 
-export function renderWriteback(
-  { writeback, events, waitsFor, holds }: ShowWritebackReport,
-  hint: CommandHint,
-): string[] {
+function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {
   const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],

@@ -102,9 +102,4 @@ export type OutboxAdmin = {
   readonly assignProject: () => Promise<number>
 }
 
-export type BlockedLane = {
-  readonly id: string
-  readonly operation: Operation
-  readonly target: string
-  readonly waiting: number
-}
+export type BlockedLane = Pick<OutboxEntry, 'id' | 'operation'> & { readonly target: string; readonly waiting: number }

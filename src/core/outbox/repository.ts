@@ -50,12 +50,12 @@ export type Evidence = {
   } & { readonly [F in EvidenceField]?: string | null }
   /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
   readonly sender?: 'ended' | 'dead' | 'silent'
-  /** What the response claims without proof: the service accepted or refused the request, in these words. */
-  readonly claim?: { readonly says: 'accepted' | 'refused'; readonly why: string }
+  /** What the response states without proof: the service accepted or refused the request, in these words. */
+  readonly statedResult?: { readonly says: 'accepted' | 'refused'; readonly why: string }
   /** How many verifications did not find it. */
-  readonly looks?: number
+  readonly verifications?: number
   /** Consecutive attempts that failed before anything was sent. */
-  readonly tries?: number
+  readonly failedAttempts?: number
   /** Field names that the service refused for a note's text. */
   readonly refusedFields?: readonly string[]
   /** The service's reason for the first refusal. */

@@ -60,11 +60,8 @@ const expectSchema = nullOr(parseExpect, 'must be the last message that you saw:
 const expiresAtSchema = nullOr(parseTimestamp, 'must be a time like 2026-01-31T18:00:00Z')
 
 /** The fields that every operation has besides its target and payload. */
-export const commonFields = {
-  ref: singleLineText(maxLengths.ref).nullish(),
-  expect: expectSchema,
-  expires_at: expiresAtSchema,
-}
+const refSchema = singleLineText(maxLengths.ref).nullish()
+export const commonFields = { ref: refSchema, expect: expectSchema, expires_at: expiresAtSchema }
 
 /** Null or absent, or what `parse` accepts. */
 function nullOr(parse: (value: unknown) => string | undefined, why: string) {

@@ -23,13 +23,8 @@ export const revocations = ['cancelled', 'expired'] as const
 export type Revocation = (typeof revocations)[number]
 
 /** A status combined with a decision made while it was in flight. */
-export const writebackStates = [
-  ...writebackStatuses,
-  'cancelling',
-  'expiring',
-  'uncertain_cancelled',
-  'uncertain_expired',
-] as const
+const revokedInFlight = ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const
+export const writebackStates = [...writebackStatuses, ...revokedInFlight] as const
 export type WritebackState = (typeof writebackStates)[number]
 
 /** The two columns that hold a state. */
@@ -94,27 +89,19 @@ export type OutboxEvent = (typeof outboxEvents)[number]
 /** The events that people cause. */
 export type OutboxDecision = Extract<OutboxEvent, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
 
+type Transitions = Readonly<Partial<Record<OutboxEvent, WritebackState>>>
+
+/** What shows the outcome of a send, in every state that follows one. A person may decide before verification does. */
+const outcomes = { accepted: 'succeeded', refused: 'failed', arrived: 'succeeded', lost: 'failed' } as const
+
 /** `becomes`: its status if it did not arrive. */
-function revokedTransitions(
-  staysAs: WritebackState,
-  becomes: Revocation,
-  uncertain: WritebackState,
-): Readonly<Partial<Record<OutboxEvent, WritebackState>>> {
-  return {
-    not_sent: becomes,
-    accepted: 'succeeded',
-    refused: 'failed',
-    no_response: staysAs,
-    not_found_yet: staysAs,
-    found: 'succeeded',
-    absent: becomes,
-    unverifiable: uncertain,
-    arrived: 'succeeded',
-    lost: 'failed',
-  }
+function revokedTransitions(staysAs: WritebackState, becomes: Revocation, uncertain: WritebackState): Transitions {
+  const unsent = { not_sent: becomes, absent: becomes }
+  const unknown = { no_response: staysAs, not_found_yet: staysAs, unverifiable: uncertain }
+  return { ...outcomes, ...unsent, ...unknown, found: 'succeeded' }
 }
 
-const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<OutboxEvent, WritebackState>>>>> = {
+const transitions: Readonly<Record<WritebackState, Transitions>> = {
   draft: { approved: 'queued', cancelled: 'cancelled' },
   queued: {
     cancelled: 'cancelled',
@@ -130,48 +117,26 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
     no_response: 'sending',
   },
   sending: {
+    ...outcomes,
     cancelled: 'cancelling',
     expired: 'expiring',
     not_sent: 'queued',
-    accepted: 'succeeded',
-    refused: 'failed',
     no_response: 'sending',
     not_found_yet: 'sending',
     found: 'succeeded',
     absent: 'queued',
     unverifiable: 'uncertain',
-    // A person may decide before verification does.
-    arrived: 'succeeded',
-    lost: 'failed',
   },
   cancelling: revokedTransitions('cancelling', 'cancelled', 'uncertain_cancelled'),
   expiring: { ...revokedTransitions('expiring', 'expired', 'uncertain_expired'), cancelled: 'cancelling' },
   // A sender that was suspended may still report the outcome after other processes gave up.
-  uncertain: {
-    cancelled: 'uncertain_cancelled',
-    not_sent: 'queued',
-    accepted: 'succeeded',
-    refused: 'failed',
-    no_response: 'uncertain',
-    arrived: 'succeeded',
-    lost: 'failed',
-  },
-  uncertain_cancelled: {
-    not_sent: 'cancelled',
-    accepted: 'succeeded',
-    refused: 'failed',
-    no_response: 'uncertain_cancelled',
-    arrived: 'succeeded',
-    lost: 'failed',
-  },
+  uncertain: { ...outcomes, cancelled: 'uncertain_cancelled', not_sent: 'queued', no_response: 'uncertain' },
+  uncertain_cancelled: { ...outcomes, not_sent: 'cancelled', no_response: 'uncertain_cancelled' },
   uncertain_expired: {
+    ...outcomes,
     cancelled: 'uncertain_cancelled',
     not_sent: 'expired',
-    accepted: 'succeeded',
-    refused: 'failed',
     no_response: 'uncertain_expired',
-    arrived: 'succeeded',
-    lost: 'failed',
   },
   succeeded: {},
   failed: { retried: 'queued' },

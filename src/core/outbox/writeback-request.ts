@@ -1,15 +1,8 @@
 /** The operations, and a request for one before it is queued: its target and its payload, parsed and validated. Pure. */
 import { z } from 'zod'
 import { type EpochMs, parseTime } from '../time.ts'
-import {
-  commonFields,
-  contentField,
-  flagSchema,
-  idSchema,
-  maxLengths,
-  type PayloadField,
-  singleLineText,
-} from './request-fields.ts'
+import type { PayloadField } from './request-fields.ts'
+import { commonFields, contentField, flagSchema, idSchema, maxLengths, singleLineText } from './request-fields.ts'
 
 export const targetKinds = ['conversation', 'visitor'] as const
 export type TargetKind = (typeof targetKinds)[number]

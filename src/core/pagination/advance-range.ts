@@ -24,8 +24,8 @@ function advanceRange(scan: ScanContext, phase: Paging, query: PageQuery, order:
   const rest = remainingAfterPage(direction, phase.range, order, page.times)
   if (rest === null) return handleStuckEdge(scan, phase, query)
   // At the end of a list no time advances, which says nothing about the order.
-  const profile: PagingProfile =
-    scan.profile.order === null || isShortPage(page) ? scan.profile : { ...scan.profile, order: rest.order }
+  const isOrderLearned = scan.profile.order !== null && !isShortPage(page)
+  const profile = isOrderLearned ? { ...scan.profile, order: rest.order } : scan.profile
   const fallbackRange = fallbackRangeOf(direction, rest.range, order, page.times)
   return continueWith({ ...scan, profile }, phase.range, { ...phase, range: rest.range, fallbackRange }, page)
 }
@@ -33,12 +33,11 @@ function advanceRange(scan: ScanContext, phase: Paging, query: PageQuery, order:
 /** The first full page of a range shows the direction of the pages. */
 function startRange(scan: ScanContext, { range }: Opening, query: PageQuery, order: SortOrder): ScanStep {
   const { page, bounds } = query
-  const restAfter = (direction: ScanDirection) =>
-    remainingAfterPage(direction, range, order, page.times)?.range ?? range
+  const restAfter = (way: ScanDirection) => remainingAfterPage(way, range, order, page.times)?.range ?? range
   // Newest rows first without a bound; with a lower bound the service may begin at the old end, so all rows remain.
   const isWholeRangeLeft = order.direction === 'descending' && bounds.lower === undefined
   const rests = { forward: isWholeRangeLeft ? range : restAfter('forward'), backward: restAfter('backward') }
-  const rangeScan = firstRangeScan(scan.profile, scan.list.isDocumented, range, query, rests)
+  const rangeScan = firstRangeScan(scan, range, query, rests)
   const { direction } = rangeScan
   const rest = rests[direction]
   const started: Paging = {
@@ -53,22 +52,17 @@ function startRange(scan: ScanContext, { range }: Opening, query: PageQuery, ord
   return continueWith(scan, range, started, page)
 }
 
-function firstRangeScan(
-  profile: PagingProfile,
-  isDocumented: boolean,
-  wholeRange: TimeRange,
-  firstPage: PageQuery,
-  rests: Readonly<Record<ScanDirection, TimeRange>>,
-): RangeScan {
+type Rests = Readonly<Record<ScanDirection, TimeRange>>
+
+function firstRangeScan(scan: ScanContext, wholeRange: TimeRange, firstPage: PageQuery, rests: Rests): RangeScan {
+  const { profile, list } = scan
   const { direction, support, order } = profile
-  const isForwardSuggested =
-    order?.direction == null
-      ? isUsable(profile, 'forward') || !isUsable(profile, 'backward')
-      : order.direction === 'ascending'
+  const isForwardUsable = isUsable(profile, 'forward') || !isUsable(profile, 'backward')
+  const isForwardSuggested = order?.direction == null ? isForwardUsable : order.direction === 'ascending'
   const suggested: ScanDirection = isForwardSuggested ? 'forward' : 'backward'
   const chosen = direction ?? (isUsable(profile, suggested) ? suggested : oppositeOf(suggested))
   const alternative = oppositeOf(chosen)
-  const isUndocumented = !isDocumented && (support.lower !== 'honoured' || support.upper !== 'honoured')
+  const isUndocumented = !list.isDocumented && (support.lower !== 'honoured' || support.upper !== 'honoured')
   return {
     direction: chosen,
     oppositeRange: direction === null && isUsable(profile, alternative) ? rests[alternative] : null,
@@ -112,9 +106,9 @@ function idsWithin(second: EpochSeconds, { order }: PagingProfile, { ids, times 
 
 /**
  * A request without overlap showed that the bound excludes its second, or splits it by fractions that no row shows. The
- * page does not join the previous one, because it begins after a timestamp collision.
+ * page does not overlap the previous one, because it begins after a timestamp collision.
  */
-export function cutsOffOverlap(phase: RangePhase, { ids }: ScanPage): boolean {
+export function showsExclusiveBound(phase: RangePhase, { ids }: ScanPage): boolean {
   if (phase.name !== 'probing' || phase.overlapIds.length === 0) return false
   const shown = new Set(ids)
   return !phase.overlapIds.some((id) => shown.has(id))

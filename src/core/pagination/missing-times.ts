@@ -6,20 +6,17 @@ import type { RowTimes } from './sort-order.ts'
 const minShare = 0.9
 
 /** `isUnreadable`: the row has a value in that field that is not a time. */
-export function fillMissingTimes(
-  times: readonly RowTimes[],
-  isUnreadable: (row: number, field: string) => boolean,
-): readonly RowTimes[] {
+export function fillMissingTimes(times: readonly RowTimes[], isUnreadable: (row: number, field: string) => boolean) {
   if (times.every(({ size }) => size === times[0]?.size && size > 0)) return times
   const shown = new Map<string, number>()
   for (const row of times) for (const field of row.keys()) shown.set(field, (shown.get(field) ?? 0) + 1)
   const common = [...shown].filter(([, rows]) => rows < times.length && rows >= times.length * minShare)
   const filled = times.map((row) => new Map(row))
   for (const [field] of common) {
-    const unreadable = times.flatMap((row, i) =>
-      !row.has(field) && (row.size === 0 || isUnreadable(i, field)) ? [i] : [],
-    )
-    for (const i of unreadable) filled[i]?.set(field, nearestTime(times, i, field))
+    for (const [i, row] of times.entries()) {
+      if (row.has(field) || (row.size > 0 && !isUnreadable(i, field))) continue
+      filled[i]?.set(field, nearestTime(times, i, field))
+    }
   }
   return filled
 }

@@ -1,22 +1,19 @@
 /**
- * The edge that a scan reaches with a page: the rest of the range beyond it, and whether the next page joins there. Because
- * requests overlap by a second, it must repeat a row of the page before it.
+ * The edge that a scan reaches with a page: the rest of the range beyond it, and whether the next page overlaps this one.
+ * It must repeat a row, because requests overlap by a second.
  */
 import type { EpochSeconds } from '../time.ts'
-import { rowPlaces, type ScanPage } from './page-evidence.ts'
+import { rowFingerprints, type ScanPage } from './page-evidence.ts'
 import type { ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import { hasAdvanced, type Paging } from './scan-state.ts'
 import { completeDownTo, completeUpTo, dropUnmovedFields, type RowTimes, type SortOrder } from './sort-order.ts'
 
-/** The rest of the range in this direction; null if the page's edge did not advance. */
-export function remainingAfterPage(
-  direction: ScanDirection,
-  range: TimeRange,
-  assumed: SortOrder,
-  times: readonly RowTimes[],
-): { range: TimeRange; order: SortOrder } | null {
-  const isForward = direction === 'forward'
+type Times = readonly RowTimes[]
+
+/** The rest of the range in this direction, and the order by which it is safe; null if the page's edge did not advance. */
+export function remainingAfterPage(way: ScanDirection, range: TimeRange, assumed: SortOrder, times: Times) {
+  const isForward = way === 'forward'
   const hasMoved = (at: EpochSeconds) => (isForward ? at > range.lo : range.hi === null || at < range.hi)
   const edgeOf = (order: SortOrder) => (isForward ? completeUpTo(order, times) : completeDownTo(order, times))
   const safestEdge = edgeOf(assumed)
@@ -28,18 +25,13 @@ export function remainingAfterPage(
 }
 
 /** The range with half of the page included again. */
-export function fallbackRangeOf(
-  direction: ScanDirection,
-  range: TimeRange,
-  { fields }: SortOrder,
-  times: readonly RowTimes[],
-): TimeRange {
+export function fallbackRangeOf(way: ScanDirection, { lo, hi }: TimeRange, { fields }: SortOrder, times: Times) {
   const middles = fields.flatMap((field) => {
     const sorted = times.flatMap((row) => row.get(field) ?? []).sort((a, b) => a - b)
     return sorted[sorted.length >> 1] ?? []
   })
-  if (direction === 'forward') return { lo: Math.min(range.lo, ...middles), hi: range.hi }
-  return { lo: range.lo, hi: range.hi === null ? null : Math.max(range.hi, ...middles) }
+  if (way === 'forward') return { lo: Math.min(lo, ...middles), hi }
+  return { lo, hi: hi === null ? null : Math.max(hi, ...middles) }
 }
 
 /** The second at the edge of the remaining range. */
@@ -54,31 +46,28 @@ export function rangeBeyondEdge(direction: ScanDirection, range: TimeRange): Tim
 }
 
 /** All times that every row shows, if none orders the rows: the edge is then safe under each of them. */
-export function conservativeOrder(times: readonly RowTimes[]): SortOrder | null {
+export function conservativeOrder(times: Times): SortOrder | null {
   const fields = [...(times[0]?.keys() ?? [])].filter((field) => times.every((row) => row.has(field)))
   return fields.length === 0 ? null : { fields, direction: null }
 }
 
 /** The page repeats no row of the previous one despite the overlap, so rows between them may be missing. */
-export function isUnjoined(phase: Paging, page: ScanPage, order: SortOrder | null): boolean {
+export function isDiscontiguous(phase: Paging, page: ScanPage, order: SortOrder | null): boolean {
   if (order === null || !hasAdvanced(phase)) return false
-  return ![...rowPlaces(page)].some((place) => phase.recent.lastRows.has(place))
+  return ![...rowFingerprints(page)].some((row) => phase.recent.lastRows.has(row))
 }
 
 /**
  * Repeats the request with half a page of overlap: the row at the edge has moved, or the edge is not the sort time. Null:
- * this was already tried here. `after`: the phase after the page that does not join.
+ * this was already tried here. `after`: the phase after the page that does not overlap.
  */
 export function fallBack({ range, rangeScan, recent, fallbackRange }: Paging, after: Paging): Paging | null {
   const { direction, lastFallbackAt } = rangeScan
   const second = edgeSecond(direction, range)
-  const isBeyond =
-    lastFallbackAt === null || (direction === 'forward' ? second > lastFallbackAt : second < lastFallbackAt)
+  const last = lastFallbackAt ?? (direction === 'forward' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
+  const isBeyond = direction === 'forward' ? second > last : second < last
   if (fallbackRange === null || !isBeyond) return null
-  return {
-    ...after,
-    range: fallbackRange,
-    rangeScan: { ...rangeScan, lastFallbackAt: second },
-    recent: { ...after.recent, lastRows: recent.lastRows },
-  }
+  const { lastRows } = recent
+  const fallenBack = { ...rangeScan, lastFallbackAt: second }
+  return { ...after, range: fallbackRange, rangeScan: fallenBack, recent: { ...after.recent, lastRows } }
 }

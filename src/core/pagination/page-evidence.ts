@@ -22,14 +22,11 @@ export type PageQuery = { readonly page: ScanPage; readonly bounds: TimeBounds }
  */
 export type NewRows = { readonly newIds: readonly string[]; readonly hasOlder: boolean; readonly hasRepeated: boolean }
 
-/** `recent`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
-export function findNewRows(
-  recent: readonly ReadonlySet<string>[],
-  first: ScanPage | null,
-  page: ScanPage,
-  order: SortOrder | null,
-): NewRows {
-  const isKnown = (id: string) => recent.some((ids) => ids.has(id))
+export type RecentIds = readonly ReadonlySet<string>[]
+
+/** `seen`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
+export function findNewRows(seen: RecentIds, first: ScanPage | null, page: ScanPage, order: SortOrder | null): NewRows {
+  const isKnown = (id: string) => seen.some((ids) => ids.has(id))
   const isNew = (_: unknown, i: number) => !isKnown(page.ids[i] ?? '')
   const hasOlder = first !== null && order !== null && page.times.filter(isNew).some(isOlderThan(first, order))
   return { newIds: page.ids.filter(isNew), hasOlder, hasRepeated: page.ids.some(isKnown) }
@@ -47,13 +44,13 @@ export function isShortPage({ ids, hasMore }: ScanPage): boolean {
 }
 
 /** A page with more rows than the maximum and without `hasMore` is not full: the service does not page at all. */
-export function isFullPage({ isHasMoreReliable }: PagingProfile, page: ScanPage): boolean {
-  const hasMore = page.hasMore && (isHasMoreReliable !== false || !isShortPage(page))
+export function isFullPage({ isHasMoreReliableIfShort }: PagingProfile, page: ScanPage): boolean {
+  const hasMore = page.hasMore && (isHasMoreReliableIfShort !== false || !isShortPage(page))
   return page.ids.length > 0 && (hasMore || page.ids.length === maxPageSize)
 }
 
-/** Rows with their times: a row whose times have changed does not join two pages. */
-export function rowPlaces({ ids, times }: ScanPage): ReadonlySet<string> {
+/** Rows with their times: a row whose times have changed does not count as repeated. */
+export function rowFingerprints({ ids, times }: ScanPage): ReadonlySet<string> {
   return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
 }
 
@@ -80,7 +77,7 @@ export function updateProfile(
   { order, fit }: OrderObservation,
   { page, bounds }: PageQuery,
 ): PagingProfile {
-  const { support, isHasMoreReliable, largestPage } = profile
+  const { support, isHasMoreReliableIfShort, largestPage } = profile
   const isInclusive = (bound: Bound) => {
     const known = profile.inclusiveBounds[bound]
     const at = bounds[bound]
@@ -96,14 +93,15 @@ export function updateProfile(
   const provenBound = proven && boundOf(proven)
   const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
   // Only a later page without `hasMore` proves that the service does not always set it.
-  const afterShortPage = context?.newRows.newIds.length === 0 ? false : page.hasMore ? isHasMoreReliable : true
+  const afterShortPage = context?.newRows.newIds.length === 0 ? false : page.hasMore ? isHasMoreReliableIfShort : true
   return {
     ...profile,
     order,
     hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, order),
     inclusiveBounds: { lower: isInclusive('lower'), upper: isInclusive('upper') },
     direction: fit === 'contradicts' ? null : (proven ?? profile.direction),
-    isHasMoreReliable: context?.isLastPageShort && !isHasMoreReliable ? afterShortPage : isHasMoreReliable,
+    isHasMoreReliableIfShort:
+      context?.isLastPageShort && !isHasMoreReliableIfShort ? afterShortPage : isHasMoreReliableIfShort,
     support: {
       ...support,
       ...(provenBound !== null && support[provenBound] === 'unknown' ? { [provenBound]: 'honoured' } : {}),

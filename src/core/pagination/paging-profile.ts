@@ -5,7 +5,7 @@
 
 import type { ServiceBehaviour } from '../row.ts'
 import { defaultPageSize, type ListEndpoint } from './list-endpoint.ts'
-import type { SortDirection, SortOrder } from './sort-order.ts'
+import type { SortOrder } from './sort-order.ts'
 
 /** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
 export type ScanDirection = 'forward' | 'backward'
@@ -15,6 +15,11 @@ export function oppositeOf(direction: ScanDirection): ScanDirection {
 }
 
 export type Bound = 'lower' | 'upper'
+
+export type ListEnd = 'oldest' | 'newest'
+
+/** The end of a list from which the pages of this direction come. */
+export const startOf: Readonly<Record<ScanDirection, ListEnd>> = { forward: 'oldest', backward: 'newest' }
 
 /** The time bound that a scan in this direction moves from page to page. */
 export function boundOf(direction: ScanDirection): Bound {
@@ -34,10 +39,10 @@ export type PagingProfile = {
   readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
   readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
   /**
-   * Whether `hasMore` is reliable on a short page: true once more rows followed such a page, false if none did, null =
+   * Whether `hasMore` of a short page is reliable: true once more rows followed such a page, false if none did, null =
    * unknown. Every reconcile resets false.
    */
-  readonly isHasMoreReliable: boolean | null
+  readonly isHasMoreReliableIfShort: boolean | null
   /** The service requires both bounds in every request. */
   readonly requiresBothBounds: boolean
   /** The largest page seen: the size of a full page if the service ignores `limit`. */
@@ -46,19 +51,15 @@ export type PagingProfile = {
 
 /** The profile before the first page. */
 export function emptyProfile(list: ListEndpoint): PagingProfile {
-  const bound = (name: string | null): Support =>
-    name === null ? 'absent' : list.isDocumented ? 'honoured' : 'unknown'
+  const limit: Support = list.isDocumented ? 'honoured' : 'unknown'
+  const bound = (name: string | null): Support => (name === null ? 'absent' : limit)
   return {
     order: null,
     hasMixedOrder: false,
     direction: null,
     inclusiveBounds: { lower: null, upper: null },
-    support: {
-      lower: bound(list.lowerParam),
-      upper: bound(list.upperParam),
-      limit: list.isDocumented ? 'honoured' : 'unknown',
-    },
-    isHasMoreReliable: null,
+    support: { lower: bound(list.lowerParam), upper: bound(list.upperParam), limit },
+    isHasMoreReliableIfShort: null,
     requiresBothBounds: false,
     largestPage: defaultPageSize,
   }
@@ -69,39 +70,24 @@ const mixedOrderText = 'both ways'
 const directionTexts = { forward: 'oldest first', backward: 'newest first' } as const
 
 /** The facts that differ from `before`, as rows for `service_behaviours`. */
-export function toObservations(
-  list: ListEndpoint,
-  before: PagingProfile,
-  now: PagingProfile,
-  evidence: string,
-): ServiceBehaviour[] {
+export function toObservations(list: ListEndpoint, before: PagingProfile, now: PagingProfile, evidence: string) {
   const previous = new Map(encodeProfile(list, before))
-  return encodeProfile(list, now).flatMap(([name, value]) =>
-    previous.get(name) === value ? [] : [{ name: `${list.name}.${name}`, value, evidence }],
-  )
+  const changed = encodeProfile(list, now).filter(([name, value]) => previous.get(name) !== value)
+  return changed.map(([name, value]): ServiceBehaviour => ({ name: `${list.name}.${name}`, value, evidence }))
 }
 
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const {
-    order,
-    hasMixedOrder,
-    direction,
-    inclusiveBounds,
-    support,
-    isHasMoreReliable,
-    requiresBothBounds,
-    largestPage,
-  } = profile
-  const directionText = hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
-  const supportText = (value: Support) =>
-    value === 'unknown' || (value === 'honoured' && list.isDocumented) ? null : value
+  const { order, direction, inclusiveBounds, support, isHasMoreReliableIfShort, largestPage } = profile
+  const directionText = profile.hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
+  const assumed = list.isDocumented ? 'honoured' : 'unknown'
+  const supportText = (value: Support) => (value === 'unknown' || value === assumed ? null : value)
   const facts: [name: string | null, value: string | boolean | null][] = [
     ['order', order && `${directionText} by ${order.fields.join(' or ')}`],
     ['pages', direction && directionTexts[direction]],
     [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.lower],
     [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.upper],
-    ['has_more', isHasMoreReliable === null ? null : isHasMoreReliable ? 'exact' : 'not exact'],
-    ['bounds', requiresBothBounds ? 'both required' : null],
+    ['has_more', isHasMoreReliableIfShort === null ? null : isHasMoreReliableIfShort ? 'exact' : 'not exact'],
+    ['bounds', profile.requiresBothBounds ? 'both required' : null],
     ['page_size', largestPage === defaultPageSize ? null : String(largestPage)],
     [list.lowerParam, supportText(support.lower)],
     [list.upperParam, supportText(support.upper)],
@@ -129,7 +115,7 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
       upper: supportOf(list.upperParam, empty.support.upper),
       limit: supportOf('limit', empty.support.limit),
     },
-    isHasMoreReliable: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
+    isHasMoreReliableIfShort: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
     requiresBothBounds: stored('bounds') === 'both required',
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
@@ -142,10 +128,7 @@ function parseDirection(text: string | undefined): ScanDirection | null {
 function parseOrder(text: string | undefined): SortOrder | null {
   const [, way, fields] = /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
   if (way === undefined || fields === undefined) return null
-  return {
-    direction: way === 'unknown way' || way === mixedOrderText ? null : (way as SortDirection),
-    fields: fields.split(' or '),
-  }
+  return { direction: way === 'ascending' || way === 'descending' ? way : null, fields: fields.split(' or ') }
 }
 
 function parseBoolean(text: string | undefined): boolean | null {
@@ -163,10 +146,9 @@ function parseSupport(text: string | undefined): Support | undefined {
 export function isBehaviourChange(before: string, now: string): boolean {
   const [was, is] = [parseOrder(before), parseOrder(now)]
   if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
-  const isDirectionChanged =
-    was.direction !== null &&
-    (now.startsWith(mixedOrderText) || (is.direction !== null && was.direction !== is.direction))
-  return isDirectionChanged || is.fields.some((field) => !was.fields.includes(field))
+  const isOtherDirection = is.direction !== null && was.direction !== is.direction
+  if (was.direction !== null && (now.startsWith(mixedOrderText) || isOtherDirection)) return true
+  return is.fields.some((field) => !was.fields.includes(field))
 }
 
 /** The profile without what did not work, so that it is tried again. */
@@ -176,7 +158,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
     direction: null,
     support: emptyProfile(list).support,
     requiresBothBounds: false,
-    isHasMoreReliable: profile.isHasMoreReliable || null,
+    isHasMoreReliableIfShort: profile.isHasMoreReliableIfShort || null,
   }
 }
 
@@ -193,7 +175,8 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
       upper: later.inclusiveBounds.upper ?? shared.inclusiveBounds.upper,
     },
     support: { lower: supportOf('lower'), upper: supportOf('upper'), limit: supportOf('limit') },
-    isHasMoreReliable: shared.isHasMoreReliable === true ? true : (later.isHasMoreReliable ?? shared.isHasMoreReliable),
+    isHasMoreReliableIfShort:
+      shared.isHasMoreReliableIfShort || (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
   }

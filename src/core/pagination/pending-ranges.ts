@@ -40,9 +40,7 @@ export type LookBackOptions = {
 
 /** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
 export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): PendingRanges {
-  return ranges.map((range) =>
-    range.hi === null ? { ...range, lo: Math.min(range.lo, lookBackStart(range.lo, options)) } : range,
-  )
+  return ranges.map(({ lo, hi }) => ({ lo: hi === null ? Math.min(lo, lookBackStart(lo, options)) : lo, hi }))
 }
 
 /** The cursor is ahead of any plausible clock, so rows since then may be dated before it. */

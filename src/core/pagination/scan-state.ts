@@ -9,8 +9,8 @@
  */
 import type { EpochSeconds } from '../time.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
-import { isShortPage, type PageQuery, rowPlaces, type ScanPage } from './page-evidence.ts'
-import { type Bound, boundOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
+import { isShortPage, type PageQuery, type RecentIds, rowFingerprints, type ScanPage } from './page-evidence.ts'
+import { type Bound, boundOf, type ListEnd, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 
 export type ScanState = ScanContext & { readonly phase: ScanPhase }
@@ -22,7 +22,7 @@ export function isActive(scan: ScanState): scan is ActiveScan {
   return scan.phase.name !== 'done'
 }
 
-/** What outlives a range. */
+/** The part of the state that is kept from range to range. */
 export type ScanContext = {
   readonly list: ListEndpoint
   readonly profile: PagingProfile
@@ -36,15 +36,14 @@ export type ScanContext = {
    */
   readonly frozenCursorLimit: EpochSeconds | null
   /**
-   * The service sets `hasMore` on every last page, so an empty page with `hasMore` means nothing. Null: not known yet,
-   * then a list that is empty from its beginning is decided later.
+   * Whether `hasMore` of an empty page is reliable. False: the service sets it on every last page. Null: not known yet, then
+   * a list that is empty from its beginning is decided later.
    */
-  readonly isHasMoreUnreliable: boolean | null
-  /**
-   * The last row of a page that was ordered by none of its times, and its range: the next page has to show that row. One
-   * report is enough for a scan.
-   */
-  readonly unordered: { readonly lastRowId: string; readonly range: TimeRange } | 'reported' | null
+  readonly isHasMoreReliableIfEmpty: boolean | null
+  /** A page that is sorted by none of its times: a gap in `range`, unless the next page repeats its last row. */
+  readonly unorderedPage: { readonly lastRowId: string; readonly range: TimeRange } | null
+  /** That gap was reported, which happens once per scan. */
+  readonly isUnorderedReported: boolean
 }
 
 export type ScanPhase = Opening | RangePhase | { readonly name: 'done' }
@@ -60,7 +59,7 @@ export type Paging = InRange & {
   readonly name: 'paging'
   /** A timestamp collision was skipped and no new row has followed. */
   readonly isStalled: boolean
-  /** The range to fall back to if the next page does not join: from the middle of the last page; null = already tried. */
+  /** Where to fall back to if the next page does not overlap: the middle of the last page; null = already tried. */
   readonly fallbackRange: TimeRange | null
 }
 
@@ -85,8 +84,8 @@ type InRange = {
 /** What is remembered of the last pages. */
 export type RecentPages = {
   /** The ids of the last two pages; other rows are new. */
-  readonly ids: readonly ReadonlySet<string>[]
-  /** The rows of the last page with their times. The next page joins it if it repeats one of them. */
+  readonly ids: RecentIds
+  /** The rows of the last page with their times. The next page overlaps it if it repeats one of them. */
   readonly lastRows: ReadonlySet<string>
   /** The last page was short and had `hasMore` set. */
   readonly isLastShort: boolean
@@ -102,10 +101,10 @@ export type RangeScan = {
   /** The first page of the range, and the range that was requested. */
   readonly firstPage: PageQuery
   readonly wholeRange: TimeRange
-  /** The page that the start check repeats: the first page, or this direction's own if it began with the whole range. */
+  /** The start check repeats its request. The direction's first page if it began with the whole range, else `firstPage`. */
   readonly originPage: PageQuery
-  /** From which end `originPage` came, as the start check found: `forward` is the old end. */
-  readonly originEnd: ScanDirection | 'unknown' | 'unchecked'
+  /** The end of the list from which `originPage` came, as the start check found. */
+  readonly originEnd: ListEnd | 'unknown' | 'unchecked'
   /** The gap to report if neither direction shows further rows; null = none. */
   readonly unverifiedRange: TimeRange | null
   /** The edge of the last fallback. Later fallbacks must be beyond it, so that every scan ends. */
@@ -122,13 +121,13 @@ export type ScanStep = {
 
 export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
-/** Stored in `sync_gaps`: a changed text would make an open gap a second one. */
+/** Stored in `sync_gaps`: a changed text needs a migration as `0012_gap_reasons.ts`, or an open gap is opened again. */
 export const gapReasons = {
   timestampCollision: 'more rows share this second than one page holds',
-  unreachable: 'the service says that there is more, and no parameter leads there',
-  unordered: 'the rows follow no time that they show, so that pages may not join',
-  emptyWithMore: 'the service says that there is more, and shows none of it',
-  unjoined: 'a page shows no row of the one before it, so that rows between them may be missing',
+  unreachable: 'the service reports more rows, but no request parameter reaches them',
+  unordered: 'the rows are not sorted by any of their times, so rows between pages may be missing',
+  emptyWithMore: 'the service reports more rows, but the page is empty',
+  discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
 
 export function toStep(state: ScanState): ScanStep {
@@ -141,22 +140,15 @@ export function toGap(range: TimeRange, reason: keyof typeof gapReasons): Missed
 
 /** The bound at which the next request has no overlap; null = both overlap. */
 export function exactBound(phase: Opening | RangePhase): Bound | null {
-  switch (phase.name) {
-    case 'opening':
-    case 'paging':
-      return null
-    case 'probing':
-    case 'skipping':
-      return boundOf(phase.rangeScan.direction)
-  }
+  return phase.name === 'probing' || phase.name === 'skipping' ? boundOf(phase.rangeScan.direction) : null
 }
 
-/** Earlier pages have covered a part of the range, so the next page has to join them. */
+/** Earlier pages have covered a part of the range, so the next page has to overlap them. */
 export function hasAdvanced({ range, rangeScan: { direction, wholeRange } }: RangePhase): boolean {
   return direction === 'forward' ? range.lo > wholeRange.lo : range.hi !== wholeRange.hi
 }
 
 export function recentPages(page: ScanPage, before: RecentPages | null): RecentPages {
   const ids = [new Set(page.ids), ...(before?.ids.slice(0, 1) ?? [])]
-  return { ids, lastRows: rowPlaces(page), isLastShort: isShortPage(page) }
+  return { ids, lastRows: rowFingerprints(page), isLastShort: isShortPage(page) }
 }

@@ -37,8 +37,8 @@ export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[],
   const consistent = trends.filter((field) => direction === null || field[direction]).map((field) => field.name)
   const remaining = assumed?.fields.filter((field) => consistent.includes(field)) ?? consistent
   const isReversed = assumed?.direction != null && direction !== null && direction !== assumed.direction
-  if (remaining.length > 0 && !isReversed)
-    return { order: { fields: remaining, direction: assumed?.direction ?? direction }, fit: 'agrees' }
+  const known = assumed?.direction ?? direction
+  if (remaining.length > 0 && !isReversed) return { order: { fields: remaining, direction: known }, fit: 'agrees' }
   if (rows.length < minConclusiveRows) return unchanged
   if (consistent.length > 0 && direction !== null)
     return { order: { fields: consistent, direction }, fit: assumed === null ? 'agrees' : 'contradicts' }
@@ -83,11 +83,7 @@ export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): Epo
 }
 
 /** Drops the candidates that did not move although another one did: they do not order the list. */
-export function dropUnmovedFields(
-  order: SortOrder,
-  rows: readonly RowTimes[],
-  moved: (edge: EpochSeconds) => boolean,
-): SortOrder {
+export function dropUnmovedFields(order: SortOrder, rows: readonly RowTimes[], moved: (edge: EpochSeconds) => boolean) {
   const pick = order.direction === 'descending' ? minOf : maxOf
   const moving = order.fields.filter((field) => moved(fieldExtreme(field, rows, pick) ?? Number.NaN))
   return moving.length === 0 ? order : { ...order, fields: moving }

@@ -3,7 +3,7 @@
  * began. It relies on no clock, because the clock of the responses may differ from that of the rows.
  */
 import { findNewRows, isShortPage, type PageQuery, type ScanPage } from './page-evidence.ts'
-import { boundOf, type ScanDirection } from './paging-profile.ts'
+import { boundOf } from './paging-profile.ts'
 import { type ActiveScan, hasAdvanced } from './scan-state.ts'
 import type { RowTimes, SortDirection, SortOrder, TimeBounds } from './sort-order.ts'
 import { inferOrder, maxOf, minOf } from './sort-order.ts'
@@ -32,29 +32,24 @@ export function applyStartCheck(scan: ActiveScan, { page, bounds }: PageQuery, a
 }
 
 /**
- * `forward`: from the old end, so newer rows follow. `later`: rows that were seen after the page; a repeated page from the
- * new end would show them.
+ * The end of the list from which a page came. `later`: rows that were seen after it; a repeated page from the new end would
+ * show them.
  */
-function inferPageEnd(
-  page: ScanPage,
-  order: SortOrder | null,
-  again: ScanPage,
-  later: readonly string[],
-): ScanDirection | 'unknown' {
+function inferPageEnd(page: ScanPage, order: SortOrder | null, again: ScanPage, later: readonly string[]) {
   const shown = new Set(again.ids)
-  if (later.some((id) => shown.has(id))) return 'backward'
+  if (later.some((id) => shown.has(id))) return 'newest'
   const index = page.ids.findIndex((id) => shown.has(id))
   // A service that ignores `limit` shows the whole page again.
-  if (again.ids.length > 1) return index !== -1 && later.length > 0 ? 'forward' : 'unknown'
+  if (again.ids.length > 1) return index !== -1 && later.length > 0 ? 'oldest' : 'unknown'
   const fields = order?.fields ?? []
   const isUnmoved = fields.every((field) => page.times[index]?.get(field) === again.times[0]?.get(field))
   // A row that has just been added or moved is at the new end, so it cannot be shown as the oldest.
-  if (!isUnmoved) return again.times.some(isNewestOf(page, fields)) ? 'backward' : 'unknown'
+  if (!isUnmoved) return again.times.some(isNewestOf(page, fields)) ? 'newest' : 'unknown'
   const sortDirection = pageDirection(page, fields)
   // Rows may vanish between the requests, so a position near an end is enough.
   const isNearStart = index < page.ids.length / 2
   if (sortDirection === null || index === -1) return 'unknown'
-  return isNearStart === (sortDirection === 'ascending') ? 'forward' : 'backward'
+  return isNearStart === (sortDirection === 'ascending') ? 'oldest' : 'newest'
 }
 
 /** A row is as new as the newest of a page by some time in which the page's rows differ. */

@@ -1,6 +1,6 @@
 /** Which waiting request may be sent now, and how long the others wait. Pure. */
 import type { EpochMs, Ms } from '../time.ts'
-import { advanceTo, type BudgetPolicy, type BudgetState, type Slot, slotLimits } from './budget.ts'
+import { advanceTo, type BudgetPolicy, type BudgetState, type Slot, type SlotLimits, slotLimits } from './budget.ts'
 import { type Priority, priorities } from './priority.ts'
 import { burstSlots, msUntilSlot, nextPacedAt, type SlotLimit, type SlotUsage } from './slot-usage.ts'
 import { addSlots, roundUpToGrain } from './slots.ts'
@@ -8,6 +8,7 @@ import { addWaiter, isBehindOthers, removeWaiter } from './waiters.ts'
 
 /** One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most, once it is granted. */
 export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }
+type Pending = readonly PendingRequest[]
 
 /**
  * A grant must be used or returned within this time after it was requested; `maxDurationMs` includes it. So a
@@ -31,12 +32,12 @@ type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecis
 export function acquireSlot(
   policy: BudgetPolicy,
   before: BudgetState,
-  clock: EpochMs,
-  holder: string,
-  pending: readonly PendingRequest[],
-): AcquireResult {
-  const result = decideSlot(policy, before, clock, holder, pending)
-  return { ...result, state: withWriteWaiter(result, policy, holder, pending) }
+  now: EpochMs,
+  processId: string,
+  pending: Pending,
+) {
+  const result = decideSlot(policy, advanceTo(before, now), processId, pending)
+  return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, processId, pending) }
 }
 
 /**
@@ -45,63 +46,45 @@ export function acquireSlot(
  * get the next as well.
  */
 const writeWaiterRank = priorities.length
-const writeWaiterId = (holder: string) => `${holder} w`
+const writeWaiterId = (processId: string) => `${processId} w`
 
-function withWriteWaiter(
-  { state, decision }: AcquireResult,
-  { rate }: BudgetPolicy,
-  holder: string,
-  pending: readonly PendingRequest[],
-): BudgetState {
-  const isWriteWaiting = pending.some(
-    (request, index) => request.write && !('granted' in decision && decision.granted === index),
-  )
-  const until = waiterExpiry(state.at, maxWaitMs(rate.windowMs), rate.windowMs)
-  const waiterId = writeWaiterId(holder)
+function withWriteWaiter({ state, decision }: AcquireResult, windowMs: Ms, processId: string, pending: Pending) {
+  const granted = 'granted' in decision ? decision.granted : null
+  const isWriteWaiting = pending.some((request, index) => request.write && index !== granted)
+  const until = waiterExpiry(state.at, maxWaitMs(windowMs), windowMs)
+  const waiterId = writeWaiterId(processId)
   const waiters = isWriteWaiting
-    ? addWaiter(state.waiters, { holder: waiterId, rank: writeWaiterRank, until }, state.at)
+    ? addWaiter(state.waiters, { id: waiterId, rank: writeWaiterRank, until }, state.at)
     : removeWaiter(state.waiters, waiterId)
   return waiters === state.waiters ? state : { ...state, waiters }
 }
 
-function decideSlot(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  holder: string,
-  pending: readonly PendingRequest[],
-): AcquireResult {
-  const state = advanceTo(before, clock)
+function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string, pending: Pending): AcquireResult {
   const now = state.at
-  const { all, writes } = slotLimits(policy, state, now)
+  const limits = slotLimits(policy, state, now)
+  const { all, writes } = limits
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
   const isPastBurst = state.writes.taken.total >= burstSlots(writes.slots)
-  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
+  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(processId), writeWaiterRank, now)
   const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
-  const writeWaitMs = (request: PendingRequest) =>
-    request.write ? Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now)) : 0
+  const nextWriteMs = Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now))
   const sharedWaitMs = Math.max(state.pausedUntil - now, state.closedUntil - now, msUntilSlot(state.all, all, now))
-  const index = pending.findIndex((request) => writeWaitMs(request) <= sharedWaitMs)
+  const index = pending.findIndex(({ write }) => !write || nextWriteMs <= sharedWaitMs)
   const request = pending[index]
-  if (request === undefined) return deferRequest(state, holder, null, Math.min(...pending.map(writeWaitMs)), policy)
-  if (sharedWaitMs > 0) return deferRequest(state, holder, request, sharedWaitMs, policy)
-  if (mustYield(state, all, holder, request))
-    return deferRequest(state, holder, request, all.windowMs / all.slots, policy)
-  return grantSlot(state, { all, writes }, holder, request, index)
+  const { windowMs } = policy.rate
+  if (request === undefined) return deferRequest(state, processId, null, nextWriteMs, windowMs)
+  if (sharedWaitMs > 0) return deferRequest(state, processId, request, sharedWaitMs, windowMs)
+  const paceMs = all.windowMs / all.slots
+  if (mustYield(state, all, processId, request)) return deferRequest(state, processId, request, paceMs, windowMs)
+  return grantSlot(state, limits, processId, request, index)
 }
 
-function grantSlot(
-  state: BudgetState,
-  { all, writes }: { readonly all: SlotLimit; readonly writes: SlotLimit },
-  holder: string,
-  request: PendingRequest,
-  index: number,
-): AcquireResult {
+function grantSlot(state: BudgetState, limits: SlotLimits, processId: string, request: PendingRequest, index: number) {
+  const { all, writes } = limits
   const now = state.at
-  const freeAt = roundUpToGrain(now + request.maxDurationMs + all.windowMs, all.windowMs)
-  const writeFreeAt = request.write
-    ? roundUpToGrain(now + request.maxDurationMs + writes.windowMs, writes.windowMs)
-    : null
+  const freeAfter = ({ windowMs }: SlotLimit) => roundUpToGrain(now + request.maxDurationMs + windowMs, windowMs)
+  const freeAt = freeAfter(all)
+  const writeFreeAt = request.write ? freeAfter(writes) : null
   const takeSlot = (usage: SlotUsage, limit: SlotLimit, until: EpochMs): SlotUsage => ({
     taken: addSlots(usage.taken, until),
     pacedAt: nextPacedAt(usage, limit, now),
@@ -111,27 +94,20 @@ function grantSlot(
       ...state,
       all: takeSlot(state.all, all, freeAt),
       writes: writeFreeAt === null ? state.writes : takeSlot(state.writes, writes, writeFreeAt),
-      waiters: removeWaiter(state.waiters, holder),
+      waiters: removeWaiter(state.waiters, processId),
     },
     decision: { granted: index, slot: { grantedAt: now, freeAt, writeFreeAt } },
   }
 }
 
 /** Makes the process wait and keeps its place among the waiters; `request` null: it waits for nothing that others need. */
-function deferRequest(
-  state: BudgetState,
-  holder: string,
-  request: PendingRequest | null,
-  waitMs: Ms,
-  policy: BudgetPolicy,
-): AcquireResult {
-  const { windowMs } = policy.rate
+function deferRequest(state: BudgetState, processId: string, request: PendingRequest | null, waitMs: Ms, windowMs: Ms) {
   const wait = Math.max(1, Math.min(waitMs, maxWaitMs(windowMs)))
   const until = waiterExpiry(state.at, wait, windowMs)
   const waiters =
     request === null
-      ? removeWaiter(state.waiters, holder)
-      : addWaiter(state.waiters, { holder, rank: priorities.indexOf(request.priority), until }, state.at)
+      ? removeWaiter(state.waiters, processId)
+      : addWaiter(state.waiters, { id: processId, rank: priorities.indexOf(request.priority), until }, state.at)
   return { state: { ...state, waiters }, decision: { waitMs: wait } }
 }
 
@@ -146,7 +122,7 @@ function waiterExpiry(now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs {
 }
 
 /** While there are spare slots, no process yields. */
-function mustYield(state: BudgetState, all: SlotLimit, holder: string, request: PendingRequest): boolean {
+function mustYield(state: BudgetState, all: SlotLimit, processId: string, request: PendingRequest): boolean {
   const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
-  return !hasSpareSlots && isBehindOthers(state.waiters, holder, priorities.indexOf(request.priority), state.at)
+  return !hasSpareSlots && isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), state.at)
 }

@@ -32,9 +32,9 @@ export type BudgetState = {
   /** Nothing is granted before: the requests sent until then may not be known. */
   readonly closedUntil: EpochMs
   /** Grows each time the budget is closed, so that an older state can be recognised. */
-  readonly era: number
-  /** The share of the slots that was left after the last 429. */
-  readonly shrunk: { readonly at: EpochMs; readonly share: number }
+  readonly generation: number
+  /** `share`: of the slots that was left after the last 429, which came at `at`. */
+  readonly reduction: { readonly at: EpochMs; readonly share: number }
   readonly throttled: number
   readonly waiters: readonly Waiter[]
 }
@@ -45,61 +45,46 @@ export const initialBudgetState: BudgetState = {
   writes: emptyUsage,
   pausedUntil: 0,
   closedUntil: 0,
-  era: 0,
-  shrunk: { at: 0, share: 1 },
+  generation: 0,
+  reduction: { at: 0, share: 1 },
   throttled: 0,
   waiters: [],
 }
 
 /** Kept back for what we cannot see: a request that the service counts twice, a clock that differs from ours. */
 const safetyMargin = 0.05
-const throttleFactor = 0.8
+/** AIMD: each 429 multiplies the share of the slots, and each window without one adds to it. */
+const decreaseFactor = 0.8
 const minShare = 0.1
-/** Share of the slots that comes back with each window without a 429. */
-const shareRegainPerWindow = 0.025
+const increasePerWindow = 0.025
 
 /** How a slot ends: the service responded, or no byte of the request can have left. */
 export type SlotEnding = 'responded' | 'unsent'
 
-export function releaseSlot(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  slot: Slot,
-  ending: SlotEnding,
-): BudgetState {
-  const state = advanceTo(before, clock)
-  const endSlot = (usage: SlotUsage, freeAt: EpochMs, windowMs: Ms): SlotUsage => {
+export function releaseSlot(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, ending: SlotEnding) {
+  const state = advanceTo(before, now)
+  const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {
+    if (freeAt === null) return usage
     const remaining = removeSlot(usage.taken, freeAt)
     const taken = ending === 'unsent' ? remaining : addSlots(remaining, roundUpToGrain(state.at + windowMs, windowMs))
     return { ...usage, taken }
   }
-  return {
-    ...state,
-    all: endSlot(state.all, slot.freeAt, policy.rate.windowMs),
-    writes:
-      slot.writeFreeAt === null ? state.writes : endSlot(state.writes, slot.writeFreeAt, policy.writeRate.windowMs),
-  }
+  const all = endSlot(state.all, slot.freeAt, policy.rate)
+  return { ...state, all, writes: endSlot(state.writes, slot.writeFreeAt, policy.writeRate) }
 }
 
 /**
  * A 429: another program uses the key. All requests pause for `waitMs`, then continue with fewer slots. Requests that were
  * under way at the same time tell nothing new when they fail as well, so the slots shrink once for all of them.
  */
-export function recordThrottle(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  slot: Slot,
-  waitMs: Ms,
-): BudgetState {
-  const state = advanceTo(before, clock)
+export function recordThrottle(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, waitMs: Ms) {
+  const state = advanceTo(before, now)
   const share = currentShare(policy, state, state.at)
-  const isNewThrottle = state.shrunk.share === 1 || slot.grantedAt >= state.shrunk.at
+  const isNewThrottle = state.reduction.share === 1 || slot.grantedAt >= state.reduction.at
   return {
     ...state,
     pausedUntil: Math.max(state.pausedUntil, state.at + waitMs),
-    shrunk: { at: state.at, share: isNewThrottle ? Math.max(minShare, share * throttleFactor) : share },
+    reduction: { at: state.at, share: isNewThrottle ? Math.max(minShare, share * decreaseFactor) : share },
     throttled: state.throttled + 1,
   }
 }
@@ -107,23 +92,15 @@ export function recordThrottle(
 /** Requests of the same key that were made without this budget, the last of them `agoMs` ago. */
 export type PriorUsage = { readonly requests: number; readonly writes: number; readonly agoMs: Ms }
 
-/** Takes slots for earlier requests as if all of them had been made last: rather too long than too short. */
-export function recordPriorUsage(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  usage: PriorUsage,
-): BudgetState {
-  const state = advanceTo(before, clock)
-  const addUsage = (current: SlotUsage, count: number, windowMs: Ms): SlotUsage => {
+/** Takes slots for earlier requests as if all were made at the time of the last one, which errs on the long side. */
+export function recordPriorUsage(policy: BudgetPolicy, before: BudgetState, now: EpochMs, usage: PriorUsage) {
+  const state = advanceTo(before, now)
+  const addUsage = (current: SlotUsage, count: number, { windowMs }: Rate): SlotUsage => {
     const freeAt = roundUpToGrain(state.at - Math.max(0, usage.agoMs) + windowMs, windowMs)
     return count <= 0 || freeAt <= state.at ? current : { ...current, taken: addSlots(current.taken, freeAt, count) }
   }
-  return {
-    ...state,
-    all: addUsage(state.all, usage.requests, policy.rate.windowMs),
-    writes: addUsage(state.writes, usage.writes, policy.writeRate.windowMs),
-  }
+  const all = addUsage(state.all, usage.requests, policy.rate)
+  return { ...state, all, writes: addUsage(state.writes, usage.writes, policy.writeRate) }
 }
 
 /** The slots that may be used at `now`: fewer after a 429, and without the reserve. */
@@ -137,9 +114,11 @@ export function slotLimits(policy: BudgetPolicy, state: BudgetState, now: EpochM
   return { all: toLimit(policy.rate), writes: toLimit(policy.writeRate) }
 }
 
-function currentShare(policy: BudgetPolicy, { shrunk }: BudgetState, now: EpochMs): number {
-  if (shrunk.share === 1) return 1
-  return Math.min(1, shrunk.share + (shareRegainPerWindow * (now - shrunk.at)) / policy.rate.windowMs)
+export type SlotLimits = ReturnType<typeof slotLimits>
+
+function currentShare(policy: BudgetPolicy, { reduction }: BudgetState, now: EpochMs): number {
+  if (reduction.share === 1) return 1
+  return Math.min(1, reduction.share + (increasePerWindow * (now - reduction.at)) / policy.rate.windowMs)
 }
 
 /** The state at `now`, without expired slots and waiters. A clock that was set back shifts all times with it. */
@@ -156,10 +135,7 @@ export function advanceTo(before: BudgetState, now: EpochMs): BudgetState {
 
 /** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
 export function shiftClock(state: BudgetState, by: Ms): BudgetState {
-  const shiftUsage = ({ taken, pacedAt }: SlotUsage): SlotUsage => ({
-    taken: shiftSlots(taken, by),
-    pacedAt: pacedAt + by,
-  })
+  const shiftUsage = (usage: SlotUsage) => ({ taken: shiftSlots(usage.taken, by), pacedAt: usage.pacedAt + by })
   return {
     ...state,
     all: shiftUsage(state.all),
@@ -167,7 +143,7 @@ export function shiftClock(state: BudgetState, by: Ms): BudgetState {
     at: state.at + by,
     pausedUntil: state.pausedUntil + by,
     closedUntil: state.closedUntil + by,
-    shrunk: { ...state.shrunk, at: state.shrunk.at + by },
+    reduction: { ...state.reduction, at: state.reduction.at + by },
     waiters: state.waiters.map((waiter) => ({ ...waiter, since: waiter.since + by, until: waiter.until + by })),
   }
 }

@@ -11,26 +11,26 @@ import { type BudgetPolicy, type BudgetState, initialBudgetState, shiftClock } f
 import { emptyUsage } from './slot-usage.ts'
 
 /** `before`: the newest known state. A pause and a reduced share of the slots last as long as they would have from then. */
-export function closeBudget(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, maxDurationMs: Ms): BudgetState {
+export function closeBudget(policy: BudgetPolicy, before: BudgetState, now: EpochMs, maxDurationMs: Ms): BudgetState {
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   return {
-    ...shiftClock(before, clock - before.at),
+    ...shiftClock(before, now - before.at),
     all: emptyUsage,
     writes: emptyUsage,
     waiters: [],
-    closedUntil: clock + maxDurationMs + windowMs,
-    era: nextEra(before, clock),
+    closedUntil: now + maxDurationMs + windowMs,
+    generation: nextGeneration(before, now),
   }
 }
 
 /** The first state of a budget that was unused for so long that no earlier request can matter. */
-export function startBudget(before: BudgetState, clock: EpochMs): BudgetState {
-  return { ...initialBudgetState, at: clock, era: nextEra(before, clock) }
+export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
+  return { ...initialBudgetState, at: now, generation: nextGeneration(before, now) }
 }
 
-/** By the clock, so that a process that starts without knowing earlier eras gets a later one. */
-function nextEra(before: BudgetState, clock: EpochMs): number {
-  return Math.max(before.era + 1, Math.floor(clock))
+/** By the clock, so that a process that starts without knowing earlier generations gets a later one. */
+function nextGeneration(before: BudgetState, now: EpochMs): number {
+  return Math.max(before.generation + 1, Math.floor(now))
 }
 
 /** What a process last read: the state, the store's clock then, and how long ago that is by its own clock. */
@@ -40,21 +40,21 @@ export type LastObservation = { readonly state: BudgetState; readonly now: Epoch
 export type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
 
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
-export const clockToleranceMs: Ms = 1000
+const clockToleranceMs: Ms = 1000
 /** Two free-running clocks drift apart by less than this share. */
 const maxClockDrift = 1 / 1000
 
 /**
- * Why the record cannot be trusted, for a person; null: it can. A newer era means that another process closed the budget
- * since our last reading, for whatever reason we would find now.
+ * Why the record cannot be trusted, for a person; null: it can. A newer generation means that another process closed the
+ * budget since our last reading, for whatever reason we would find now.
  */
 export function invalidReason(observed: ObservedRecord, last: LastObservation | null): string | null {
   const { state, now, restarted } = observed
   if (restarted) return 'its store restarted, so recent requests may not be counted'
-  if (now < state.at - clockToleranceMs)
-    return `the clock of its store was set back by ${formatSeconds(state.at - now)}`
-  if (last === null || state.era > last.state.era) return null
-  if (state.era < last.state.era || state.at < last.state.at)
+  const behindMs = state.at - now
+  if (behindMs > clockToleranceMs) return `the clock of its store was set back by ${formatSeconds(behindMs)}`
+  if (last === null || state.generation > last.state.generation) return null
+  if (state.generation < last.state.generation || state.at < last.state.at)
     return 'its store holds an older state than the last one seen: a restored copy, or lost writes'
   const aheadMs = now - last.now - last.agoMs
   if (aheadMs > clockToleranceMs + maxClockDrift * last.agoMs)

@@ -1,43 +1,37 @@
 /**
  * A budget's state as a short text, and back without loss. Taken slots are what makes it long: ten thousand of them are
  * some 600 batches at multiples of a grain, so each batch is written as its distance in grains from the batch before, and
- * its count. The keys `form` and `turns` are stored.
+ * its count. The stored keys `form`, `turns`, `era` and `shrunk` are older than the names in the code.
  */
 import type { EpochMs, Ms } from '../time.ts'
 import type { BudgetPolicy, BudgetState } from './budget.ts'
 import type { SlotUsage } from './slot-usage.ts'
-import { type TakenSlots, timeGrainMs } from './slots.ts'
+import { timeGrainMs } from './slots.ts'
 
 /** Raised when an older text can no longer be read. */
 const formatVersion = 1
 
 export function encodeBudgetState(policy: BudgetPolicy, state: BudgetState): string {
-  const { all, writes, waiters, ...rest } = state
+  const { all, writes, waiters, generation, reduction, ...rest } = state
   return JSON.stringify({
     form: formatVersion,
     ...rest,
+    era: generation,
+    shrunk: reduction,
     all: encodeUsage(all, timeGrainMs(policy.rate.windowMs)),
     writes: encodeUsage(writes, timeGrainMs(policy.writeRate.windowMs)),
-    turns: waiters.map(({ holder, rank, since, until }) => [holder, rank, since, until]),
+    turns: waiters.map(({ id, rank, since, until }) => [id, rank, since, until]),
   })
 }
 
 /** Null if the text is not of this format. */
 export function decodeBudgetState(text: string): BudgetState | null {
   try {
-    const { form, all, writes, turns, ...rest } = JSON.parse(text)
+    const { form, all, writes, turns, era: generation, shrunk: reduction, ...rest } = JSON.parse(text)
     if (form !== formatVersion) return null
-    const state: BudgetState = {
-      ...rest,
-      all: decodeUsage(all),
-      writes: decodeUsage(writes),
-      waiters: (turns as [string, number, number, number][]).map(([holder, rank, since, until]) => ({
-        holder,
-        rank,
-        since,
-        until,
-      })),
-    }
+    const waiters = (turns as EncodedWaiter[]).map(([id, rank, since, until]) => ({ id, rank, since, until }))
+    const usages = { all: decodeUsage(all), writes: decodeUsage(writes) }
+    const state: BudgetState = { ...rest, ...usages, generation, reduction, waiters }
     return isCompleteState(state) ? state : null
   } catch {
     return null
@@ -46,6 +40,8 @@ export function decodeBudgetState(text: string): BudgetState | null {
 
 /** Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number of slots if not one. */
 type EncodedUsage = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
+
+type EncodedWaiter = readonly [id: string, rank: number, since: EpochMs, until: EpochMs]
 
 function encodeUsage({ taken, pacedAt }: SlotUsage, grainMs: Ms): EncodedUsage {
   let before = 0
@@ -71,14 +67,13 @@ function decodeUsage([grainMs, pacedAt, text]: EncodedUsage): SlotUsage {
     before += Number.parseInt(distance, 36)
     return { freeAt: before * grainMs, count }
   })
-  const taken: TakenSlots = { total, batches }
-  return { taken, pacedAt }
+  return { taken: { total, batches }, pacedAt }
 }
 
-function isCompleteState({ all, writes, waiters, shrunk, ...rest }: BudgetState): boolean {
-  const { at, pausedUntil, closedUntil, era, throttled } = rest
-  const numbers = [at, pausedUntil, closedUntil, era, throttled, shrunk.at, shrunk.share, all.pacedAt, writes.pacedAt]
+function isCompleteState({ all, writes, waiters, reduction, ...rest }: BudgetState): boolean {
+  const { at, pausedUntil, closedUntil, generation, throttled } = rest
+  const times = [at, pausedUntil, closedUntil, reduction.at, all.pacedAt, writes.pacedAt]
   const slots = [all, writes].flatMap((usage) => usage.taken.batches.flatMap(({ freeAt, count }) => [freeAt, count]))
   const waiting = waiters.flatMap(({ rank, since, until }) => [rank, since, until])
-  return [...numbers, ...slots, ...waiting].every(Number.isFinite)
+  return [...times, generation, reduction.share, throttled, ...slots, ...waiting].every(Number.isFinite)
 }

@@ -6,7 +6,7 @@ import type { EpochMs } from '../time.ts'
  * before it; it no longer counts after `until`, so that a process that died delays no other.
  */
 export type Waiter = {
-  readonly holder: string
+  readonly id: string
   readonly rank: number
   readonly since: EpochMs
   readonly until: EpochMs
@@ -18,25 +18,23 @@ export function liveWaiters(waiters: readonly Waiter[], now: EpochMs): readonly 
 
 /** The process waits at this rank, from now on or still. */
 export function addWaiter(waiters: readonly Waiter[], waiter: Omit<Waiter, 'since'>, now: EpochMs): readonly Waiter[] {
-  const since = waitingSince(waiters, waiter.holder, waiter.rank) ?? now
-  return [...removeWaiter(waiters, waiter.holder), { ...waiter, since }]
+  const since = waitingSince(waiters, waiter.id, waiter.rank) ?? now
+  return [...removeWaiter(waiters, waiter.id), { ...waiter, since }]
 }
 
 /** The process got a slot, or waits for nothing that others need. */
-export function removeWaiter(waiters: readonly Waiter[], holder: string): readonly Waiter[] {
-  return waiters.some((waiter) => waiter.holder === holder)
-    ? waiters.filter((waiter) => waiter.holder !== holder)
-    : waiters
+export function removeWaiter(waiters: readonly Waiter[], id: string): readonly Waiter[] {
+  const others = waiters.filter((waiter) => waiter.id !== id)
+  return others.length < waiters.length ? others : waiters
 }
 
 /** Whether another process waits at a more urgent rank, or longer at the same rank. */
-export function isBehindOthers(waiters: readonly Waiter[], holder: string, rank: number, now: EpochMs): boolean {
-  const since = waitingSince(waiters, holder, rank) ?? now
-  return waiters.some(
-    (waiter) => waiter.holder !== holder && (waiter.rank < rank || (waiter.rank === rank && waiter.since < since)),
-  )
+export function isBehindOthers(waiters: readonly Waiter[], id: string, rank: number, now: EpochMs): boolean {
+  const since = waitingSince(waiters, id, rank) ?? now
+  const isBefore = (other: Waiter) => other.rank < rank || (other.rank === rank && other.since < since)
+  return waiters.some((waiter) => waiter.id !== id && isBefore(waiter))
 }
 
-function waitingSince(waiters: readonly Waiter[], holder: string, rank: number): EpochMs | undefined {
-  return waiters.find((waiter) => waiter.holder === holder && waiter.rank === rank)?.since
+function waitingSince(waiters: readonly Waiter[], id: string, rank: number): EpochMs | undefined {
+  return waiters.find((waiter) => waiter.id === id && waiter.rank === rank)?.since
 }

@@ -1,11 +1,10 @@
 /** The three operations on calls. */
 
+import type { Json } from '../../core/row.ts'
 import type { PhoneCall } from '../model.ts'
-import { lowerBound, upperBound } from './bounds.ts'
-import type { Json } from './json.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { pageEnds, takePage, toListData, toSingleRow } from './paging.ts'
-import { notFound } from './problem.ts'
+import { takePage, toListData, toSingleRow } from './paging.ts'
+import { notFound, requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize } from './read-request.ts'
 
 export const callOperations: readonly Operation[] = [
@@ -14,7 +13,7 @@ export const callOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/calls',
     scope: 'calls:read',
-    query: () => ['from', 'to', 'limit'],
+    query: ['from', 'to', 'limit'],
     run: listCalls,
   },
   {
@@ -22,7 +21,6 @@ export const callOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/calls/{callId}',
     scope: 'calls:read',
-    query: () => [],
     run: (request) => toSingleRow(request.project.wire().call(findCall(request)), request.switches['single.shape']),
   },
   {
@@ -30,15 +28,12 @@ export const callOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/calls/{callId}/recording',
     scope: 'calls:read',
-    query: () => [],
     run: getRecording,
   },
 ]
 
 function findCall({ project, params }: OperationRequest): PhoneCall {
-  const found = project.view().find.call(params.callId ?? '')
-  if (found === undefined) throw notFound('call')
-  return found
+  return requireFound(project.view().find.call(params.callId ?? ''), 'call')
 }
 
 function listCalls({ project, query, switches: s }: OperationRequest): Json {
@@ -46,16 +41,9 @@ function listCalls({ project, query, switches: s }: OperationRequest): Json {
   const need = s['calls.range']
   const [from, to, limit] = [read.time('from', need), read.time('to', need), read.limit(defaultPageSize)]
   read.throwIssues()
-  const hidden = s['time.hidden']
   const [view, wire] = [project.view(), project.wire()]
-  const page = takePage(view.calls(s['calls.by']), {
-    from: from === undefined ? undefined : lowerBound(from, { inclusive: s['calls.from'] === 'inclusive', hidden }),
-    to: to === undefined ? undefined : upperBound(to, { inclusive: s['calls.to'] === 'inclusive', hidden }),
-    limit,
-    ...pageEnds(s['calls.order'], from !== undefined || to !== undefined),
-    hasMore: s.hasMore,
-    isEmptyWithBound: s['pages.hollow'],
-  })
+  const bounds = { since: from, sinceBound: s['calls.from'], before: to, beforeBound: s['calls.to'] }
+  const page = takePage(view.calls(s['calls.by']), { ...bounds, limit, order: s['calls.order'] }, s)
   return toListData(page, (row) => wire.call(view.asListed.call(row)))
 }
 

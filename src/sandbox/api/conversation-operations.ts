@@ -1,12 +1,11 @@
 /** The five operations on conversations. */
 
+import type { Json } from '../../core/row.ts'
 import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
-import { lowerBound, upperBound } from './bounds.ts'
-import type { Json } from './json.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { type Page, pageEnds, takePage, toListData, toSingleRow } from './paging.ts'
-import { notFound } from './problem.ts'
+import { type Page, takePage, toListData, toSingleRow } from './paging.ts'
+import { requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, type FieldKind, readBody } from './read-request.ts'
 
 export const conversationOperations: readonly Operation[] = [
@@ -15,7 +14,7 @@ export const conversationOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/conversations',
     scope: 'conversations:read',
-    query: () => ['handled', 'since', 'limit'],
+    query: ['handled', 'since', 'limit'],
     run: listConversations,
   },
   {
@@ -23,7 +22,6 @@ export const conversationOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/conversations/{conversationId}',
     scope: 'conversations:read',
-    query: () => [],
     run: (request) =>
       toSingleRow(request.project.wire().conversation(findConversation(request)), request.switches['single.shape']),
   },
@@ -40,7 +38,6 @@ export const conversationOperations: readonly Operation[] = [
     method: 'POST',
     path: '/public/conversations/{conversationId}/messages',
     scope: 'conversations:write',
-    query: () => [],
     run: sendMessage,
   },
   {
@@ -48,31 +45,22 @@ export const conversationOperations: readonly Operation[] = [
     method: 'POST',
     path: '/public/conversations/{conversationId}/handled',
     scope: 'conversations:write',
-    query: () => [],
     run: setHandled,
   },
 ]
 
 function findConversation({ project, params }: OperationRequest): Conversation {
-  const found = project.view().find.conversation(params.conversationId ?? '')
-  if (found === undefined) throw notFound('conversation')
-  return found
+  return requireFound(project.view().find.conversation(params.conversationId ?? ''), 'conversation')
 }
 
 function listConversations({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
   const [handled, since, limit] = [read.flag('handled'), read.time('since', 'optional'), read.limit(defaultPageSize)]
   read.throwIssues()
-  const bound = { inclusive: s['conversations.bound'] === 'inclusive', hidden: s['time.hidden'] }
   const [view, wire] = [project.view(), project.wire()]
-  const page = takePage(view.conversations(s['conversations.since']), {
-    from: since === undefined ? undefined : lowerBound(since, bound),
-    limit,
-    ...pageEnds(s['conversations.order'], since !== undefined),
-    matches: handled === undefined ? undefined : (row) => (row.handledAt !== null) === handled,
-    hasMore: s.hasMore,
-    isEmptyWithBound: s['pages.hollow'],
-  })
+  const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
+  const request = { since, sinceBound: s['conversations.bound'], limit, order: s['conversations.order'], matches }
+  const page = takePage(view.conversations(s['conversations.since']), request, s)
   return toListData(page, (row) => wire.conversation(view.asListed.conversation(row)))
 }
 
@@ -95,15 +83,14 @@ function takeMessagePage({ project, query, switches: s }: OperationRequest, conv
   const limit = honoured ? read.limit(s['messages.page']) : s['messages.page']
   const time = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
   read.throwIssues()
-  const bound = { inclusive: s['messages.bound'] === 'inclusive', hidden: s['time.hidden'] }
-  return takePage(project.view().messages(conversation), {
-    from: paging === 'since' && time !== undefined ? lowerBound(time, bound) : undefined,
-    to: paging === 'before' && time !== undefined ? upperBound(time, bound) : undefined,
+  const [sinceBound, beforeBound] = [s['messages.bound'], s['messages.bound']]
+  const bounds = paging === 'since' ? { since: time, sinceBound } : { before: time, beforeBound }
+  const pageRequest = {
+    ...bounds,
     limit: paging === 'all' ? Number.MAX_SAFE_INTEGER : limit,
-    ...pageEnds(s['messages.order'], time !== undefined),
-    hasMore: s.hasMore,
-    isEmptyWithBound: s['pages.hollow'],
-  })
+    order: s['messages.order'],
+  }
+  return takePage(project.view().messages(conversation), pageRequest, s)
 }
 
 const messageBody: Readonly<Record<string, FieldKind>> = { content: 'text', senderName: 'text' }

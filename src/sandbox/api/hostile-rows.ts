@@ -1,6 +1,7 @@
 /** Unusual rows: `odd` ones, which a mirror must be able to store, and `unfit` ones, which it cannot store. */
+
+import type { Json } from '../../core/row.ts'
 import type { Switches } from '../switches.ts'
-import type { Json } from './json.ts'
 import type { WireFormat } from './wire.ts'
 
 type Fields = Record<string, Json>

@@ -1,9 +1,10 @@
 /** The type of an operation, and the router that matches requests to operations. */
+
+import type { Json } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Scope } from '../keys.ts'
 import type { Project } from '../project.ts'
 import type { Switches } from '../switches.ts'
-import type { Json } from './json.ts'
 
 /** An authorized request. */
 export type OperationRequest = {
@@ -21,7 +22,8 @@ export type Operation = {
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
   readonly scope: Scope
-  readonly query: (s: Switches) => readonly string[]
+  /** The parameters that it knows. */
+  readonly query?: readonly string[] | ((s: Switches) => readonly string[])
   /** Returns `data` of the response. Throws Problem. */
   readonly run: (request: OperationRequest) => Json
 }
@@ -32,11 +34,9 @@ export const isList = (operation: Operation) => operation.id.startsWith('list')
 export type RouteMatch = { readonly operation: Operation; readonly params: Readonly<Record<string, string>> }
 
 /** Finds operations by method and path. */
-export function createRouter(
-  operations: readonly Operation[],
-): (method: string, path: string) => RouteMatch | undefined {
+export function createRouter(operations: readonly Operation[]) {
   const routes = operations.map((operation) => ({ operation, parts: operation.path.split('/') }))
-  return (method, path) => {
+  return (method: string, path: string): RouteMatch | undefined => {
     const given = path.split('/')
     for (const { operation, parts } of routes) {
       if (operation.method !== method || parts.length !== given.length) continue

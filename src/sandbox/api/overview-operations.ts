@@ -1,10 +1,11 @@
 /** The two operations on the project as a whole: the analytics rollup and the availability of agents. */
-import type { EpochMs } from '../../core/time.ts'
+
+import type { Json } from '../../core/row.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
 import type { Project } from '../project.ts'
 import { purposes, toUnitInterval } from '../seed/random.ts'
 import { findFirstPosition } from '../time-order.ts'
-import { type Json, toTimestamp } from './json.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { createQueryReader } from './read-request.ts'
 
@@ -14,7 +15,7 @@ export const overviewOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/analytics',
     scope: 'analytics:read',
-    query: () => ['from', 'to'],
+    query: ['from', 'to'],
     run: getAnalytics,
   },
   {
@@ -22,7 +23,6 @@ export const overviewOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/availability',
     scope: 'availability:read',
-    query: () => [],
     run: ({ project, now }) => computeAvailability(project, now),
   },
 ]

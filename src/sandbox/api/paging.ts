@@ -1,59 +1,79 @@
-/** Takes one page of a sequence of rows. */
+/** Takes one page of a sequence of rows, between bounds of time. Pure. */
+import type { Json } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
 import type { pageOrders, Switches } from '../switches.ts'
 import { findFirstPosition } from '../time-order.ts'
-import type { Json } from './json.ts'
 
-export type PageRequest<T> = {
+type BoundKind = 'inclusive' | 'exclusive'
+
+type PageRequest<T> = {
   /** Rows from this time on; undefined = from the start. */
-  readonly from?: EpochMs | undefined
+  readonly since?: EpochMs | undefined
+  /** Whether rows at that time itself are included. */
+  readonly sinceBound?: BoundKind
   /** Rows before this time; undefined = to the end. */
-  readonly to?: EpochMs | undefined
+  readonly before?: EpochMs | undefined
+  readonly beforeBound?: BoundKind
   readonly limit: number
-  /** Which end the page is taken from. */
-  readonly takeFrom: 'oldest' | 'newest'
-  /** Which row of the page comes first. */
-  readonly first: 'oldest' | 'newest'
+  readonly order: (typeof pageOrders)[number]
   readonly matches?: ((row: T) => boolean) | undefined
-  /** `full`: a full page claims that more follows, whether true or not. */
-  readonly hasMore: 'exact' | 'full' | 'always'
-  /** With a bound the page is empty, but claims that more follows. */
-  readonly isEmptyWithBound?: boolean
 }
 
-/** The ends for a page order. `bounded`: a bound was given. */
-export function pageEnds(
-  order: (typeof pageOrders)[number],
-  bounded: boolean,
-): Pick<PageRequest<never>, 'takeFrom' | 'first'> {
-  if (order === 'newest-ascending') return { takeFrom: 'newest', first: 'oldest' }
-  const end = order === 'oldest' || order === (bounded ? 'oldest-bounded' : 'newest-bounded') ? 'oldest' : 'newest'
-  return { takeFrom: end, first: end }
-}
+type End = 'oldest' | 'newest'
 
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
 
-export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>): Page<T> {
-  if (request.isEmptyWithBound === true && (request.from !== undefined || request.to !== undefined))
-    return { items: [], hasMore: true }
-  const start = request.from === undefined ? 0 : firstAt(rows, request.from)
-  const end = request.to === undefined ? rows.length : firstAt(rows, request.to)
+export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>, s: Switches): Page<T> {
+  const { since, before, limit, matches } = request
+  const isBounded = since !== undefined || before !== undefined
+  if (isBounded && s['pages.hollow']) return { items: [], hasMore: true }
+  const hidden = s['time.hidden']
+  const [from, to] = [
+    { inclusive: request.sinceBound === 'inclusive', hidden },
+    { inclusive: request.beforeBound === 'inclusive', hidden },
+  ]
+  const start = since === undefined ? 0 : firstAt(rows, lowerBound(since, from))
+  const end = before === undefined ? rows.length : firstAt(rows, upperBound(before, to))
+  const { takeFrom, first } = pageEnds(request.order, isBounded)
   const items: T[] = []
   let more = false
-  for (const position of positions(start, end, request.takeFrom)) {
+  for (const position of positions(start, end, takeFrom)) {
     const row = rows.rowAt(position)
-    if (request.matches !== undefined && !request.matches(row)) continue
-    if (items.length === request.limit) {
+    if (matches?.(row) === false) continue
+    if (items.length === limit) {
       more = true
       break
     }
     items.push(row)
-    if (request.hasMore === 'full' && items.length === request.limit) break
+    if (s.hasMore === 'full' && items.length === limit) break
   }
-  if (request.first !== request.takeFrom) items.reverse()
-  const hasMoreByMode = { exact: more, full: items.length === request.limit, always: true }
-  return { items, hasMore: hasMoreByMode[request.hasMore] }
+  if (first !== takeFrom) items.reverse()
+  // `full`: a full page claims that more follows, whether true or not.
+  return { items, hasMore: { exact: more, full: items.length === limit, always: true }[s.hasMore] }
+}
+
+/** Which end the page is taken from, and which of its rows comes first. */
+function pageEnds(order: (typeof pageOrders)[number], isBounded: boolean): Record<'takeFrom' | 'first', End> {
+  if (order === 'newest-ascending') return { takeFrom: 'newest', first: 'oldest' }
+  const end = order === 'oldest' || order === (isBounded ? 'oldest-bounded' : 'newest-bounded') ? 'oldest' : 'newest'
+  return { takeFrom: end, first: end }
+}
+
+/** `hidden`: the clock is finer than the times shown, and comparisons use the fractions, not the truncated times. */
+type Bound = { readonly inclusive: boolean; readonly hidden: boolean }
+
+const second = 1000
+
+/** The first millisecond after `time` (or at it, if inclusive). */
+export function lowerBound(time: EpochMs, { inclusive, hidden }: Bound): EpochMs {
+  if (hidden) return inclusive ? time : time + 1
+  return inclusive ? Math.ceil(time / second) * second : (Math.floor(time / second) + 1) * second
+}
+
+/** The first millisecond that is no longer before `time` (or at it, if inclusive): with it, later rows are those after it. */
+export function upperBound(time: EpochMs, { inclusive, hidden }: Bound): EpochMs {
+  return lowerBound(time, { inclusive: !inclusive, hidden })
 }
 
 /** A row as a read by id returns it. */
@@ -75,7 +95,7 @@ function firstAt<T>(rows: Sequence<T>, time: EpochMs): number {
   return findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
 }
 
-function* positions(start: number, end: number, from: 'oldest' | 'newest'): Generator<number> {
+function* positions(start: number, end: number, from: End): Generator<number> {
   if (from === 'oldest') for (let p = start; p < end; p += 1) yield p
   else for (let p = end - 1; p >= start; p -= 1) yield p
 }

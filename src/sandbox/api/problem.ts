@@ -1,7 +1,7 @@
 /** An error response of the service. */
 
+import type { Json } from '../../core/row.ts'
 import type { Switches } from '../switches.ts'
-import type { Json } from './json.ts'
 
 /** The documented codes and their statuses, and one for unknown paths. */
 export const problemStatus = {
@@ -44,6 +44,12 @@ export function validationProblem(...issues: Issue[]): Problem {
 
 export function notFound(what: string): Problem {
   return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
+}
+
+/** The row that was looked up. Throws Problem if there is none. */
+export function requireFound<T>(row: T | undefined, what: string): T {
+  if (row === undefined) throw notFound(what)
+  return row
 }
 
 /** The envelope of the response. */

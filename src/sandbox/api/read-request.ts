@@ -15,21 +15,14 @@ export function checkQuery(query: URLSearchParams, known: readonly string[], s: 
 }
 
 /** Parses query parameters and collects issues; `throwIssues` throws a Problem if there are any. */
-export type QueryReader = {
-  readonly limit: (usual: number) => number
-  readonly time: (name: string, need: 'optional' | 'required') => EpochMs | undefined
-  readonly flag: (name: string) => boolean | undefined
-  readonly throwIssues: () => void
-}
-
-export function createQueryReader(query: URLSearchParams, s: Switches): QueryReader {
+export function createQueryReader(query: URLSearchParams, s: Switches) {
   const issues: Issue[] = []
   const addIssue = (field: string, message: string) => {
     issues.push({ field, message })
     return undefined
   }
   return {
-    limit(usual) {
+    limit(usual: number) {
       const text = query.get('limit')
       if (text === null) return usual
       const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
@@ -38,12 +31,12 @@ export function createQueryReader(query: URLSearchParams, s: Switches): QueryRea
       if (s['limit.over'] === 'rejected') addIssue('limit', 'must be an integer from 1 to 200')
       return maxPageSize
     },
-    time(name, need) {
+    time(name: string, need: 'optional' | 'required'): EpochMs | undefined {
       const text = query.get(name)
       if (text === null) return need === 'required' ? addIssue(name, 'is required') : undefined
       return parseTime(text) === undefined ? addIssue(name, 'must be an RFC 3339 timestamp') : Date.parse(text)
     },
-    flag(name) {
+    flag(name: string) {
       const text = query.get(name)
       if (text === null) return undefined
       return text === 'true' || text === 'false' ? text === 'true' : addIssue(name, 'must be true or false')

@@ -1,11 +1,10 @@
 /** The five operations on visitors. */
 
+import type { Json } from '../../core/row.ts'
 import type { Visitor } from '../model.ts'
-import { lowerBound, upperBound } from './bounds.ts'
-import type { Json } from './json.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { pageEnds, takePage, toListData, toSingleRow } from './paging.ts'
-import { notFound } from './problem.ts'
+import { takePage, toListData, toSingleRow } from './paging.ts'
+import { requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, readBody } from './read-request.ts'
 
 export const visitorOperations: readonly Operation[] = [
@@ -14,7 +13,7 @@ export const visitorOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/visitors',
     scope: 'visitors:read',
-    query: () => ['since', 'limit'],
+    query: ['since', 'limit'],
     run: listVisitors,
   },
   {
@@ -22,7 +21,6 @@ export const visitorOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/visitors/{visitorId}',
     scope: 'visitors:read',
-    query: () => [],
     run: (request) =>
       toSingleRow(request.project.wire().visitor(findVisitor(request)), request.switches['single.shape']),
   },
@@ -31,7 +29,6 @@ export const visitorOperations: readonly Operation[] = [
     method: 'PATCH',
     path: '/public/projects/{projectId}/visitors/{visitorId}',
     scope: 'visitors:write',
-    query: () => [],
     run: updateVisitor,
   },
   {
@@ -39,7 +36,7 @@ export const visitorOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/visitors/{visitorId}/activity',
     scope: 'visitors:read',
-    query: () => ['before', 'limit'],
+    query: ['before', 'limit'],
     run: listActivity,
   },
   {
@@ -47,30 +44,21 @@ export const visitorOperations: readonly Operation[] = [
     method: 'POST',
     path: '/public/projects/{projectId}/visitors/{visitorId}/notes',
     scope: 'visitors:write',
-    query: () => [],
     run: addNote,
   },
 ]
 
 function findVisitor({ project, params }: OperationRequest): Visitor {
-  const found = project.view().find.visitor(params.visitorId ?? '')
-  if (found === undefined) throw notFound('visitor')
-  return found
+  return requireFound(project.view().find.visitor(params.visitorId ?? ''), 'visitor')
 }
 
 function listVisitors({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
   const [since, limit] = [read.time('since', 'optional'), read.limit(defaultPageSize)]
   read.throwIssues()
-  const bound = { inclusive: s['visitors.bound'] === 'inclusive', hidden: s['time.hidden'] }
   const [view, wire] = [project.view(), project.wire()]
-  const page = takePage(view.visitors(s['visitors.since']), {
-    from: since === undefined ? undefined : lowerBound(since, bound),
-    limit,
-    ...pageEnds(s['visitors.order'], since !== undefined),
-    hasMore: s.hasMore,
-    isEmptyWithBound: s['pages.hollow'],
-  })
+  const request = { since, sinceBound: s['visitors.bound'], limit, order: s['visitors.order'] }
+  const page = takePage(view.visitors(s['visitors.since']), request, s)
   return toListData(page, (row) => wire.visitor(view.asListed.visitor(row)))
 }
 
@@ -90,15 +78,8 @@ function listActivity(request: OperationRequest): Json {
   const read = createQueryReader(query, s)
   const [before, limit] = [read.time('before', 'optional'), read.limit(defaultPageSize)]
   read.throwIssues()
-  const bound = { inclusive: s['activity.before'] === 'inclusive', hidden: s['time.hidden'] }
-  const page = takePage(project.view().activity(findVisitor(request)), {
-    to: before === undefined ? undefined : upperBound(before, bound),
-    limit,
-    takeFrom: 'newest',
-    first: 'newest',
-    hasMore: s.hasMore,
-    isEmptyWithBound: s['pages.hollow'],
-  })
+  const pageRequest = { before, beforeBound: s['activity.before'], limit, order: 'newest' } as const
+  const page = takePage(project.view().activity(findVisitor(request)), pageRequest, s)
   return toListData(page, project.wire().activity)
 }
 

@@ -1,8 +1,9 @@
 /** The widget token, which a server with a project key mints for a browser. */
-import type { EpochMs } from '../../core/time.ts'
+
+import type { Json } from '../../core/row.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import { purposes, type Random } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
-import { type Json, toTimestamp } from './json.ts'
 import { readBody } from './read-request.ts'
 
 export const widgetPath = '/v1/widget/token'

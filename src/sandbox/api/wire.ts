@@ -1,9 +1,10 @@
 /** Rows in the service's format: documented fields by their names, the others in several naming styles. */
 
+import type { Json } from '../../core/row.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Activity, Conversation, Message, Note, PhoneCall, Visitor } from '../model.ts'
 import { pick, purposes, type Random, toUnitInterval } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
-import { type Json, toTimestamp, toTimestampOrNull } from './json.ts'
 
 export type WireFormat = {
   readonly conversation: (row: Conversation) => Json
@@ -199,6 +200,10 @@ function recordingRow(row: PhoneCall): Json {
     channels: ['agent', 'visitor'],
     storage: { region: 'eu-central', encrypted: true, expiresAt: null },
   }
+}
+
+function toTimestampOrNull(at: EpochMs | null): string | null {
+  return at === null ? null : toTimestamp(at)
 }
 
 /** A field that the service adds at some time, and whose type changes later. */

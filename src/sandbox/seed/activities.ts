@@ -3,20 +3,10 @@
 import type { Activity, Sequence, Visitor } from '../model.ts'
 import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
 
-export type Activities = { readonly of: (visitor: Visitor) => Sequence<Activity> }
+const kinds = ['page_view', 'page_view', 'page_view', 'form_submitted', 'chat_opened', 'file_downloaded', 'signed_in']
 
-const activityKinds = [
-  'page_view',
-  'page_view',
-  'page_view',
-  'form_submitted',
-  'chat_opened',
-  'file_downloaded',
-  'signed_in',
-]
-
-export function createActivities(random: Random, [low, high]: readonly [number, number], storm: number): Activities {
-  const of = (visitor: Visitor): Sequence<Activity> => {
+export function createActivities(random: Random, [low, high]: readonly [number, number], storm: number) {
+  return (visitor: Visitor): Sequence<Activity> => {
     const length = integerBetween(low, high, random(purposes.size, purposes.entry, visitor.index))
     const span = visitor.lastSeenAt - visitor.createdAt
     const stormSize = Math.min(storm, length)
@@ -30,9 +20,8 @@ export function createActivities(random: Random, [low, high]: readonly [number, 
     }
     const rowAt = (k: number): Activity => {
       const draw = random(purposes.extra, visitor.index, original(k))
-      return { kind: pick(activityKinds, draw), at: timeAt(k), variantSeed: draw }
+      return { kind: pick(kinds, draw), at: timeAt(k), variantSeed: draw }
     }
     return { length, timeAt, rowAt }
   }
-  return { of }
 }

@@ -1,29 +1,22 @@
 /** Calls of the seed data. */
-import type { EpochMs } from '../../core/time.ts'
 import type { PhoneCall } from '../model.ts'
+import type { SeedRows } from '../row-store.ts'
 import { pick, purposes, type Random } from './random.ts'
-import { createRowIds, type RowIds } from './row-ids.ts'
+import { createRowIds } from './row-ids.ts'
 import type { Timeline } from './timeline.ts'
 
 export type CallTime = 'startedAt' | 'endedAt'
 
-export type Calls = {
-  readonly count: number
-  readonly ids: RowIds
-  readonly seedRow: (index: number) => PhoneCall
-  readonly timeOf: (field: CallTime, index: number) => EpochMs
-}
-
-export type CallParts = {
+type CallParts = {
   readonly random: Random
   readonly visitorOf: (draw: number) => string
   readonly count: number
   readonly time: Timeline
 }
 
-export const callOutcomes = ['completed', 'completed', 'completed', 'missed', 'voicemail', 'failed']
+const callOutcomes = ['completed', 'completed', 'completed', 'missed', 'voicemail', 'failed']
 
-export function createCalls({ random, visitorOf, count, time }: CallParts): Calls {
+export function createCalls({ random, visitorOf, count, time }: CallParts): SeedRows<PhoneCall, CallTime> {
   const ids = createRowIds(random, purposes.call)
   const outcome = (index: number) => pick(callOutcomes, random(purposes.outcome, index))
   const endedAt = (index: number) =>

@@ -1,16 +1,13 @@
 /** Conversations of the seed data, and their messages. */
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Conversation, Message, Sequence } from '../model.ts'
+import type { SeedRows } from '../row-store.ts'
 import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
-import { createRowIds, type RowIds } from './row-ids.ts'
+import { createRowIds } from './row-ids.ts'
 import type { SampleText, TextVariety } from './sample-text.ts'
 import type { Timeline } from './timeline.ts'
 
-export type Conversations = {
-  readonly count: number
-  readonly ids: RowIds
-  readonly seedRow: (index: number) => Conversation
-  readonly timeOf: (field: ConversationTime, index: number) => EpochMs
+type Conversations = SeedRows<Conversation, ConversationTime> & {
   readonly messages: (index: number) => Sequence<Message>
   /** Message ids from here on are free. */
   readonly firstFreeMessageId: number
@@ -18,7 +15,7 @@ export type Conversations = {
 
 export type ConversationTime = 'createdAt' | 'lastMessageAt' | 'updatedAt'
 
-export type ConversationParts = {
+type ConversationParts = {
   readonly random: Random
   readonly sampleText: SampleText
   readonly textVariety: TextVariety
@@ -39,18 +36,7 @@ const origins = [
   'email',
   'phone_callback',
 ]
-const senderTypes = [
-  'visitor',
-  'visitor',
-  'visitor',
-  'visitor',
-  'agent',
-  'agent',
-  'agent',
-  'ai',
-  'ai',
-  'system',
-] as const
+const senders = ['visitor', 'visitor', 'visitor', 'visitor', 'agent', 'agent', 'agent', 'ai', 'ai', 'system'] as const
 const systemKinds = ['agent_joined', 'agent_left', 'conversation_assigned', 'csat_requested', 'transfer']
 const agents = Array.from({ length: 12 }, (_, n) => `agt_${(n * 7919 + 4096).toString(36)}`)
 const minuteMs = 60_000
@@ -112,8 +98,8 @@ function randomDetails({ random, visitorOf }: ConversationParts, index: number) 
   }
 }
 
-function randomSender(random: Random, index: number, k: number): (typeof senderTypes)[number] {
-  return k <= 0 ? 'visitor' : pick(senderTypes, random(purposes.sender, index, k))
+function randomSender(random: Random, index: number, k: number): (typeof senders)[number] {
+  return k <= 0 ? 'visitor' : pick(senders, random(purposes.sender, index, k))
 }
 
 /** The first message opens the conversation, the last one is at its `lastMessageAt`, the others in order between them. */

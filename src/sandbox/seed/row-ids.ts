@@ -1,17 +1,14 @@
 /** UUIDs that encode their row's index, so that a million rows need no table of ids. */
 import type { Purpose, Random } from './random.ts'
 
-export type RowIds = {
-  readonly idAt: (index: number) => string
-  /** The row's index, or undefined for an id that was not created here. */
-  readonly indexOf: (id: string) => number | undefined
-}
+export type RowIds = ReturnType<typeof createRowIds>
 
-export function createRowIds(random: Random, purpose: Purpose): RowIds {
+export function createRowIds(random: Random, purpose: Purpose) {
   const key = random(purpose, 0xffff_ffff)
   const of = (index: number) =>
     formatUuid(scramble(index, key), random(purpose, index, 1), random(purpose, index, 2), random(purpose, index, 3))
-  const indexOf = (id: string) => {
+  /** The row's index, or undefined for an id that was not created here. */
+  const indexOf = (id: string): number | undefined => {
     const index = unscramble(Number.parseInt(id.slice(0, 8), 16), key)
     return of(index) === id.toLowerCase() ? index : undefined
   }

@@ -23,21 +23,18 @@ const lastNames = [
 /** `plain`: only plain text; `hostile`: also text that is not valid Unicode. */
 export type TextVariety = 'plain' | 'varied' | 'hostile'
 
-export type SampleText = {
-  readonly sentence: (a: number, b: number, variety: TextVariety) => string
-  readonly personName: (a: number) => string
-}
+export type SampleText = ReturnType<typeof createSampleText>
 
-export function createSampleText(random: Random): SampleText {
+export function createSampleText(random: Random) {
   // Composed once, so that a message costs two look-ups instead of a dozen.
   const sentences = Array.from({ length: 1024 }, (_, n) => composeSentence(random, n))
   return {
-    sentence(a, b, variety) {
+    sentence(a: number, b: number, variety: TextVariety) {
       const draw = random(purposes.text, a, b)
       const plain = `${pick(sentences, draw)} (${draw % 100_000}) ${pick(sentences, draw >>> 11)}`
       return variety === 'plain' ? plain : withUnusualText(plain, draw, variety)
     },
-    personName(a) {
+    personName(a: number) {
       const draw = random(purposes.person, a, 1)
       return `${pick(firstNames, draw)} ${pick(lastNames, draw >>> 8)}`
     },

@@ -1,14 +1,14 @@
 /** The seed data of a project: any number of rows, created on access and not kept. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Switches } from '../switches.ts'
-import { type Activities, createActivities } from './activities.ts'
-import { type Calls, createCalls } from './calls.ts'
-import { type Conversations, createConversations } from './conversations.ts'
-import { createRandom, purposes, type Random } from './random.ts'
+import { createActivities } from './activities.ts'
+import { createCalls } from './calls.ts'
+import { createConversations } from './conversations.ts'
+import { createRandom, purposes } from './random.ts'
 import { createRowIds } from './row-ids.ts'
-import { createSampleText, type SampleText, type TextVariety } from './sample-text.ts'
+import { createSampleText } from './sample-text.ts'
 import { createTimeline } from './timeline.ts'
-import { createVisitors, type Visitors } from './visitors.ts'
+import { createVisitors } from './visitors.ts'
 
 /** Numbers of rows. A range is drawn evenly, both ends included. */
 export type Size = {
@@ -31,23 +31,14 @@ export const defaultSize: Size = {
   days: 60,
 }
 
-export type SeedData = {
-  readonly random: Random
-  readonly sampleText: SampleText
-  /** The variety of its texts. */
-  readonly textVariety: TextVariety
-  readonly conversations: Conversations
-  readonly visitors: Visitors
-  readonly activities: Activities
-  readonly calls: Calls
-}
+export type SeedData = ReturnType<typeof createSeedData>
 
 /** `end`: when the seed data ends and the service starts; its last row is a few seconds older. */
 export type SeedOptions = { readonly seed: number; readonly size: Size; readonly end: EpochMs }
 
 const dayMs = 86_400_000
 
-export function createSeedData({ seed, size, end }: SeedOptions, switches: Switches): SeedData {
+export function createSeedData({ seed, size, end }: SeedOptions, switches: Switches) {
   const random = createRandom(seed)
   const sampleText = createSampleText(random)
   const [from, to] = [end - size.days * dayMs, end - 5000]
@@ -73,7 +64,7 @@ export function createSeedData({ seed, size, end }: SeedOptions, switches: Switc
       ids: visitorIds,
       time: createLine('visitor', size.visitors, switches['storm.visitors']),
     }),
-    activities: createActivities(random, toRange(size.activityPerVisitor), switches['storm.activity']),
+    activityOf: createActivities(random, toRange(size.activityPerVisitor), switches['storm.activity']),
     calls: createCalls({ ...parts, count: size.calls, time: createLine('call', size.calls, switches['storm.calls']) }),
   }
 }

@@ -3,33 +3,22 @@
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { type Purpose, purposes, type Random, toUnitInterval } from './random.ts'
 
-export type Timeline = {
-  /** When row `index` started. Never decreases with the index. */
-  readonly startAt: (index: number) => EpochMs
-  /** Whether the row is one of those that share one second. */
-  readonly inStorm: (index: number) => boolean
-  /** `span` after the row started, but before the data ends; a storm row ends in the second in which it started. */
-  readonly endAt: (index: number, span: Ms) => EpochMs
-}
+export type Timeline = ReturnType<typeof createTimeline>
 
-export type TimelineOptions = {
-  readonly from: EpochMs
-  readonly to: EpochMs
-  readonly count: number
-  readonly storm: number
-}
+type TimelineOptions = Readonly<Record<'from' | 'to', EpochMs> & Record<'count' | 'storm', number>>
 
-export function createTimeline(options: TimelineOptions, random: Random, purpose: Purpose): Timeline {
+export function createTimeline(options: TimelineOptions, random: Random, purpose: Purpose) {
   const { from, to, count } = options
   const step = (to - from) / Math.max(1, count)
   const size = Math.min(options.storm, count)
   const first = Math.floor((count - size) / 2)
   const spread = (index: number) =>
     Math.floor(from + (index + toUnitInterval(random(purposes.time, purpose, index))) * step)
+  /** Whether the row is one of those that share one second. */
   const inStorm = (index: number) => index >= first && index < first + size
   const stormSecond = Math.ceil(spread(first) / 1000) * 1000
   // Fractions grow with the index, so that times and indexes have the same order.
-  const startOf = (index: number) => {
+  const startOf = (index: number): EpochMs => {
     if (!inStorm(index)) return size > 0 && index >= first ? Math.max(spread(index), stormSecond + 999) : spread(index)
     return stormSecond + Math.floor(((index - first) / size) * 999)
   }
@@ -39,8 +28,10 @@ export function createTimeline(options: TimelineOptions, random: Random, purpose
     return span <= available ? span : available * toUnitInterval(random(purposes.time, purpose + 100, index))
   }
   return {
+    /** When row `index` started. Never decreases with the index. */
     startAt: startOf,
-    inStorm,
-    endAt: (index, span) => startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
+    /** `span` after the row started, but before the data ends; a storm row ends in the second in which it started. */
+    endAt: (index: number, span: Ms): EpochMs =>
+      startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
   }
 }

@@ -1,6 +1,6 @@
 /** Visitors of the seed data. */
-import type { EpochMs } from '../../core/time.ts'
 import type { Visitor } from '../model.ts'
+import type { SeedRows } from '../row-store.ts'
 import { purposes, type Random } from './random.ts'
 import type { RowIds } from './row-ids.ts'
 import type { SampleText } from './sample-text.ts'
@@ -8,14 +8,7 @@ import type { Timeline } from './timeline.ts'
 
 export type VisitorTime = 'createdAt' | 'lastSeenAt' | 'updatedAt'
 
-export type Visitors = {
-  readonly count: number
-  readonly ids: RowIds
-  readonly seedRow: (index: number) => Visitor
-  readonly timeOf: (field: VisitorTime, index: number) => EpochMs
-}
-
-export type VisitorParts = {
+type VisitorParts = {
   readonly random: Random
   readonly sampleText: SampleText
   readonly count: number
@@ -25,7 +18,7 @@ export type VisitorParts = {
 
 const hourMs = 3_600_000
 
-export function createVisitors({ random, sampleText, count, ids, time }: VisitorParts): Visitors {
+export function createVisitors({ random, sampleText, count, ids, time }: VisitorParts): SeedRows<Visitor, VisitorTime> {
   const lastSeenAt = (index: number) => time.endAt(index, (random(purposes.time, index, 7) % 400) * hourMs)
   const timeOf = (field: VisitorTime, index: number) =>
     field === 'createdAt' ? time.startAt(index) : lastSeenAt(index)

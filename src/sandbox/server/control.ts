@@ -1,7 +1,8 @@
 /** The controls of a sandbox over HTTP, for a sandbox in another process. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Json, toJsonText } from '../api/json.ts'
+import { stringifyJson } from '../../core/json.ts'
+import type { Json } from '../../core/row.ts'
 import type { Sandbox } from '../handle.ts'
 import type { KeyOptions } from '../options.ts'
 import type { MutationKind } from '../random-mutations.ts'
@@ -18,6 +19,7 @@ export type ControlHandler = (
   response: ServerResponse,
 ) => Promise<void>
 
+type Kinds = readonly MutationKind[] | undefined
 type ControlBody = Readonly<Record<string, unknown>>
 
 /** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
@@ -42,41 +44,37 @@ export function createControl(sandbox: Sandbox): ControlHandler {
   }
 }
 
+type Action = (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown
+
 /** The controls: what each does with its body, and what it returns. */
-const actions: Readonly<Record<string, (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown>> =
-  {
-    'GET log': (sandbox) => sandbox.log(),
-    'GET counts': (sandbox) => sandbox.counts(),
-    'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
-    'GET switches': (sandbox) => sandbox.switches(),
-    'GET about': (sandbox) => ({
-      baseUrl: sandbox.baseUrl,
-      widgetUrl: sandbox.widgetUrl,
-      projectIds: sandbox.projectIds,
-      now: new Date(sandbox.now()).toISOString(),
-    }),
-    'POST switches': (sandbox, body) => {
-      sandbox.setSwitches(body as Partial<Switches>)
-      return sandbox.switches()
-    },
-    'POST churn': (sandbox, body, project) => ({
-      changes: sandbox.applyRandomMutations(
-        Number(body.n),
-        Number(body.seed),
-        body.kinds as readonly MutationKind[] | undefined,
-        project,
-      ),
-    }),
-    // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
-    'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
-    'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
-    'POST forget-faults': (sandbox) => sandbox.clearFaults(),
-    'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
-    'POST revoke': (sandbox, body) => sandbox.revokeKey(String(body.key)),
-    'POST advance': (sandbox, body) => sandbox.advance(Number(body.ms)),
-    'POST reset-log': (sandbox) => sandbox.resetLog(),
-    'POST shutdown': () => undefined,
-  }
+const actions: Readonly<Record<string, Action>> = {
+  'GET log': (sandbox) => sandbox.log(),
+  'GET counts': (sandbox) => sandbox.counts(),
+  'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
+  'GET switches': (sandbox) => sandbox.switches(),
+  'GET about': (sandbox) => ({
+    baseUrl: sandbox.baseUrl,
+    widgetUrl: sandbox.widgetUrl,
+    projectIds: sandbox.projectIds,
+    now: new Date(sandbox.now()).toISOString(),
+  }),
+  'POST switches': (sandbox, body) => {
+    sandbox.setSwitches(body as Partial<Switches>)
+    return sandbox.switches()
+  },
+  'POST churn': (sandbox, body, project) => ({
+    changes: sandbox.applyRandomMutations(Number(body.n), Number(body.seed), body.kinds as Kinds, project),
+  }),
+  // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
+  'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
+  'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
+  'POST forget-faults': (sandbox) => sandbox.clearFaults(),
+  'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
+  'POST revoke': (sandbox, body) => sandbox.revokeKey(String(body.key)),
+  'POST advance': (sandbox, body) => sandbox.advance(Number(body.ms)),
+  'POST reset-log': (sandbox) => sandbox.resetLog(),
+  'POST shutdown': () => undefined,
+}
 const controlNames = [...Object.keys(actions), ...truthStreams.map((stream) => `GET truth/${stream}`)].join(', ')
 
 function mutate(sandbox: Sandbox, body: ControlBody, project: string | undefined): unknown {
@@ -100,7 +98,7 @@ async function sendTruth(
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   let lines: string[] = []
   for (const row of rows) {
-    lines.push(toJsonText(row, true))
+    lines.push(stringifyJson(row))
     if (lines.length < 500) continue
     if (!response.write(`${lines.join('\n')}\n`)) await Promise.race([once(response, 'drain'), once(response, 'close')])
     if (response.destroyed) return
@@ -120,5 +118,5 @@ async function readJsonBody(incoming: IncomingMessage): Promise<ControlBody> {
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(toJsonText(body as Json, true))
+  response.end(stringifyJson(body as Json))
 }

@@ -1,8 +1,29 @@
-/** Renders the API description as a self-contained HTML page. Pure. */
-import { stringify } from 'yaml'
+/** The service's API description: as the file, and as a self-contained HTML page. */
+import { existsSync, readFileSync } from 'node:fs'
+import { parse, stringify } from 'yaml'
+
+/** In a checkout the file is three levels up, in a build four. */
+const candidatePaths = ['../../../schema/openapi.yaml', '../../../../schema/openapi.yaml'].map(
+  (path) => new URL(path, import.meta.url),
+)
+
+let cachedText: string | undefined
+
+export function descriptionText(): string {
+  if (cachedText === undefined) {
+    const path = candidatePaths.find((candidate) => existsSync(candidate))
+    if (path === undefined) throw new Error('schema/openapi.yaml is missing')
+    cachedText = readFileSync(path, 'utf8')
+  }
+  return cachedText
+}
+
+export function descriptionPage(): string {
+  return renderDocsPage(parse(descriptionText()) as ApiDescription)
+}
 
 /** The parts of an OpenAPI document that the page shows. */
-export type ApiDescription = {
+type ApiDescription = {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly components?: { readonly schemas?: Readonly<Record<string, unknown>> }
@@ -23,7 +44,7 @@ const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2r
 pre{background:#f4f4f4;padding:.75rem;overflow:auto;font-size:.8rem}code{background:#f4f4f4}
 section{border-top:1px solid #ccc;margin-top:1.5rem}h3 code{font-size:1rem}summary{cursor:pointer}`
 
-export function renderDocsPage({ info, paths, components }: ApiDescription): string {
+function renderDocsPage({ info, paths, components }: ApiDescription): string {
   const sections = Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((method) =>
       item[method] === undefined ? [] : [renderOperation(path, method, item[method] as DocumentedMethod)],

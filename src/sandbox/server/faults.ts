@@ -39,28 +39,24 @@ export type ScriptedFault = {
   readonly times?: number
 }
 
-export type Faults = {
-  readonly script: (fault: ScriptedFault) => void
-  readonly clear: () => void
-  /** The fault of this request. Called once per request, in order of arrival. */
-  readonly nextFault: (operation: Operation, requestNumber: number) => FaultKind | null
-}
+export type Faults = ReturnType<typeof createFaults>
 
 const optInKinds: readonly FaultKind[] = ['huge', 'slow', 'status', 'status-after', 'says-failed', 'says-failed-after']
 const allKinds = Object.keys(faultKinds) as FaultKind[]
 const defaultKinds = allKinds.filter((kind) => !optInKinds.includes(kind))
 
-export function createFaults(random: Random, switches: () => Switches): Faults {
+export function createFaults(random: Random, switches: () => Switches) {
   let scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
   return {
-    script(fault) {
+    script(fault: ScriptedFault) {
       if (!Object.hasOwn(faultKinds, fault.kind)) throw new RangeError(`there is no fault ${fault.kind}`)
       scripted.push({ fault, skip: fault.skip ?? 0, left: fault.times ?? 1 })
     },
     clear() {
       scripted = []
     },
-    nextFault(operation, requestNumber) {
+    /** The fault of this request. Called once per request, in order of arrival. */
+    nextFault(operation: Operation, requestNumber: number): FaultKind | null {
       const entry = scripted.find(({ fault, left }) => left > 0 && matchesRequest(fault, operation))
       if (entry === undefined) return randomFault(random, switches(), operation, requestNumber)
       if (entry.skip > 0) {

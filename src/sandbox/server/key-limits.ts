@@ -4,14 +4,7 @@ import { Problem } from '../api/problem.ts'
 import type { Switches } from '../switches.ts'
 import { type Limiter, limiters } from './rate-limit.ts'
 
-export type KeyLimits = {
-  /** Counts a request that arrives now. Throws Problem if the limit is reached; then it is not counted. */
-  readonly countRequest: (keyId: string, write: boolean, now: EpochMs) => void
-  /** Resets the counts, and applies the limits of the current switches. */
-  readonly reset: () => void
-}
-
-export function createKeyLimits(switches: () => Switches): KeyLimits {
+export function createKeyLimits(switches: () => Switches) {
   const keys = new Map<string, { readonly all: Limiter; readonly writes: Limiter }>()
   const createLimiters = () => {
     const s = switches()
@@ -20,7 +13,8 @@ export function createKeyLimits(switches: () => Switches): KeyLimits {
     return { all: createLimiter(s['rate.limit']), writes: createLimiter(s['rate.writes']) }
   }
   return {
-    countRequest(keyId, write, now) {
+    /** Counts a request that arrives now. Throws Problem if the limit is reached; then it is not counted. */
+    countRequest(keyId: string, write: boolean, now: EpochMs) {
       const limits = keys.get(keyId) ?? createLimiters()
       keys.set(keyId, limits)
       const waitMs = Math.max(limits.all.waitMs(now), write ? limits.writes.waitMs(now) : 0)
@@ -28,6 +22,7 @@ export function createKeyLimits(switches: () => Switches): KeyLimits {
       limits.all.count(now)
       if (write) limits.writes.count(now)
     },
+    /** Resets the counts, and applies the limits of the current switches. */
     reset: () => keys.clear(),
   }
 }

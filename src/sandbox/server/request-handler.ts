@@ -34,7 +34,6 @@ const widgetOperation: Operation = {
   method: 'POST',
   path: widgetPath,
   scope: 'conversations:write',
-  query: () => [],
   run: () => null,
 }
 
@@ -66,11 +65,11 @@ export async function handleRequest(
   response.once('close', () => {
     entry.answeredAt = context.realNow()
   })
-  if (fault === 'reset-before') return resetConnection(incoming)
+  if (fault === 'reset-before') return void incoming.socket.resetAndDestroy()
   const result = respond(context, match, request, fault, entry)
   await simulateLatency(service, 'latency.after', number)
   if (fault === 'slow') await pause(service.switches()['fault.slowMs'])
-  if (fault === 'reset-after') return resetConnection(incoming)
+  if (fault === 'reset-after') return void incoming.socket.resetAndDestroy()
   entry.status = result.status
   setDateHeader(response, service, number)
   response.setHeader('x-request-id', requestId)
@@ -117,7 +116,7 @@ function respond(
     if (match.operation === widgetOperation) {
       if (faulty !== undefined) return faulty
       const data = runWidgetToken(service, request, onKey)
-      return s['token.answer'] === 'bare' ? bareResponse(data, s) : successResponse(data, requestId, false, s)
+      return s['token.answer'] === 'bare' ? bareResponse(data) : successResponse(data, requestId, false, s)
     }
     const project = authorize(service, match, request, onKey)
     if (fault !== null && faulty !== undefined && !faultKinds[fault].done) return faulty
@@ -131,19 +130,11 @@ function respond(
 
 function setDateHeader(response: ServerResponse, service: SandboxService, number: number): void {
   const { 'date.header': header, 'date.offset': offset } = service.switches()
-  const off: Ms = {
-    right: 0,
-    ahead: 300_000,
-    behind: -300_000,
-    jumping: number % 2 === 0 ? 300_000 : -300_000,
-    absent: 0,
-  }[header]
+  const [fiveMinutes, isEven]: [Ms, boolean] = [300_000, number % 2 === 0]
+  const jump = isEven ? fiveMinutes : -fiveMinutes
+  const off: Ms = { right: 0, ahead: fiveMinutes, behind: -fiveMinutes, jumping: jump, absent: 0 }[header]
   if (header === 'absent') response.sendDate = false
   else response.setHeader('date', new Date(service.clock() + off + offset * 1000).toUTCString())
-}
-
-function resetConnection(incoming: IncomingMessage): void {
-  incoming.socket.resetAndDestroy()
 }
 
 async function simulateLatency(

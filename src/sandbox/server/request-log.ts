@@ -20,30 +20,17 @@ export type RequestLogEntry = {
   readonly fault: string | null
 }
 
-export type RequestCounts = {
-  readonly total: number
-  readonly byOperation: Readonly<Record<string, number>>
-  readonly byStatus: Readonly<Record<string, number>>
-  readonly byFault: Readonly<Record<string, number>>
-  /** The most that arrived with one key in any 60 seconds. */
-  readonly maxInWindow: { readonly requests: number; readonly writes: number }
-  readonly firstAt: EpochMs | null
-  readonly lastAt: EpochMs | null
-}
+export type RequestCounts = ReturnType<typeof countRequests>
 
-export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms = 60_000): RequestCounts {
+export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms = 60_000) {
+  const writes = entries.filter(({ write }) => write)
   return {
     total: entries.length,
     byOperation: countBy(entries, (entry) => entry.operation ?? 'none'),
     byStatus: countBy(entries, (entry) => String(entry.status ?? 'none')),
     byFault: countBy(entries, (entry) => entry.fault),
-    maxInWindow: {
-      requests: mostInWindow(entries, windowMs),
-      writes: mostInWindow(
-        entries.filter((entry) => entry.write),
-        windowMs,
-      ),
-    },
+    /** The most that arrived with one key in any window. */
+    maxInWindow: { requests: mostInWindow(entries, windowMs), writes: mostInWindow(writes, windowMs) },
     firstAt: entries[0]?.arrivedAt ?? null,
     lastAt: entries.at(-1)?.arrivedAt ?? null,
   }

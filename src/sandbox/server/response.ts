@@ -3,8 +3,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
+import { stringifyJson } from '../../core/json.ts'
+import type { Json } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { type Json, toJsonText } from '../api/json.ts'
 import { type Problem, problemBody, problemStatus } from '../api/problem.ts'
 import type { Switches } from '../switches.ts'
 import type { FaultKind } from './faults.ts'
@@ -15,18 +16,15 @@ export type ServiceResponse = {
   readonly body: string
 }
 
-const jsonType = 'application/json; charset=utf-8'
-const htmlType = 'text/html; charset=utf-8'
+function jsonResponse(status: number, body: string, headers: Record<string, string> = {}): ServiceResponse {
+  return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body }
+}
 
 export function successResponse(data: Json, requestId: string, write: boolean, s: Switches): ServiceResponse {
   const status = write ? Number(s['writes.answer']) : 200
   if (status === 204) return { status, headers: {}, body: '' }
   const responseData = write ? writeResponseData(data, s) : data
-  return {
-    status,
-    headers: { 'content-type': jsonType },
-    body: toJsonText({ data: responseData, requestId }, s['ids.big']),
-  }
+  return jsonResponse(status, stringifyJson({ data: responseData, requestId }))
 }
 
 function writeResponseData(row: Json, s: Switches): Json {
@@ -35,16 +33,17 @@ function writeResponseData(row: Json, s: Switches): Json {
 }
 
 /** The response of a service without an envelope. */
-export function bareResponse(data: Json, s: Switches): ServiceResponse {
-  return { status: 200, headers: { 'content-type': jsonType }, body: toJsonText(data, s['ids.big']) }
+export function bareResponse(data: Json): ServiceResponse {
+  return jsonResponse(200, stringifyJson(data))
 }
 
 export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
-  const headers: Record<string, string> = { 'content-type': jsonType }
-  if (problem.retryAfterMs !== null) Object.assign(headers, retryAfterHeader(problem.retryAfterMs, s, now))
   const status = problemStatus[problem.code]
-  if (status === 401) headers['www-authenticate'] = 'Bearer'
-  return { status, headers, body: JSON.stringify(problemBody(problem, requestId, s)) }
+  const headers = {
+    ...(problem.retryAfterMs === null ? {} : retryAfterHeader(problem.retryAfterMs, s, now)),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  }
+  return jsonResponse(status, JSON.stringify(problemBody(problem, requestId, s)), headers)
 }
 
 function retryAfterHeader(waitMs: number, s: Switches, now: EpochMs): Record<string, string> {
@@ -59,36 +58,30 @@ function retryAfterHeader(waitMs: number, s: Switches, now: EpochMs): Record<str
 export function faultResponse(kind: FaultKind, requestId: string, s: Switches): ServiceResponse | undefined {
   const gateway = (status: number, title: string): ServiceResponse => ({
     status,
-    headers: { 'content-type': htmlType },
+    headers: { 'content-type': 'text/html; charset=utf-8' },
     body: `<html><head><title>${status} ${title}</title></head><body><h1>${title}</h1></body></html>`,
   })
-  const envelope = (status: number, code: string, headers: Record<string, string> = {}): ServiceResponse => ({
-    status,
-    headers: { 'content-type': jsonType, ...headers },
-    body: JSON.stringify({ error: { code, message: 'Something went wrong', status, retryable: true }, requestId }),
-  })
+  const envelope = (status: number, code: string, headers: Record<string, string> = {}): ServiceResponse => {
+    const error = { code, message: 'Something went wrong', status, retryable: true }
+    return jsonResponse(status, JSON.stringify({ error, requestId }), headers)
+  }
   if (kind === 'error-500' || kind === 'error-500-after') return envelope(500, 'INTERNAL_ERROR')
   if (kind === 'html-502' || kind === 'html-502-after') return gateway(502, 'Bad Gateway')
   if (kind === 'busy-503') return envelope(503, 'SERVICE_UNAVAILABLE')
   if (kind === 'busy-503-retry-after') return envelope(503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' })
   if (kind === 'foreign-429') return envelope(429, 'rate_limited', { 'retry-after': '1' })
-  if (kind === 'not-json') return { ...gateway(200, 'Please log in'), status: 200 }
+  if (kind === 'not-json') return gateway(200, 'Please log in')
   if (kind === 'status' || kind === 'status-after') return statusResponse(s['fault.status'], requestId)
-  if (kind === 'says-failed' || kind === 'says-failed-after') {
-    return {
-      status: 200,
-      headers: { 'content-type': jsonType },
-      body: JSON.stringify({ ...failureBodies[s['fault.says']], requestId }),
-    }
-  }
+  if (kind === 'says-failed' || kind === 'says-failed-after')
+    return jsonResponse(200, JSON.stringify({ ...failureBodies[s['fault.says']], requestId }))
   if (kind === 'redirect') return { status: 302, headers: { location: '/elsewhere' }, body: '' }
   return undefined
 }
 
 function statusResponse(status: number, requestId: string): ServiceResponse {
-  const headers = { 'content-type': jsonType, ...(status >= 300 && status < 400 ? { location: '/elsewhere' } : {}) }
   const error = { code: 'ODD', message: 'Something is odd', status, retryable: false }
-  return { status, headers, body: JSON.stringify(status < 300 ? { data: null, requestId } : { error, requestId }) }
+  const body = JSON.stringify(status < 300 ? { data: null, requestId } : { error, requestId })
+  return jsonResponse(status, body, status >= 300 && status < 400 ? { location: '/elsewhere' } : {})
 }
 
 /** Bodies that report a failure with status 200. */

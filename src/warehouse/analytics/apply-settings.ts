@@ -18,9 +18,9 @@ export async function applySettings(context: FactsContext, settings: FactsSettin
   const state = await readFactsState(context.db, context.project)
   if (state !== null && state.version > factsVersion) return
   if (state === null || !areDerivedBy(state, settings))
-    await inTransaction(context, (trx) => writeSettings(context, trx, settings, now))
+    await inTransaction(context, (trx) => writeSettings(context, trx.db, settings, now))
   else if (!(await isCalendarComplete(context, now)))
-    await inTransaction(context, (trx) => writeCalendar(context, trx, settings, now))
+    await inTransaction(context, (trx) => writeCalendar(context, trx.db, settings, now))
 }
 
 /** Under the project's write lock; another process may have done it meanwhile. */

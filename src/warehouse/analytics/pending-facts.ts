@@ -7,14 +7,14 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 
 /** What facts belong to: all of its facts are derived together. */
 export const factKinds = ['conversation', 'visitor', 'availability_hour'] as const
 export type FactKind = (typeof factKinds)[number]
 
 /** The project of the facts, and its database. */
-export type FactsContext = Pick<ProjectContext, 'db' | 'kind' | 'project'>
+export type FactsContext = ProjectDb
 
 /** By stream whose rows facts are derived from: what the first part of a row's key identifies. */
 const kindOfStream: Partial<Record<StreamName, FactKind>> = {

@@ -56,7 +56,7 @@ export function createProjectFacts(context: FactsContext, settings: FactsSetting
       return deriveAll(work, options)
     },
     rebuild: async (options = {}) => {
-      await inTransaction(context, (trx) => beginRebuild(context, trx, settings, clock()))
+      await inTransaction(context, (trx) => beginRebuild(context, trx.db, settings, clock()))
       return deriveAll(work, options)
     },
   }
@@ -90,7 +90,7 @@ const rowsPerId = 10
 async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superseded'> {
   const kind = await findPendingKind(work, work.db)
   if (kind === null && !(await isRebuilding(work))) return 'all done'
-  return inTransaction(work, async (trx) => {
+  return inTransaction(work, async ({ db: trx }) => {
     const source = await openSource(work, trx)
     if (source === null) return 'superseded'
     if (kind !== null) return refreshPending(source, trx, derivations[kind])
@@ -106,8 +106,7 @@ async function isRebuilding({ db, project }: Work): Promise<boolean> {
 async function openSource(work: Work, trx: Db): Promise<FactSource | null> {
   const state = await readFactsState(trx, work.project)
   if (state === null || !areDerivedBy(state, work.settings)) return null
-  const { db, kind, project, calendar } = work
-  return { db, kind, project, calendar, settings: work.settings.analytics, mirroredSince: state.mirroredSince }
+  return { ...work, settings: work.settings.analytics, mirroredSince: state.mirroredSince }
 }
 
 const derivations: Readonly<Record<FactKind, FactDerivation>> = {

@@ -59,9 +59,9 @@ export function createRollupComparison(
         return toDefinitionChange(decodeText(metric), definition, { proven, wasEqual })
       })
       await inTransaction(context, async (trx) => {
-        await storeLearned(context, trx, { readings, learned, now })
+        await storeLearned(context, trx.db, { readings, learned, now })
         const behaviours = changes.flatMap(({ behaviour }) => (behaviour === null ? [] : [behaviour]))
-        await recordBehaviours({ ...context, clock }, trx, behaviours)
+        await recordBehaviours(trx, behaviours)
       })
       return { notices: changes.flatMap(({ notice }) => (notice === null ? [] : [notice])) }
     },

@@ -1,25 +1,13 @@
-/** What differs between the two databases within a statement. */
+/** Parts of statements, and what differs in them between the two databases. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
+import { type ColumnType, type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
+import type { Db } from './connection-pool.ts'
 
-/** Explicit parameter types: Postgres would otherwise guess them, and guess wrong within `select`. */
-const castTypes: Readonly<Record<ColumnType, string>> = {
-  key: 'text',
-  text: 'text',
-  integer: 'bigint',
-  number: 'double precision',
-  boolean: 'boolean',
-  time: 'timestamptz',
-  date: 'date',
-  json: 'jsonb',
-  int32: 'integer',
-  utc_time: 'timestamptz',
-  local_date: 'date',
-}
-
-/** A parameter of a column's type. */
+/** A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
-  return kind === 'sqlite' ? sql<T>`${value}` : sql<T>`cast(${value} as ${sql.raw(castTypes[type])})`
+  if (kind === 'sqlite') return sql<T>`${value}`
+  // A key is a text; its collation belongs to the column.
+  return sql<T>`cast(${value} as ${sql.raw(sqlTypes.postgres[type === 'key' ? 'text' : type])})`
 }
 
 /**
@@ -50,4 +38,37 @@ export function listParameter(kind: DatabaseKind, texts: readonly string[]): Raw
   return kind === 'sqlite'
     ? sql`(select value from json_each(${list}))`
     : sql`(select value from jsonb_array_elements_text(cast(${list} as jsonb)) as listed(value))`
+}
+
+/** A condition: one of the texts, however many there are. */
+export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder<unknown> {
+  return sql`in (select value from ${listParameter(kind, texts)} as listed)`
+}
+
+/** Locks a row that is selected. SQLite has one write transaction at a time anyway. */
+export function forUpdate(kind: DatabaseKind): RawBuilder<unknown> {
+  return kind === 'postgres' ? sql`for update` : sql``
+}
+
+/** Waits for the lock of that name, and has it until the transaction ends. SQLite has one writer anyway. */
+export async function acquireLock(
+  trx: Db,
+  kind: DatabaseKind,
+  name: string,
+  mode: 'shared' | 'exclusive' = 'exclusive',
+) {
+  if (kind === 'sqlite') return
+  const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
+  await sql`select ${lock}(hashtext(${name}))`.execute(trx)
+}
+
+/** For statements with many rows, as their parameters are limited. */
+export function* batchesOf<T>(rows: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size)
+}
+
+/** A condition: all of these that are not null. */
+export function allOf(conditions: readonly (RawBuilder<unknown> | null)[]): RawBuilder<unknown> {
+  const set = conditions.filter((condition) => condition !== null)
+  return set.length === 0 ? sql`true` : sql.join(set, sql` and `)
 }

@@ -4,17 +4,21 @@ import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Db } from './connection-pool.ts'
 
+type Context = { readonly db: Db; readonly kind: DatabaseKind }
+
 /**
  * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about
- * to be sent must not be lost. `work` may run several times: it is repeated after a deadlock.
+ * to be sent must not be lost. `work` receives the context with the transaction as its `db`, and may run several times:
+ * it is repeated after a deadlock.
  */
-export function inDurableTransaction<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
-  return retryOnDeadlock(() => inDurableTransactionOnce(db, kind, work))
+export function inDurableTransaction<C extends Context, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+  return retryOnDeadlock(() => inDurableTransactionOnce(context, work))
 }
 
 /** For work that cannot be repeated, because it consumes its input. */
-export function inDurableTransactionOnce<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
-  return kind === 'sqlite' ? sqliteDurably(db, work) : postgresDurably(db, work)
+export function inDurableTransactionOnce<C extends Context, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+  const run = context.kind === 'sqlite' ? sqliteDurably : postgresDurably
+  return run(context.db, (db) => work({ ...context, db }))
 }
 
 /** Repeats work that Postgres ended because of a deadlock with other SQL (40P01, deadlock_detected). */

@@ -16,11 +16,7 @@ export class WarehouseError extends UserError {
   readonly kind: 'unavailable' | 'unusable'
   /** The database's error code, if it has one. */
   readonly code: string
-  constructor(
-    what: string,
-    explanation: ErrorExplanation,
-    { kind, code }: { readonly kind: WarehouseError['kind']; readonly code: string },
-  ) {
+  constructor(what: string, explanation: ErrorExplanation, kind: WarehouseError['kind'], code: string) {
     super({ what, ...explanation })
     this.name = 'WarehouseError'
     this.kind = kind
@@ -37,11 +33,7 @@ export function explainOpenError(location: DatabaseLocation, error: unknown): Us
   const code = errorCode(error)
   const what = `cannot open the warehouse ${locationLabel(location)}`
   const why = `the database answered with an error${/^\w{1,40}$/.test(code) ? ` (${code})` : ''}`
-  const unexpected: ErrorExplanation = {
-    why,
-    next: 'look the code up in the documentation of the database',
-    exitCode: 1,
-  }
+  const unexpected = { why, next: 'look the code up in the documentation of the database', exitCode: 1 } as const
   // The driver's message may quote the URL with the password, so only its code is shown.
   return new UserError({ what, ...(findExplanation(location, code) ?? unexpected) })
 }
@@ -57,9 +49,8 @@ export function explainRuntimeError(location: DatabaseLocation, error: unknown):
   if (explanation === undefined) return undefined
   const what = `cannot use the warehouse ${locationLabel(location)}`
   // The database was available before, so waiting may help, whatever the exit code says.
-  if (transientErrors.test(code))
-    return new WarehouseError(what, { ...explanation, exitCode: 1 }, { kind: 'unavailable', code })
-  return new WarehouseError(what, explanation, { kind: 'unusable', code })
+  if (transientErrors.test(code)) return new WarehouseError(what, { ...explanation, exitCode: 1 }, 'unavailable', code)
+  return new WarehouseError(what, explanation, 'unusable', code)
 }
 
 /** SQLite has no code of its own for a missing table. */

@@ -7,6 +7,7 @@ import { UserError } from '../../core/user-error.ts'
 import { updateAnalyticsViews } from '../analytics/views.ts'
 import { writeComments } from './comments.ts'
 import type { Db } from './connection-pool.ts'
+import { acquireLock } from './dialect.ts'
 import { retryOnDeadlock } from './durable-transaction.ts'
 
 /** Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync. */
@@ -32,7 +33,7 @@ export type MigrationSummary = {
 /** Throws UserError if a newer version has written to the database. Two processes may run it at once. */
 export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Promise<MigrationSummary> {
   const migrateOnce = async (trx: Db) => {
-    if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('deskmirror.migrate'))`.execute(trx)
+    await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
     const applied = await readAppliedMigrations(trx)
     rejectNewerSchema(applied, list)

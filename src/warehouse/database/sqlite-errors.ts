@@ -1,7 +1,7 @@
 /** Explains errors of SQLite. Source: sqlite.org/rescode.html. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { ErrorExplanation, ExplanationTable } from './error-explanation.ts'
+import { type ErrorExplanation, type ExplanationTable, fixFirst, tryAgain } from './error-explanation.ts'
 
 const orAnotherPath = 'or set DESKMIRROR_DATABASE_URL to another path'
 
@@ -41,64 +41,37 @@ function isAllowed(path: string, mode: number): boolean {
 }
 
 export const sqliteExplanations: ExplanationTable = [
-  [
+  fixFirst(
     /^no such table/,
-    {
-      why: 'one of its tables is missing',
-      next: 'restore the warehouse from a backup, or move it away and sync again',
-      exitCode: 2,
-    },
-  ],
-  [
+    'one of its tables is missing',
+    'restore the warehouse from a backup, or move it away and sync again',
+  ),
+  tryAgain(
     /^FILE_(GONE|REPLACED)/,
-    {
-      why: 'the file was moved, removed or replaced while it was in use; what was written since then is not in it',
-      next: 'restore the right file, and run the command again',
-      exitCode: 1,
-    },
-  ],
-  [
+    'the file was moved, removed or replaced while it was in use; what was written since then is not in it',
+    'restore the right file, and run the command again',
+  ),
+  fixFirst(
     /bindings file|ERR_DLOPEN_FAILED|MODULE_NOT_FOUND/,
-    {
-      why: 'the SQLite driver (better-sqlite3) is not installed for this system and this Node.js',
-      next: 'install deskmirror again on this machine: npm ci',
-      exitCode: 2,
-    },
-  ],
-  [
+    'the SQLite driver (better-sqlite3) is not installed for this system and this Node.js',
+    'install deskmirror again on this machine: npm ci',
+  ),
+  fixFirst(
     /READONLY|CANTOPEN|PERM|AUTH|EACCES|EPERM|EROFS/,
-    {
-      why: 'it cannot be written to',
-      next: `make the file and its folder writable for this user, ${orAnotherPath}`,
-      exitCode: 2,
-    },
-  ],
-  [
-    /NOTADB/,
-    { why: 'the file is not a SQLite database', next: 'set DESKMIRROR_DATABASE_URL to another path', exitCode: 2 },
-  ],
-  [
-    /CORRUPT/,
-    { why: 'the file is damaged', next: 'restore it from a backup, or move it away and sync again', exitCode: 2 },
-  ],
-  [
-    /BUSY|LOCKED/,
-    { why: 'another process has locked it', next: 'wait until that process is done, and try again', exitCode: 1 },
-  ],
-  [/FULL|ENOSPC|EDQUOT/, { why: 'the disk is full', next: 'free space on the disk, and try again', exitCode: 1 }],
-  [
-    /IOERR|EIO/,
-    { why: 'the disk is full or faulty', next: 'free space on the disk, or check it, and try again', exitCode: 1 },
-  ],
-  [
+    'it cannot be written to',
+    `make the file and its folder writable for this user, ${orAnotherPath}`,
+  ),
+  fixFirst(/NOTADB/, 'the file is not a SQLite database', 'set DESKMIRROR_DATABASE_URL to another path'),
+  fixFirst(/CORRUPT/, 'the file is damaged', 'restore it from a backup, or move it away and sync again'),
+  tryAgain(/BUSY|LOCKED/, 'another process has locked it', 'wait until that process is done, and try again'),
+  tryAgain(/FULL|ENOSPC|EDQUOT/, 'the disk is full', 'free space on the disk, and try again'),
+  tryAgain(/IOERR|EIO/, 'the disk is full or faulty', 'free space on the disk, or check it, and try again'),
+  tryAgain(
     /NOMEM|EMFILE|ENFILE/,
-    {
-      why: 'this process is out of memory, or has too many files open',
-      next: 'raise its limits (`ulimit -n`, the memory of the container), and try again',
-      exitCode: 1,
-    },
-  ],
-  [/TOOBIG/, { why: 'a row is larger than SQLite can hold (1 GB)', next: 'please report this', exitCode: 2 }],
+    'this process is out of memory, or has too many files open',
+    'raise its limits (`ulimit -n`, the memory of the container), and try again',
+  ),
+  fixFirst(/TOOBIG/, 'a row is larger than SQLite can hold (1 GB)', 'please report this'),
 ]
 
 /** Errors of the disk, the file or another process, as opposed to errors of a statement. */

@@ -31,7 +31,7 @@ function isInMemory(path: string): boolean {
   return path === '' || path.startsWith(':')
 }
 
-export type ExposedFile = {
+type ExposedFile = {
   readonly path: string
   /** `644`, as `chmod` takes it. */
   readonly mode: string

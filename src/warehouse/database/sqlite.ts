@@ -5,7 +5,7 @@ import type { ConnectionPool, DbConnection, StatementResult } from './connection
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 import { optimizeAllTables } from './statistics.ts'
 
-export type SqliteOptions = {
+type SqliteOptions = {
   readonly mustExist: boolean
   /** `full` also survives a power cut right after a commit; `normal` may lose the last commits, never the file. */
   readonly synchronous: 'normal' | 'full'

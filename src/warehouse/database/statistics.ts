@@ -14,7 +14,7 @@ import type { Db } from './connection-pool.ts'
 export const optimizeAllTables = 'optimize = 0x10012'
 
 /** Analyzes tables that have no statistics or have grown a lot since; cheap if there are none. */
-export async function analyzeStaleTables(db: Db, kind: DatabaseKind): Promise<void> {
+async function analyzeStaleTables(db: Db, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') await sql`pragma ${sql.raw(optimizeAllTables)}`.execute(db)
   else for (const table of await findStaleTables(db)) await sql`analyze ${sql.table(table)}`.execute(db)
 }
@@ -39,13 +39,8 @@ async function findStaleTables(db: Db): Promise<string[]> {
 /** Stored rows after which statistics are updated during a run, and at its end. */
 const [analyzeEveryRows, analyzeAtEndRows] = [50_000, 500]
 
-export type StatisticsUpdater = {
-  readonly rowsStored: (rows: number) => Promise<void>
-  readonly runEnded: () => Promise<void>
-}
-
 /** Updates the statistics while a run stores rows. A failure does not fail the run. */
-export function createStatisticsUpdater(db: Db, kind: DatabaseKind): StatisticsUpdater {
+export function createStatisticsUpdater(db: Db, kind: DatabaseKind) {
   let rows = 0
   const analyzeAfter = async (minRows: number) => {
     if (rows < minRows) return
@@ -53,7 +48,7 @@ export function createStatisticsUpdater(db: Db, kind: DatabaseKind): StatisticsU
     await analyzeStaleTables(db, kind).catch(() => {})
   }
   return {
-    rowsStored: (stored) => {
+    rowsStored: (stored: number) => {
       rows += stored
       return analyzeAfter(analyzeEveryRows)
     },

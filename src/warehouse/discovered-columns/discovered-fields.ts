@@ -1,10 +1,11 @@
 /** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { ExtraField, MirrorRow } from '../../core/row.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { acquireLock } from '../database/dialect.ts'
 import { columnName } from './column-name.ts'
 import {
   type FieldRecord,
@@ -23,7 +24,7 @@ export type DiscoveredFields = {
   readonly invalidate: () => void
 }
 
-export type DiscoveryOptions = {
+type DiscoveryOptions = {
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: string
@@ -60,31 +61,24 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
   }
 }
 
+type SchemaMode = DiscoveryOptions['schema']
+
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
-function findNeededTypes(
-  known: KnownFields,
-  rows: readonly MirrorRow[],
-  schema: DiscoveryOptions['schema'],
-): Map<string, FieldType> {
+function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: SchemaMode): Map<string, FieldType> {
   const neededTypes = new Map<string, FieldType>()
   for (const row of rows) {
     for (const [path, extra] of row.extraFields) {
-      if (path.length > maxPathLength) continue
       const earlierType = neededTypes.get(path)
-      const isWithinLimit = earlierType !== undefined || neededTypes.size < maxFields
-      const type = isWithinLimit ? neededType(known, path, extra, schema) : null
+      const isBeyondLimit = earlierType === undefined && neededTypes.size >= maxFields
+      if (path.length > maxPathLength || isBeyondLimit) continue
+      const type = neededType(known, path, extra, schema)
       if (type !== null) neededTypes.set(path, earlierType === undefined ? type : widerType(earlierType, type))
     }
   }
   return neededTypes
 }
 
-function neededType(
-  known: KnownFields,
-  path: string,
-  extra: ExtraField,
-  schema: DiscoveryOptions['schema'],
-): FieldType | null {
+function neededType(known: KnownFields, path: string, extra: ExtraField, schema: SchemaMode): FieldType | null {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
   const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
@@ -100,10 +94,8 @@ async function addOrWidenColumns(
   neededTypes: ReadonlyMap<string, FieldType>,
   at: number,
 ): Promise<KnownFields> {
-  if (kind === 'postgres') {
-    await sql`select pg_advisory_xact_lock(hashtext('deskmirror.fields'))`.execute(trx)
-    await sql`set local lock_timeout = '5s'`.execute(trx)
-  }
+  await acquireLock(trx, kind, 'deskmirror.fields')
+  if (kind === 'postgres') await sql`set local lock_timeout = '5s'`.execute(trx)
   const { table } = streamSpecs[stream]
   const known = await readDiscoveredFields(trx, project, stream)
   const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
@@ -128,11 +120,8 @@ async function addOrWidenColumns(
   }
   const tableHasRows = added.length === 0 || (await hasRows(trx, table))
   await addColumns(trx, kind, table, added)
-  await recordFields(
-    trx,
-    { kind, project, stream, at },
-    tableHasRows ? records : records.map((record) => ({ ...record, needsBackfill: false })),
-  )
+  const stored = records.map((record) => ({ ...record, needsBackfill: record.needsBackfill && tableHasRows }))
+  await recordFields(trx, { kind, project, stream, at }, stored)
   return readDiscoveredFields(trx, project, stream)
 }
 
@@ -147,9 +136,8 @@ function isLockTimeout(error: unknown): boolean {
 /** Postgres also counts dropped columns. Codes: too_many_columns and its class; SQLite has none. */
 function isTableFull(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
-  return (
-    /^54/.test(String(error.code)) || (error.code === 'SQLITE_ERROR' && error.message.startsWith('too many columns'))
-  )
+  const isFullInSqlite = error.code === 'SQLITE_ERROR' && error.message.startsWith('too many columns')
+  return isFullInSqlite || /^54/.test(String(error.code))
 }
 
 async function readTableColumns(trx: Db, kind: DatabaseKind, table: string): Promise<string[]> {
@@ -165,10 +153,9 @@ type NewColumn = { readonly column: string; readonly type: FieldType }
 
 /** In Postgres by one statement, as each locks the table; SQLite can add only one column per statement. */
 async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: readonly NewColumn[]): Promise<void> {
-  const parts = added.map(({ column, type }) => {
-    const declaration: RawBuilder<unknown> = sql.raw(sqlTypes[kind][columnTypeOf[type]])
-    return sql`add column ${sql.ref(column)} ${declaration}`
-  })
+  const parts = added.map(
+    ({ column, type }) => sql`add column ${sql.ref(column)} ${sql.raw(sqlTypes[kind][columnTypeOf[type]])}`,
+  )
   const statements = kind === 'sqlite' ? parts : parts.length === 0 ? [] : [sql.join(parts)]
   for (const statement of statements) await sql`alter table ${sql.table(table)} ${statement}`.execute(trx)
 }

@@ -4,10 +4,11 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { batchesOf } from '../database/dialect.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { FieldType } from './field-type.ts'
 
-export type DiscoveredField = {
+type DiscoveredField = {
   readonly path: string
   /** Null: the field stays in `raw` only. */
   readonly column: string | null
@@ -70,10 +71,10 @@ export async function recordFields(
     ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },
     ...{ first_seen_at, fill_after: needsBackfill ? '' : null },
   }))
-  for (let i = 0; i < rows.length; i += 200) {
+  for (const batch of batchesOf(rows, 200)) {
     await trx
       .insertInto('discovered_fields')
-      .values(rows.slice(i, i + 200))
+      .values(batch)
       .onConflict((conflict) =>
         conflict.columns(['project_id', 'stream', 'path']).doUpdateSet((eb) => ({
           column_name: eb.ref('excluded.column_name'),

@@ -5,7 +5,7 @@ import type { Db } from '../database/connection-pool.ts'
 import { columnName } from './column-name.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
 
-export type ColumnWidening = {
+type ColumnWidening = {
   readonly table: string
   readonly column: string
   readonly from: FieldType

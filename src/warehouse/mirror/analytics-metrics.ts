@@ -2,17 +2,17 @@
 import { sql } from 'kysely'
 import { parseJson } from '../../core/json.ts'
 import type { Json } from '../../core/row.ts'
-import type { Db } from '../database/connection-pool.ts'
+import { batchesOf } from '../database/dialect.ts'
 import { encodeText } from '../database/escape.ts'
-import type { SqlValue } from './encode-value.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import type { EncodedRow } from './encode-value.ts'
 import { columnText, type InsertPlan } from './insert-plan.ts'
-import type { ProjectContext } from './project-context.ts'
 
 /** Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in `raw`. */
 const maxPathLength = 300
 
 /** Numbers by dotted path; array elements by their index, from 0. */
-export function flattenNumbers(json: Json, path = ''): [metric: string, value: number][] {
+function flattenNumbers(json: Json, path = ''): [metric: string, value: number][] {
   if (typeof json === 'number' || typeof json === 'bigint') return path === '' ? [] : [[path, Number(json)]]
   if (typeof json !== 'object' || json === null) return []
   return Object.entries(json).flatMap(([name, value]) => {
@@ -22,26 +22,15 @@ export function flattenNumbers(json: Json, path = ''): [metric: string, value: n
 }
 
 /** Replaces the numbers of a window whose rollup changed. */
-export async function replaceMetrics(
-  context: ProjectContext,
-  trx: Db,
-  plan: InsertPlan,
-  row: readonly SqlValue[],
-): Promise<void> {
+export async function replaceMetrics({ db, kind, project }: ProjectDb, plan: InsertPlan, row: EncodedRow) {
   const text = (name: string) => columnText(plan, row, name) ?? ''
-  const window = { project_id: context.project, window_from: text('window_from'), window_to: text('window_to') }
-  await sql`
-    delete from analytics_metrics where project_id = ${context.project}
-      and window_from = ${window.window_from} and window_to = ${window.window_to}`.execute(trx)
+  const window = { project_id: project, window_from: text('window_from'), window_to: text('window_to') }
+  const isWindow = sql`window_from = ${window.window_from} and window_to = ${window.window_to}`
+  await sql`delete from analytics_metrics where project_id = ${project} and ${isWindow}`.execute(db)
   const metrics = new Map(
-    flattenNumbers(parseJson(text('raw'))).map(([name, value]) => [encodeText(context.kind, name), value]),
+    flattenNumbers(parseJson(text('raw'))).map(([name, value]) => [encodeText(kind, name), value]),
   )
-  const dayColumns = { ...window, day: text('day'), time_zone: text('time_zone') }
-  const values = [...metrics].map(([metric, value]) => ({ ...dayColumns, metric, value }))
-  for (let i = 0; i < values.length; i += 200) {
-    await trx
-      .insertInto('analytics_metrics')
-      .values(values.slice(i, i + 200))
-      .execute()
-  }
+  const columns = { ...window, day: text('day'), time_zone: text('time_zone') }
+  const values = [...metrics].map(([metric, value]) => ({ ...columns, metric, value }))
+  for (const batch of batchesOf(values, 200)) await db.insertInto('analytics_metrics').values(batch).execute()
 }

@@ -3,174 +3,158 @@ import { sql } from 'kysely'
 import type { ChildReadResult, CommitResult, MirrorCommit } from '../../core/mirror.ts'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../core/row.ts'
 import { childStreamsOf, isChildStream, type StreamName } from '../../core/stream-specs.ts'
+import type { EpochMs } from '../../core/time.ts'
 import { markFactsOfRows } from '../analytics/pending-facts.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { typedParameter } from '../database/dialect.ts'
 import { replaceMetrics } from './analytics-metrics.ts'
-import { clearForRollup } from './analytics-rollups.ts'
-import { findDisputedIds, readStoredConversations, recheckSet, recordChanges } from './conversation-changes.ts'
+import { clearForRollup, rollupWindow } from './analytics-rollups.ts'
+import { findIdsToRecheck, readStoredConversations, recheckSet, recordChanges } from './conversation-changes.ts'
 import { writeCursors } from './cursors.ts'
-import type { SqlValue } from './encode-value.ts'
+import type { EncodedRow } from './encode-value.ts'
 import { closeGap, indexableText, openGap } from './gaps.ts'
-import { columnText, createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
+import { createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
 import { recordBehaviours } from './learned-behaviours.ts'
-import { markChildrenPending, recordChildRead, unlistedSubject } from './pending-children.ts'
+import { addPendingChildren, recordChildRead, unlistedGapKey } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
-import { addSeenRows } from './seen-rows.ts'
+import { addToIdSet } from './seen-rows.ts'
 import { keyColumns } from './stream-tables.ts'
 
 /** Keeps compiled insert plans from page to page. */
 export function createPageCommitter(context: ProjectContext): (commit: MirrorCommit) => Promise<CommitResult> {
   const planFor = createInsertPlans(context)
+  const { escapeCount } = context
   const commitPage = async (commit: MirrorCommit): Promise<CommitResult> => {
-    const fields = await context.fields.ensureColumns(commit.stream, commit.rows, commit.requestedAt)
-    const plan = planFor(commit.stream, fields, commit.isAuthoritative ?? false)
-    const escaped = context.escapeCount.escaped
-    const { rows, rowsWithoutKey } = encodeRows(plan, commit.rows, commit.requestedAt)
-    const upsertAllRows = async (trx: Db): Promise<IsolationResult> => ({
-      changed: await upsertPage(context, trx, plan, rows, commit),
-      rejectedRows: [],
-    })
-    const upsertValidRows = (trx: Db) =>
-      isolateBadRows(trx, plan, rows, (batch) => upsertPage(context, trx, plan, batch, commit))
-    const commitWith = (upsertRows: (trx: Db) => Promise<IsolationResult>) =>
+    const { stream, requestedAt } = commit
+    const fields = await context.fields.ensureColumns(stream, commit.rows, requestedAt)
+    const plan = planFor(stream, fields, commit.isAuthoritative ?? false)
+    const escapedBefore = escapeCount.escaped
+    const { rows, rowsWithoutKey } = encodeRows(plan, commit.rows, requestedAt)
+    const store = (trx: ProjectContext, some: readonly EncodedRow[]) =>
+      storeRows({ trx, plan, rows: some, stream, requestedAt }, commit.seenRowsKey)
+    const commitWith = (storeAll: (trx: ProjectContext) => Promise<IsolationResult>) =>
       inTransaction(context, async (trx): Promise<CommitResult> => {
-        const { changed, rejectedRows: unstorableRows } = await upsertRows(trx)
+        const { changed, rejectedRows: unstorableRows } = await storeAll(trx)
         const rejectedRows = [...(commit.rejectedRows ?? []), ...rowsWithoutKey, ...unstorableRows]
-        await storeSyncState(context, trx, commit, rejectedRows, changed > 0)
-        if (context.escapeCount.escaped > escaped)
-          await addEscapedCount(context, trx, context.escapeCount.escaped - escaped)
+        await storeSyncState(trx, commit, rejectedRows, changed > 0)
+        if (escapeCount.escaped > escapedBefore) await addEscapedCount(trx, escapeCount.escaped - escapedBefore)
         return rejectedRows.length === 0 ? { changed } : { changed, rejectedRows }
       })
     // Rows that the database rejects are rare, so they are isolated only after a commit of the whole page has failed.
-    return commitWith(upsertAllRows).catch((error) =>
-      valueErrorReason(error) === null ? Promise.reject(error) : commitWith(upsertValidRows),
-    )
+    return commitWith(async (trx) => ({ changed: await store(trx, rows), rejectedRows: [] })).catch((error) => {
+      if (valueErrorReason(error) === null) throw error
+      return commitWith((trx) => isolateBadRows(trx.db, plan, rows, (some) => store(trx, some)))
+    })
   }
   return (commit) => context.runSerially(() => commitPage(commit))
 }
 
-async function upsertPage(
-  context: ProjectContext,
-  trx: Db,
-  plan: InsertPlan,
-  rows: SqlValue[][],
-  commit: MirrorCommit,
-): Promise<number> {
-  const { stream, requestedAt } = commit
-  if (stream === 'analytics') await clearForRollups(context, trx, plan, rows)
+/** Rows of a page that are stored in one transaction. */
+type Page = {
+  readonly trx: ProjectContext
+  readonly plan: InsertPlan
+  readonly rows: readonly EncodedRow[]
+  readonly stream: StreamName
+  readonly requestedAt: EpochMs
+}
+
+/** `stored`: the ids of new and changed rows; for a stream without dependents, none. */
+type AfterStore = (stored: readonly string[]) => Promise<void>
+
+async function storeRows(page: Page, seenRowsKey: string | undefined): Promise<number> {
+  const { trx, plan, rows, stream } = page
   if (rows.length === 0) return 0
-  const storedBefore = stream === 'conversations' ? await readStoredConversations(context, trx, plan, rows) : null
-  const { changed, returned } = await context.upsert(trx, plan.shape, rows)
-  const stored = new Set(returned)
-  if (storedBefore !== null) {
-    await recordChanges(context, trx, { plan, rows, before: storedBefore, stored, requestedAt })
-    await addSeenRows(context, trx, recheckSet, findDisputedIds(plan, rows, storedBefore, stored))
-  } else {
-    for (const child of childStreamsOf(stream)) await markChildrenPending(context, trx, child, returned, requestedAt)
-  }
-  const checkedColumn = checkedAtColumn[stream]
-  if (checkedColumn !== undefined) await updateCheckedAt(context, trx, plan, rows, checkedColumn, requestedAt)
-  if (stream === 'analytics') await refreshMetrics(context, trx, plan, rows, stored)
+  const afterStore = await (storeHooks[stream] ?? markAllChildrenPending)(page)
+  const { changed, returned } = await trx.upsert(trx.db, plan.shape, rows)
+  await afterStore(returned)
   if (changed > 0)
-    await markFactsOfRows(context, trx, stream, plan.shape.returning === null ? rowKeys(plan, rows) : returned)
-  if (commit.seenRowsKey !== undefined) await addSeenRows(context, trx, commit.seenRowsKey, rowKeys(plan, rows))
+    await markFactsOfRows(trx, trx.db, stream, plan.shape.returning === null ? rowKeys(plan, rows) : returned)
+  if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, rowKeys(plan, rows))
   return changed
 }
 
+/** Hooks by stream: each runs before the rows are stored, and returns what runs after them. */
+const storeHooks: { readonly [N in StreamName]?: (page: Page) => Promise<AfterStore> } = {
+  conversations: async ({ trx, plan, rows, requestedAt }) => {
+    const before = await readStoredConversations(trx, plan, rows)
+    return async (returned) => {
+      const conversations = { plan, rows, before, stored: new Set(returned), requestedAt }
+      await recordChanges(trx, conversations)
+      await addToIdSet(trx, recheckSet, findIdsToRecheck(conversations))
+    }
+  },
+  call_recordings: async (page) => () => updateCheckedAt(page, 'checked_at'),
+  analytics: async (page) => {
+    const { trx, plan, rows } = page
+    const windows = rows.map((row) => ({ row, ...rollupWindow(plan, row) }))
+    for (const window of windows) await clearForRollup(trx, window)
+    return async (stored) => {
+      await updateCheckedAt(page, 'read_at')
+      for (const { row, window_from } of windows) {
+        if (stored.includes(window_from)) await replaceMetrics(trx, plan, row)
+      }
+    }
+  },
+}
+
+async function markAllChildrenPending({ trx, stream, requestedAt }: Page): Promise<AfterStore> {
+  return async (stored) => {
+    for (const child of childStreamsOf(stream)) await addPendingChildren(trx, child, stored, requestedAt)
+  }
+}
+
 async function storeSyncState(
-  context: ProjectContext,
-  trx: Db,
+  trx: ProjectContext,
   commit: MirrorCommit,
   rejectedRows: readonly RejectedRow[],
   hasChanges: boolean,
-): Promise<void> {
-  const { stream, child } = commit
-  if (child !== undefined)
-    await recordChildRead(context, trx, addRejectedRows(child, rejectedRows), commit.requestedAt, hasChanges)
-  for (const gap of commit.gaps ?? []) await openGap(context, trx, gap)
-  for (const subject of commit.resolvedGapSubjects ?? []) await closeGap(context, trx, stream, subject)
-  if (child === undefined) for (const row of rejectedRows) await openGap(context, trx, ...gapForRow(commit, row))
-  await recordBehaviours(context, trx, commit.observations ?? [])
-  await writeCursors(context, trx, commit.cursors ?? {})
+) {
+  const { stream, childRead } = commit
+  if (childRead !== undefined)
+    await recordChildRead(trx, addRejectedRows(childRead, rejectedRows), commit.requestedAt, hasChanges)
+  for (const gap of commit.gaps ?? []) await openGap(trx, gap)
+  for (const key of commit.resolvedGapKeys ?? []) await closeGap(trx, stream, key)
+  if (childRead === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(commit, row))
+  await recordBehaviours(trx, commit.observations ?? [])
+  await writeCursors(trx, commit.cursors ?? {})
 }
 
-function addRejectedRows(child: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
-  if (rejectedRows.length === 0) return child
-  const reasons = [...(child.why === undefined ? [] : [child.why]), ...rejectedRows.map(describeRejectedRow)]
-  return { ...child, complete: false, why: [...new Set(reasons)].join('; ') }
+function addRejectedRows(childRead: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
+  if (rejectedRows.length === 0) return childRead
+  const reasons = [...(childRead.why === undefined ? [] : [childRead.why]), ...rejectedRows.map(describeRejectedRow)]
+  return { ...childRead, completeness: 'incomplete', why: [...new Set(reasons)].join('; ') }
 }
 
 /** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
-function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap, subject?: string] {
+function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap, dedupKey?: string] {
   const gap = { stream, from: null, to: null, reason: describeRejectedRow(row) }
   const parent = isChildStream(stream) ? rows[0]?.columns[keyColumns(stream)[0] ?? ''] : undefined
-  if (typeof parent === 'string') return [gap, unlistedSubject(parent)]
+  if (typeof parent === 'string') return [gap, unlistedGapKey(parent)]
   return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
 }
 
-function rowKeys(plan: InsertPlan, rows: readonly SqlValue[][]): string[] {
+function rowKeys(plan: InsertPlan, rows: readonly EncodedRow[]): string[] {
   const [key = 0] = plan.keyIndexes
   return rows.map((row) => String(row[key]))
 }
 
-/** By stream: the column that says when the service was last asked. */
-const checkedAtColumn: Partial<Record<StreamName, string>> = { call_recordings: 'checked_at', analytics: 'read_at' }
-
 /** The time of the last check is updated even for unchanged rows, and does not count as a change. */
-async function updateCheckedAt(
-  context: ProjectContext,
-  trx: Db,
-  plan: InsertPlan,
-  rows: readonly SqlValue[][],
-  column: string,
-  requestedAt: number,
-) {
+async function updateCheckedAt({ trx, plan, rows, requestedAt }: Page, column: 'checked_at' | 'read_at') {
   const { table, columns } = plan.shape
   const at = columns.findIndex(({ name }) => name === column)
   for (const row of rows) {
-    const key = sql.join(
-      plan.keyIndexes.map((i) => sql`${sql.ref(columns[i]?.name ?? '')} = ${row[i]}`),
-      sql` and `,
-    )
+    const parts = plan.keyIndexes.map((i) => sql`${sql.ref(columns[i]?.name ?? '')} = ${row[i]}`)
     await sql`
       update ${sql.table(table)} set ${sql.ref(column)} = ${row[at]}
-      where project_id = ${context.project} and ${key} and asked_at <= ${requestedAt}
-        and ${sql.ref(column)} is distinct from ${typedParameter(context.kind, 'time', row[at])}`.execute(trx)
-  }
-}
-
-async function clearForRollups(
-  context: ProjectContext,
-  trx: Db,
-  plan: InsertPlan,
-  rows: readonly SqlValue[][],
-): Promise<void> {
-  for (const row of rows) {
-    const text = (name: string) => columnText(plan, row, name) ?? ''
-    const [window_from, window_to] = [text('window_from'), text('window_to')]
-    await clearForRollup(context, trx, { window_from, window_to, time_zone: text('time_zone') })
-  }
-}
-
-async function refreshMetrics(
-  context: ProjectContext,
-  trx: Db,
-  plan: InsertPlan,
-  rows: readonly SqlValue[][],
-  stored: ReadonlySet<string>,
-): Promise<void> {
-  for (const row of rows) {
-    if (stored.has(columnText(plan, row, 'window_from') ?? '')) await replaceMetrics(context, trx, plan, row)
+      where project_id = ${trx.project} and ${sql.join(parts, sql` and `)} and asked_at <= ${requestedAt}
+        and ${sql.ref(column)} is distinct from ${trx.typed('time', row[at])}`.execute(trx.db)
   }
 }
 
 /** Adds to the run's count of strings that had to be escaped for the database. */
-async function addEscapedCount(context: ProjectContext, trx: Db, count: number): Promise<void> {
-  await trx
+async function addEscapedCount(trx: ProjectContext, count: number): Promise<void> {
+  await trx.db
     .updateTable('sync_runs')
     .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
-    .where((eb) => eb.and({ project_id: context.project, id: context.currentRunId() ?? '' }))
+    .where((eb) => eb.and({ project_id: trx.project, id: trx.currentRunId() ?? '' }))
     .execute()
 }

@@ -1,34 +1,21 @@
 /** Cursors by name: how far each list has been read. */
-import type { Db } from '../database/connection-pool.ts'
-import type { ProjectContext } from './project-context.ts'
+import { sql } from 'kysely'
+import type { ProjectDb } from '../database/project-db.ts'
 
-export async function readCursor(
-  context: Pick<ProjectContext, 'db' | 'project'>,
-  name: string,
-): Promise<string | null> {
-  const row = await context.db
-    .selectFrom('sync_cursors')
-    .select('position')
-    .where((eb) => eb.and({ project_id: context.project, stream: name }))
-    .executeTakeFirst()
-  return row?.position ?? null
+export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
+  const { rows } = await sql<{ position: string }>`
+    select position from sync_cursors where project_id = ${project} and stream = ${name}`.execute(db)
+  return rows[0]?.position ?? null
 }
 
-export async function writeCursors(
-  context: ProjectContext,
-  trx: Db,
-  cursors: Readonly<Record<string, string | null>>,
-): Promise<void> {
+export async function writeCursors({ db, project }: ProjectDb, cursors: Readonly<Record<string, string | null>>) {
   for (const [stream, position] of Object.entries(cursors)) {
     if (position === null) {
-      await trx
-        .deleteFrom('sync_cursors')
-        .where((eb) => eb.and({ project_id: context.project, stream }))
-        .execute()
+      await sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`.execute(db)
     } else {
-      await trx
+      await db
         .insertInto('sync_cursors')
-        .values({ project_id: context.project, stream, position })
+        .values({ project_id: project, stream, position })
         .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet({ position }))
         .execute()
     }

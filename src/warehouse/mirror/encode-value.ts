@@ -9,6 +9,9 @@ import { encodeJson, encodeText, isStorable } from '../database/escape.ts'
 
 export type SqlValue = string | number | bigint | null | boolean
 
+/** The parameters of one row, in the order of its insert plan. */
+export type EncodedRow = readonly SqlValue[]
+
 /** How many strings had to be escaped so far. */
 export type EscapeCount = { escaped: number }
 

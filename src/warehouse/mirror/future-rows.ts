@@ -1,12 +1,8 @@
 /** Future-dated rows: their times are later than the clocks allow. */
 import { sql } from 'kysely'
 import { isPagedStream, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
-import { type EpochSeconds, rfc3339 } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { typedParameter } from '../database/dialect.ts'
-import type { ProjectContext } from './project-context.ts'
-
-type ProjectDb = { readonly db: Db; readonly project: string }
+import { type EpochMs, type EpochSeconds, rfc3339 } from '../../core/time.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 
 /**
  * Marks the conversations pending that may have new messages without showing it: a message dated now does not move a
@@ -14,16 +10,12 @@ type ProjectDb = { readonly db: Db; readonly project: string }
  * A `union` without `all` would make SQLite read all messages, ordered by their conversations.
  */
 export async function markFutureDatedPending(
-  context: ProjectContext,
+  { db, project: id, typed }: ProjectDb,
   cursorLimit: EpochSeconds,
   limit: number,
-  now: number,
+  now: EpochMs,
 ): Promise<void> {
-  const [project, after] = [
-    typedParameter(context.kind, 'text', context.project),
-    typedParameter(context.kind, 'time', rfc3339(cursorLimit)),
-  ]
-  const at = typedParameter(context.kind, 'integer', now)
+  const [project, after, at] = [typed('text', id), typed('time', rfc3339(cursorLimit)), typed('integer', now)]
   await sql`
     update sync_children set due_at = ${at}
     where project_id = ${project} and stream = 'messages' and parent_id in (
@@ -33,24 +25,23 @@ export async function markFutureDatedPending(
           select conversation_id from messages where project_id = ${project} and created_at > ${after}
           union all select id from conversations
             where project_id = ${project} and handled_at is null and last_message_at > ${after})
-      order by checked_at limit ${limit})`.execute(context.db)
+      order by checked_at limit ${limit})`.execute(db)
 }
 
 /** How many existing rows are dated after `cursorLimit`, counted up to `limit`. */
 export async function countFutureRows(
-  { db, project }: ProjectDb,
+  context: ProjectDb,
   stream: StreamName,
   cursorLimit: EpochSeconds,
   limit: number,
 ): Promise<number> {
-  const timeColumn = isPagedStream(stream) ? await timeColumnOf({ db, project }, stream) : null
+  const timeColumn = isPagedStream(stream) ? await timeColumnOf(context, stream) : null
   if (timeColumn === null) return 0
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (
       select 1 as one from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${project} and deleted_at is null and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)} limit ${limit}) as listed`.execute(
-    db,
-  )
+      where project_id = ${context.project} and deleted_at is null and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)}
+      limit ${limit}) as listed`.execute(context.db)
   return Number(rows[0]?.count ?? 0)
 }
 
@@ -61,17 +52,12 @@ export async function countFutureRows(
 export async function timeColumnOf({ db, project }: ProjectDb, stream: StreamName): Promise<string | null> {
   const { timeColumn } = streamSpecs[stream]
   if (timeColumn !== null) return timeColumn
-  const learned = await db
-    .selectFrom('service_behaviours')
-    .select('value')
-    .where((eb) => eb.and({ project_id: project, name: `${stream}.order` }))
-    .executeTakeFirst()
-  const path = learned?.value.split(' by ')[1]?.split(' or ')[0]
+  const { rows } = await sql<{ value: string }>`
+    select value from service_behaviours where project_id = ${project} and name = ${`${stream}.order`}`.execute(db)
+  const path = rows[0]?.value.split(' by ')[1]?.split(' or ')[0]
   if (path === undefined) return null
-  const field = await db
-    .selectFrom('discovered_fields')
-    .select('column_name')
-    .where((eb) => eb.and({ stream, path, type: 'timestamp' }))
-    .executeTakeFirst()
-  return field?.column_name ?? null
+  const fields = await sql<{ column: string | null }>`
+    select column_name as "column" from discovered_fields
+    where stream = ${stream} and path = ${path} and type = 'timestamp' limit 1`.execute(db)
+  return fields.rows[0]?.column ?? null
 }

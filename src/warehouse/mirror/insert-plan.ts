@@ -4,7 +4,7 @@ import { childStreamsOf, type StreamName, streamSpecs } from '../../core/stream-
 import { toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/field-records.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
-import { createValueEncoder, type EncodeValue, type SqlValue } from './encode-value.ts'
+import { createValueEncoder, type EncodedRow, type EncodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
 import { insertedColumns, keyColumns } from './stream-tables.ts'
 import type { StatementShape } from './upsert.ts'
@@ -14,7 +14,7 @@ export type InsertPlan = {
   /** The key's columns as indexes into a row, without `project_id`. */
   readonly keyIndexes: readonly number[]
   /** Parameters of one row. `raw`, times and texts are encoded for the database. */
-  readonly encodeRow: (row: MirrorRow, requestedAt: number) => SqlValue[]
+  readonly encodeRow: (row: MirrorRow, requestedAt: number) => EncodedRow
 }
 
 /** Caches plans by what they depend on, so that statements are compiled once. */
@@ -32,12 +32,7 @@ export function createInsertPlans(
   }
 }
 
-function buildInsertPlan(
-  context: ProjectContext,
-  stream: StreamName,
-  fields: StreamFields,
-  authoritative: boolean,
-): InsertPlan {
+function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: StreamFields, authoritative: boolean) {
   const { table } = streamSpecs[stream]
   const documented = insertedColumns(table)
   const discovered = fields.withColumn.map(({ column, type }) => ({ name: column, type: columnTypeOf[type] }))
@@ -53,7 +48,7 @@ function buildInsertPlan(
 }
 
 /** A column's value in an encoded row. Texts and times are bound as the text that they are read as. */
-export function columnText(plan: InsertPlan, row: readonly SqlValue[], name: string): string | null {
+export function columnText(plan: InsertPlan, row: EncodedRow, name: string): string | null {
   const value = row[plan.shape.columns.findIndex((column) => column.name === name)]
   return value === null || value === undefined ? null : String(value)
 }
@@ -107,8 +102,8 @@ export function encodeRows(
   plan: InsertPlan,
   rows: readonly MirrorRow[],
   requestedAt: number,
-): { rows: SqlValue[][]; rowsWithoutKey: RejectedRow[] } {
-  const byKey = new Map<string, SqlValue[]>()
+): { rows: EncodedRow[]; rowsWithoutKey: RejectedRow[] } {
+  const byKey = new Map<string, EncodedRow>()
   const rowsWithoutKey: RejectedRow[] = []
   for (const row of rows) {
     const parameters = plan.encodeRow(row, requestedAt)

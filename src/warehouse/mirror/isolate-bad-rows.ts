@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { RejectedRow } from '../../core/row.ts'
 import type { Db } from '../database/connection-pool.ts'
-import type { SqlValue } from './encode-value.ts'
+import type { EncodedRow } from './encode-value.ts'
 import type { InsertPlan } from './insert-plan.ts'
 
 export type IsolationResult = { readonly changed: number; readonly rejectedRows: readonly RejectedRow[] }
@@ -11,8 +11,8 @@ export type IsolationResult = { readonly changed: number; readonly rejectedRows:
 export async function isolateBadRows(
   trx: Db,
   plan: InsertPlan,
-  rows: SqlValue[][],
-  upsertRows: (rows: SqlValue[][]) => Promise<number>,
+  rows: readonly EncodedRow[],
+  upsertRows: (rows: readonly EncodedRow[]) => Promise<number>,
 ): Promise<IsolationResult> {
   if (rows.length === 0) return { changed: 0, rejectedRows: [] }
   await sql`savepoint isolating`.execute(trx)
@@ -36,7 +36,7 @@ export async function isolateBadRows(
 }
 
 /** The id of a row within its parent: the last part of its key, but the hash for an activity entry. */
-export function rowId(plan: InsertPlan, row: readonly SqlValue[]): string | null {
+function rowId(plan: InsertPlan, row: EncodedRow): string | null {
   const value = row[plan.shape.table === 'visitor_activity' ? (plan.keyIndexes[1] ?? 0) : (plan.keyIndexes.at(-1) ?? 0)]
   return value === null || value === undefined ? null : String(value)
 }

@@ -1,162 +1,125 @@
-/** Pending children: parents whose child lists are to be read. They are found by a query, never held in memory. */
+/** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ChildReadResult, PendingChild } from '../../core/mirror.ts'
-import { type ChildStreamName, streamSpecs } from '../../core/stream-specs.ts'
-import { parseTime } from '../../core/time.ts'
+import type { ChildReadResult, PendingParent, RereadChoice } from '../../core/mirror.ts'
+import { type ChildStreamName, childStreamNames, streamSpecs } from '../../core/stream-specs.ts'
+import { type EpochMs, parseTime } from '../../core/time.ts'
 import { markFactsOfUpdated } from '../analytics/pending-facts.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { listParameter, typedParameter } from '../database/dialect.ts'
+import { inList, listParameter } from '../database/dialect.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { timeColumnOf } from './future-rows.ts'
 import { closeGap, openGap } from './gaps.ts'
-import { inTransaction, type ProjectContext } from './project-context.ts'
+
+type MarkPending = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
 
 /** The parents are new or changed: their children become due now. */
-export async function markChildrenPending(
-  context: ProjectContext,
-  trx: Db,
-  stream: ChildStreamName,
-  ids: readonly string[],
-  now: number,
-) {
+export const addPendingChildren: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
-    select ${typedParameter(context.kind, 'text', context.project)}, ${typedParameter(context.kind, 'text', stream)}, listed.value, 1, 0,
-      ${typedParameter(context.kind, 'integer', now)}, 0
-    from ${listParameter(context.kind, ids)} as listed where true
+    select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0, ${typed('integer', now)}, 0
+    from ${listParameter(kind, ids)} as listed where true
     on conflict (project_id, stream, parent_id)
-    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(trx)
+    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(db)
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
-export async function markKnownPending(
-  context: ProjectContext,
-  trx: Db,
-  stream: ChildStreamName,
-  ids: readonly string[],
-  now: number,
-) {
+export const markChildrenPending: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
-    update sync_children set wanted = wanted + 1, due_at = ${typedParameter(context.kind, 'integer', now)}
-    where project_id = ${context.project} and stream = ${stream}
-      and parent_id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
+    update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}
+    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(db)
 }
 
 /**
- * A parent's children have been read: it becomes due again if it changed meanwhile, or at `againAt`. `hasChanges`: some of
+ * A parent's children have been read: it becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: some of
  * them changed, so that the parent's facts are pending already.
  */
-export async function recordChildRead(
-  context: ProjectContext,
-  trx: Db,
-  read: ChildReadResult,
-  now: number,
-  hasChanges: boolean,
-): Promise<void> {
-  const parameter = (value: number | null) => typedParameter(context.kind, 'integer', value)
+export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now: EpochMs, hasChanges: boolean) {
+  const { stream, parentId, completeness } = read
+  const { db, project, typed } = trx
+  const [version, at] = [typed('integer', read.requestedVersion), typed('integer', now)]
   await sql`
     update sync_children set
-      fetched = case when fetched > ${parameter(read.requestedVersion)} then fetched else ${parameter(read.requestedVersion)} end,
-      due_at = case when wanted > ${parameter(read.requestedVersion)} then coalesce(due_at, ${parameter(now)})
-        else ${parameter(read.againAt)} end,
-      attempts = 0, error = null, whole = null, checked_at = ${parameter(now)}, position = ${typedParameter(context.kind, 'text', read.cursor)}
-    where project_id = ${context.project} and stream = ${read.stream} and parent_id = ${read.parentId}`.execute(trx)
-  const { stream, parentId, complete } = read
-  await closeGap(context, trx, stream, unreadSubject(parentId))
-  if (complete === 'as before') return
-  if (stream === 'messages') await setMessagesComplete(context, trx, parentId, complete, hasChanges)
-  if (complete) return closeGap(context, trx, stream, unlistedSubject(parentId))
+      fetched = case when fetched > ${version} then fetched else ${version} end,
+      due_at = case when wanted > ${version} then coalesce(due_at, ${at}) else ${typed('integer', read.dueAt)} end,
+      attempts = 0, error = null, whole = null, checked_at = ${at}, position = ${typed('text', read.cursor)}
+    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
+  await closeGap(trx, stream, unreadGapKey(parentId))
+  if (completeness === 'unchanged') return
+  if (stream === 'messages') await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
+  if (completeness === 'complete') return closeGap(trx, stream, unlistedGapKey(parentId))
   const reason = read.why ?? 'the service would not list all of them'
-  await openGap(context, trx, { stream, from: null, to: null, reason }, unlistedSubject(parentId))
+  await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
 }
 
-/** The subjects of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
-export const unlistedSubject = (parentId: string) => `parent:${parentId}`
-const unreadSubject = (parentId: string) => `parent:${parentId}:unread`
+/** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
+export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
+const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
 
-async function setMessagesComplete(
-  context: ProjectContext,
-  trx: Db,
-  parentId: string,
-  complete: boolean,
-  isMarked: boolean,
-): Promise<void> {
-  const flag = context.kind === 'sqlite' ? Number(complete) : complete
+async function setMessagesComplete(trx: ProjectDb, parentId: string, complete: boolean, isMarked: boolean) {
+  const { db, kind, project } = trx
+  const flag = kind === 'sqlite' ? Number(complete) : complete
   const update = sql<{ id: string }>`
     update conversations set messages_complete = ${flag}
-    where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}
+    where project_id = ${project} and id = ${parentId} and messages_complete is distinct from ${flag}
     returning id`
-  if (isMarked) await update.execute(trx)
-  else await markFactsOfUpdated(context, trx, 'conversation', update)
+  if (isMarked) await update.execute(db)
+  else await markFactsOfUpdated(trx, db, 'conversation', update)
 }
 
 export async function recordChildFailure(
-  context: ProjectContext,
+  trx: ProjectDb,
   stream: ChildStreamName,
   parentId: string,
   why: string,
-  againAt: number,
-) {
-  await inTransaction(context, async (trx) => {
-    await trx
-      .updateTable('sync_children')
-      .set((eb) => ({ attempts: eb('attempts', '+', 1), due_at: againAt, error: why }))
-      .where((eb) => eb.and({ project_id: context.project, stream, parent_id: parentId }))
-      .execute()
-    await openGap(context, trx, { stream, from: null, to: null, reason: why }, unreadSubject(parentId))
-  })
+  dueAt: EpochMs,
+): Promise<void> {
+  await sql`
+    update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
+  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
 }
 
 /** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */
-export const pendingConditions = {
+const pendingConditions = {
   refresh: 'fetched > 0 and whole is null',
   firstRead: 'fetched = 0',
   fullReread: 'fetched > 0 and whole is not null',
 } as const
 
+/** The conditions in SQL, in the same order. */
+function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
+  return Object.values(pendingConditions).map(
+    (condition) => sql`due_at is not null and due_at <= ${now} and ${sql.raw(condition)}`,
+  )
+}
+
 /**
  * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that new rows do not wait
  * behind years of history.
  */
-export async function readPendingChildren(
-  context: ProjectContext,
-  stream: ChildStreamName,
-  now: number,
-  limit: number,
-): Promise<PendingChild[]> {
-  const pending: PendingChild[] = []
-  for (const [name, condition] of Object.entries(pendingConditions)) {
+export async function readPendingParents(context: ProjectDb, stream: ChildStreamName, now: EpochMs, limit: number) {
+  const lastActiveAt = await parentTimeSql(context, stream)
+  const pending: PendingParent[] = []
+  for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
-    const order = name === 'firstRead' ? 'desc' : 'asc'
-    pending.push(...(await readPendingWhere(context, stream, now, limit - pending.length, condition, order)))
+    const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
+    const { rows } = await sql<
+      Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'> & { at: string | null; fullReread: number | null }
+    >`
+      select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor",
+        attempts, checked_at as "checkedAt", whole as "fullReread", ${lastActiveAt} as at from sync_children
+      where project_id = ${context.project} and stream = ${stream} and ${isPending}
+      order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
+    for (const { at, fullReread, ...parent } of rows) {
+      pending.push({ ...parent, needsFullReread: fullReread !== null, parentLastActiveAt: parseTime(at) ?? null })
+    }
   }
   return pending
 }
 
-async function readPendingWhere(
-  context: ProjectContext,
-  stream: ChildStreamName,
-  now: number,
-  limit: number,
-  condition: string,
-  order: 'asc' | 'desc',
-): Promise<PendingChild[]> {
-  const parentAt = await parentTimeColumn(context, stream)
-  const { rows } = await sql<
-    Omit<PendingChild, 'parentAt' | 'mustReread'> & { at: string | null; whole: number | null }
-  >`
-    select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor", attempts, checked_at as "checkedAt", whole, ${parentAt} as at from sync_children
-    where project_id = ${context.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)}
-    order by due_at ${sql.raw(order)} limit ${limit}`.execute(context.db)
-  return rows.map(({ at, whole, ...child }) => ({
-    ...child,
-    mustReread: whole !== null,
-    parentAt: parseTime(at) ?? null,
-  }))
-}
-
-async function parentTimeColumn(context: ProjectContext, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
+async function parentTimeSql(context: ProjectDb, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
   const { parent } = streamSpecs[stream]
   const column = await timeColumnOf(context, parent)
   if (column === null) return sql`null`
@@ -164,52 +127,71 @@ async function parentTimeColumn(context: ProjectContext, stream: ChildStreamName
     where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
 }
 
-export async function countPendingChildren(
-  { db, project }: Pick<ProjectContext, 'db' | 'project'>,
-  stream: ChildStreamName,
-  now: number,
-): Promise<number> {
-  const count = (condition: string) => sql`(select count(*) from sync_children where project_id = ${project}
-    and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)})`
-  const { rows } = await sql<{ count: number }>`
-    select ${sql.join(Object.values(pendingConditions).map(count), sql` + `)} as count`.execute(db)
+export async function countPendingParents({ db, project }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
+  const counts = pendingSql(now).map(
+    (isPending) =>
+      sql`(select count(*) from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
+  )
+  const { rows } = await sql<{ count: number }>`select ${sql.join(counts, sql` + `)} as count`.execute(db)
   return rows[0]?.count ?? 0
+}
+
+/** Child streams of the project that have pending children. */
+export async function listPendingStreams(db: Db, project: string, now: EpochMs): Promise<ChildStreamName[]> {
+  const found: ChildStreamName[] = []
+  for (const stream of childStreamNames) {
+    const exists = pendingSql(now).map(
+      (isPending) =>
+        sql`exists (select 1 from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
+    )
+    const { rows } = await sql`select 1 where ${sql.join(exists, sql` or `)}`.execute(db)
+    if (rows.length > 0) found.push(stream)
+  }
+  return found
+}
+
+/** Pending children of all projects: their number by project and stream. */
+export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string, Map<ChildStreamName, number>>> {
+  const counts = new Map<string, Map<ChildStreamName, number>>()
+  for (const isPending of pendingSql(now)) {
+    const { rows } = await sql<{ project: string; stream: ChildStreamName; count: number }>`
+      select project_id as project, stream, count(*) as count from sync_children
+      where ${isPending} group by project_id, stream`.execute(db)
+    for (const { project, stream, count } of rows) {
+      const streams = counts.get(project) ?? new Map<ChildStreamName, number>()
+      counts.set(project, streams.set(stream, (streams.get(stream) ?? 0) + count))
+    }
+  }
+  return counts
 }
 
 /**
  * Marks children pending for a full re-read, those with the oldest read first; returns how many. `all`: also those that
  * are already pending, as their stored rows may be wrong.
  */
-export async function requestFullReads(
-  context: ProjectContext,
+export async function requestFullRereads(
+  { db, project, typed }: ProjectDb,
   stream: ChildStreamName,
-  which: 'all' | { readonly atLeast: number; readonly oneIn: number },
-  now: number,
+  which: RereadChoice,
+  now: EpochMs,
 ): Promise<number> {
   const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
-  const all = context.db.selectFrom('sync_children').where((eb) => eb.and({ project_id: context.project, stream }))
+  const all = db.selectFrom('sync_children').where((eb) => eb.and({ project_id: project, stream }))
   const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const result = await sql`
-    update sync_children set due_at = ${typedParameter(context.kind, 'integer', now)}, whole = 1
-    where project_id = ${context.project} and stream = ${stream} and parent_id in (
+    update sync_children set due_at = ${typed('integer', now)}, whole = 1
+    where project_id = ${project} and stream = ${stream} and parent_id in (
       select parent_id from sync_children
-      where project_id = ${context.project} and stream = ${stream} and ${isEligible}
-      order by checked_at limit ${limit})`.execute(context.db)
+      where project_id = ${project} and stream = ${stream} and ${isEligible}
+      order by checked_at limit ${limit})`.execute(db)
   return Number(result.numAffectedRows ?? 0n)
 }
 
 /** The service no longer has the parent, so its children are no longer pending. */
-export async function removePendingChildren(
-  context: ProjectContext,
-  trx: Db,
-  stream: ChildStreamName,
-  parentId: string,
-): Promise<void> {
-  await trx
-    .deleteFrom('sync_children')
-    .where((eb) => eb.and({ project_id: context.project, stream, parent_id: parentId }))
-    .execute()
-  for (const subject of [unlistedSubject(parentId), unreadSubject(parentId)])
-    await closeGap(context, trx, stream, subject)
+export async function removePendingChildren(trx: ProjectDb, stream: ChildStreamName, parentId: string): Promise<void> {
+  await sql`
+    delete from sync_children
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
+  for (const key of [unlistedGapKey(parentId), unreadGapKey(parentId)]) await closeGap(trx, stream, key)
 }

@@ -1,20 +1,14 @@
 /** What all parts of a project's mirror share. */
-import { sql } from 'kysely'
-import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { Db } from '../database/connection-pool.ts'
+import { acquireLock } from '../database/dialect.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import type { DiscoveredFields } from '../discovered-columns/discovered-fields.ts'
 import type { EscapeCount } from './encode-value.ts'
 import type { UpsertRows } from './upsert.ts'
 
-export type ProjectContext = {
-  readonly db: Db
-  readonly kind: DatabaseKind
-  readonly project: string
+export type ProjectContext = ProjectDb & {
   readonly upsert: UpsertRows
   readonly fields: DiscoveredFields
   readonly escapeCount: EscapeCount
-  /** Milliseconds since 1970. */
-  readonly clock: () => number
   /** Runs writes of the project one after the other: each is short, and they cannot deadlock. */
   readonly runSerially: <T>(write: () => Promise<T>) => Promise<T>
   /** The sync run that stores rows now; null outside of a run. */
@@ -36,13 +30,9 @@ export function createSerialQueue(): ProjectContext['runSerially'] {
  * rows in different orders (a conversation and its pending children), which could deadlock. SQLite has one writer
  * anyway.
  */
-export function inTransaction<T>(
-  context: Pick<ProjectContext, 'db' | 'kind' | 'project'>,
-  work: (trx: Db) => Promise<T>,
-): Promise<T> {
-  return context.db.transaction().execute(async (trx) => {
-    if (context.kind === 'postgres')
-      await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.write ${context.project}`}))`.execute(trx)
-    return work(trx)
+export function inTransaction<C extends ProjectDb, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+  return context.db.transaction().execute(async (db) => {
+    await acquireLock(db, context.kind, `deskmirror.write ${context.project}`)
+    return work({ ...context, db })
   })
 }

@@ -12,14 +12,14 @@ import {
 } from '../../core/stream-specs.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { listParameter, typedParameter } from '../database/dialect.ts'
+import { inList, typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
-import type { ProjectContext } from './project-context.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { hasDeletedAt, keyColumns, withoutNullability } from './stream-tables.ts'
 
 /** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
 export async function readRows(
-  context: ProjectContext,
+  context: ProjectDb,
   stream: StreamName,
   after: RowKey | null,
   limit: number,
@@ -65,17 +65,13 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 }
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
-export async function readRawById(
-  context: ProjectContext,
-  stream: StreamName,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
+export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const { rows } = await sql<{ id: string; raw: string }>`
-    select ${id} as id, ${rawColumn(context.kind)} as raw from ${sql.table(streamSpecs[stream].table)}
-    where project_id = ${context.project} ${notDeleted(stream)} and ${id} in (select value from ${listParameter(context.kind, ids)} as listed)
-    `.execute(context.db)
-  return new Map(rows.map((row) => [row.id, decodeJson(context.kind, row.raw)]))
+    select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}
+    where project_id = ${project} ${notDeleted(stream)} and ${id} ${inList(kind, ids)}
+    `.execute(db)
+  return new Map(rows.map((row) => [row.id, decodeJson(kind, row.raw)]))
 }
 
 function rawColumn(kind: DatabaseKind) {
@@ -88,50 +84,41 @@ function notDeleted(stream: StreamName) {
 
 /** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */
 export async function nthNewestCallTime(
-  context: ProjectContext,
+  { db, project }: ProjectDb,
   newest: number,
   until: EpochSeconds,
 ): Promise<EpochSeconds | null> {
-  const row = await context.db
-    .selectFrom('calls')
-    .select('occurred_at')
-    .where('project_id', '=', context.project)
-    .where('deleted_at', 'is', null)
-    .where('occurred_at', '<=', rfc3339(until))
-    .orderBy('occurred_at', 'desc')
-    .limit(1)
-    .offset(newest - 1)
-    .executeTakeFirst()
-  return parseTime(row?.occurred_at) ?? null
+  const { rows } = await sql<{ at: string }>`
+    select occurred_at as at from calls
+    where project_id = ${project} and deleted_at is null and occurred_at <= ${rfc3339(until)}
+    order by occurred_at desc limit 1 offset ${newest - 1}`.execute(db)
+  return parseTime(rows[0]?.at) ?? null
 }
 
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
 /** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
-export async function earliestTime(context: Pick<ProjectContext, 'db' | 'project'>): Promise<EpochSeconds | null> {
+export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
     const { startColumn, table } = streamSpecs[stream]
     if (startColumn === null) return []
     return sql`select min(${sql.ref(startColumn)}) as at from ${sql.table(table)}
-      where project_id = ${context.project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
+      where project_id = ${project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
   })
-  const times = await readTimes(context, sql.join(selects, sql` union all `))
+  const times = await readTimes(db, sql.join(selects, sql` union all `))
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
-export async function latestMessageTime(context: ProjectContext): Promise<EpochSeconds | null> {
-  const times = await readTimes(
-    context,
-    sql`
-    select max(created_at) as at from messages where project_id = ${context.project}
-    union all select max(last_message_at) from conversations where project_id = ${context.project} and handled_at is null`,
-  )
+export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
+  const latest = sql`select max(created_at) as at from messages where project_id = ${project}
+    union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`
+  const times = await readTimes(db, latest)
   return times.length === 0 ? null : Math.max(...times)
 }
 
-async function readTimes(context: Pick<ProjectContext, 'db'>, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
-  const { rows } = await sql<{ at: string | null }>`${query}`.execute(context.db)
+async function readTimes(db: Db, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
+  const { rows } = await sql<{ at: string | null }>`${query}`.execute(db)
   return rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
 }

@@ -1,95 +1,64 @@
-/** Seen rows: the ids that a scan of a whole list has returned, to find the mirrored rows that it has not. */
+/** Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { listParameter, typedParameter } from '../database/dialect.ts'
-import type { ProjectContext } from './project-context.ts'
+import { inList, listParameter } from '../database/dialect.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 
-type RowScope = 'all' | 'open'
+type Scope = 'all' | 'open'
 
-export async function addSeenRows(
-  context: ProjectContext,
-  trx: Db,
-  seenRowsKey: string,
-  ids: readonly string[],
-): Promise<void> {
+export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
     insert into sync_census (project_id, census, id)
-    select ${typedParameter(context.kind, 'text', context.project)}, ${typedParameter(context.kind, 'text', seenRowsKey)}, listed.value
-    from ${listParameter(context.kind, ids)} as listed where true on conflict do nothing`.execute(trx)
+    select ${typed('text', project)}, ${typed('text', key)}, listed.value
+    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`.execute(db)
 }
 
 /** Ids of the set, in id order. */
-export async function listSeenRows(
-  context: ProjectContext,
-  seenRowsKey: string,
-  limit: number,
-): Promise<readonly string[]> {
-  const rows = await context.db
-    .selectFrom('sync_census')
-    .select('id')
-    .where((eb) => eb.and({ project_id: context.project, census: seenRowsKey }))
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+export async function listIdSet({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from sync_census where project_id = ${project} and census = ${key} order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
-export async function removeSeenRows(
-  context: ProjectContext,
-  trx: Db,
-  seenRowsKey: string,
-  ids: readonly string[],
-): Promise<void> {
+export async function removeFromIdSet({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
-    delete from sync_census where project_id = ${context.project} and census = ${seenRowsKey}
-      and id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
+    delete from sync_census where project_id = ${project} and census = ${key} and id ${inList(kind, ids)}`.execute(db)
+}
+
+export async function forgetSeenRows({ db, project }: ProjectDb, key: string): Promise<void> {
+  await sql`delete from sync_census where project_id = ${project} and census = ${key}`.execute(db)
 }
 
 export async function listUnseenRows(
-  context: ProjectContext,
+  { db, project }: ProjectDb,
   stream: ListStreamName,
-  seenRowsKey: string,
-  scope: RowScope,
+  key: string,
+  scope: Scope,
   after: string | null,
   limit: number,
-) {
+): Promise<string[]> {
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(streamSpecs[stream].table)} as row
-    where ${inScope(context, scope)} ${from} and ${notSeen(context, seenRowsKey)} order by row.id limit ${limit}`.execute(
-    context.db,
-  )
+    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)} order by row.id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
-export async function countUnseenRows(
-  context: ProjectContext,
-  stream: ListStreamName,
-  seenRowsKey: string,
-  scope: RowScope,
-) {
+export async function countUnseenRows({ db, project }: ProjectDb, stream: ListStreamName, key: string, scope: Scope) {
   const { rows } = await sql<{ unseen: number; living: number }>`
-    select count(*) as living, count(case when ${notSeen(context, seenRowsKey)} then 1 end) as unseen
-    from ${sql.table(streamSpecs[stream].table)} as row where ${inScope(context, scope)}`.execute(context.db)
-  return { unseen: rows[0]?.unseen ?? 0, living: rows[0]?.living ?? 0 }
+    select count(*) as living, count(case when ${notSeen(project, key)} then 1 end) as unseen
+    from ${sql.table(streamSpecs[stream].table)} as row where ${inScope(project, scope)}`.execute(db)
+  return rows[0] ?? { unseen: 0, living: 0 }
 }
 
-export async function forgetSeenRows(context: ProjectContext, seenRowsKey: string): Promise<void> {
-  await context.db
-    .deleteFrom('sync_census')
-    .where((eb) => eb.and({ project_id: context.project, census: seenRowsKey }))
-    .execute()
-}
-
-function inScope(context: ProjectContext, scope: RowScope) {
+function inScope(project: string, scope: Scope) {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
-  return sql`row.project_id = ${context.project} and row.deleted_at is null ${open}`
+  return sql`row.project_id = ${project} and row.deleted_at is null ${open}`
 }
 
-function notSeen(context: ProjectContext, seenRowsKey: string) {
+function notSeen(project: string, key: string) {
   return sql`not exists (select 1 from sync_census as seen
-    where seen.project_id = ${context.project} and seen.census = ${seenRowsKey} and seen.id = row.id)`
+    where seen.project_id = ${project} and seen.census = ${key} and seen.id = row.id)`
 }

@@ -4,10 +4,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { toTimestamp } from '../../core/time.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { acquireLock } from '../database/dialect.ts'
 import { currentProcess, isProcessAlive, type ProcessIdentity } from '../database/process-identity.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { failAbandonedRuns } from './sync-runs.ts'
 
 /** A holder on another machine counts as dead after this long without a heartbeat; it should send several within it. */
@@ -26,19 +27,13 @@ export type LockResult =
   | { readonly held: false; readonly stream: string; readonly holder: string; readonly since: string }
 
 /** Locks all of the streams, or none, and closes unfinished runs of dead processes. */
-export async function acquireStreamLocks(
-  db: Db,
-  kind: DatabaseKind,
-  project: string,
-  streams: readonly string[],
-  now: number,
-): Promise<LockResult> {
+export async function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs) {
   const token = randomUUID()
   // Before the row exists, as others in this process would take the lock for one that was not released.
   ownTokens.add(token)
   let isAcquired = false
   try {
-    const lock = await acquireAs(token, db, kind, project, streams, now)
+    const lock = await acquireAs(context, token, streams, now)
     isAcquired = lock.held
     return lock
   } finally {
@@ -46,18 +41,10 @@ export async function acquireStreamLocks(
   }
 }
 
-function acquireAs(
-  token: string,
-  db: Db,
-  kind: DatabaseKind,
-  project: string,
-  streams: readonly string[],
-  now: number,
-): Promise<LockResult> {
+function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
   const own = currentProcess()
   return db.transaction().execute(async (trx): Promise<LockResult> => {
-    if (kind === 'postgres')
-      await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.lock ${project}`}))`.execute(trx)
+    await acquireLock(trx, kind, `deskmirror.lock ${project}`)
     const rows = await trx
       .selectFrom('sync_locks')
       .selectAll()
@@ -99,23 +86,15 @@ export function processLabel({ host, pid }: { host: string; pid: number }): stri
 }
 
 function createLockHandle(db: Db, project: string, token: string, streams: number) {
-  const own = { project_id: project, token }
   return {
     token,
-    heartbeat: async (now: number) => {
-      const { numUpdatedRows } = await db
-        .updateTable('sync_locks')
-        .set({ beat_at: now })
-        .where((eb) => eb.and(own))
-        .executeTakeFirst()
-      return numUpdatedRows === BigInt(streams)
+    heartbeat: async (now: EpochMs) => {
+      const beat = sql`update sync_locks set beat_at = ${now} where project_id = ${project} and token = ${token}`
+      return (await beat.execute(db)).numAffectedRows === BigInt(streams)
     },
     release: async () => {
       ownTokens.delete(token)
-      await db
-        .deleteFrom('sync_locks')
-        .where((eb) => eb.and(own))
-        .execute()
+      await sql`delete from sync_locks where project_id = ${project} and token = ${token}`.execute(db)
     },
   }
 }

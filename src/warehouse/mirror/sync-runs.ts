@@ -1,21 +1,20 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
+import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
-import type { StreamReport, StreamStanding, SyncMode, SyncOutcome } from '../../core/mirror.ts'
+import type { StreamReadStatus, StreamReport, SyncMode, SyncOutcome } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
-import { toTimestamp } from '../../core/time.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { addSample, parseSamples } from '../request-counts.ts'
-import type { ProjectContext } from './project-context.ts'
 
-type ProjectDb = Pick<ProjectContext, 'db' | 'project'>
-
-/** `holder`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
+/** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(
   { db, project }: ProjectDb,
   mode: SyncMode,
-  now: number,
-  holder: string | null = null,
+  now: EpochMs,
+  lockToken: string | null = null,
 ): Promise<string> {
   const id = newId(now)
   await db
@@ -31,61 +30,40 @@ export async function startRun(
       strings_escaped: 0,
       beat_at: now,
       request_log: stringifyJson([[now, 0]]),
-      holder,
+      holder: lockToken,
     })
     .execute()
   return id
 }
 
 /** `requests`: how many the run has sent so far. */
-export async function recordRunHeartbeat(
-  { db, project }: ProjectDb,
-  run: string,
-  requests: number,
-  now: number,
-): Promise<void> {
-  const thisRun = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
-  const row = await thisRun.select('request_log').executeTakeFirst()
-  await db
-    .updateTable('sync_runs')
-    .set({
-      requests,
-      beat_at: now,
-      request_log: stringifyJson(addSample(parseSamples(row?.request_log), [now, requests])),
-    })
-    .where((eb) => eb.and({ project_id: project, id: run }))
-    .execute()
+export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: EpochMs) {
+  const { rows } = await sql<{ log: string | null }>`
+    select request_log as log from sync_runs where project_id = ${project} and id = ${run}`.execute(db)
+  const log = stringifyJson(addSample(parseSamples(rows[0]?.log), [now, requests]))
+  await sql`
+    update sync_runs set requests = ${requests}, beat_at = ${now}, request_log = ${log}
+    where project_id = ${project} and id = ${run}`.execute(db)
 }
 
 export async function finishRun(
-  projectDb: ProjectDb,
+  context: ProjectDb,
   run: string,
   outcome: SyncOutcome,
   reports: readonly StreamReport[],
-  now: number,
+  now: EpochMs,
 ): Promise<void> {
   const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
   const at = toTimestamp(now)
-  for (const report of reports) await recordStreamResult(projectDb, report, at)
-  await projectDb.db
-    .updateTable('sync_runs')
-    .set({
-      finished_at: at,
-      outcome,
-      rows_read: sum((report) => report.rows),
-      rows_changed: sum((report) => report.changed),
-      streams: JSON.stringify(reports),
-    })
-    .where((eb) => eb.and({ project_id: projectDb.project, id: run }))
-    .execute()
+  for (const report of reports) await recordStreamResult(context, report, at)
+  await sql`
+    update sync_runs set finished_at = ${at}, outcome = ${outcome}, rows_read = ${sum((report) => report.rows)},
+      rows_changed = ${sum((report) => report.changed)}, streams = ${JSON.stringify(reports)}
+    where project_id = ${context.project} and id = ${run}`.execute(context.db)
 }
 
 /** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
-async function recordStreamResult(
-  { db, project }: ProjectDb,
-  { stream, skipped, failed }: StreamReport,
-  at: string,
-): Promise<void> {
+async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string) {
   const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
   const state = { skipped, failed, ...syncedAt }
   const since = failed === null ? null : at
@@ -102,46 +80,30 @@ async function recordStreamResult(
 }
 
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
-export async function readStreamStandings(
-  { db, project }: ProjectDb,
-  streams: readonly StreamName[],
-): Promise<Map<StreamName, StreamStanding>> {
+export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
-  const toStanding = ({ synced_at, skipped }: (typeof rows)[number]): StreamStanding =>
-    synced_at !== null ? 'ended' : skipped !== null ? 'skipped' : 'unfinished'
-  const known = new Map(rows.map((row) => [row.stream as StreamName, toStanding(row)]))
+  const toStatus = ({ synced_at, skipped }: (typeof rows)[number]): StreamReadStatus =>
+    synced_at !== null ? 'complete' : skipped !== null ? 'skipped' : 'unfinished'
+  const known = new Map(rows.map((row) => [row.stream as StreamName, toStatus(row)]))
   return new Map([...known].filter(([stream]) => streams.includes(stream)))
 }
 
 /** Closes the runs of dead processes as failed, at the time of their last heartbeat. */
 export async function failAbandonedRuns(trx: Db, project: string): Promise<void> {
-  const abandoned = await trx
-    .selectFrom('sync_runs')
-    .select(['id', 'beat_at'])
-    .where('project_id', '=', project)
-    .where('finished_at', 'is', null)
-    .where((eb) =>
-      eb.or([
-        eb('holder', 'is', null),
-        eb('holder', 'not in', eb.selectFrom('sync_locks').select('token').where('project_id', '=', project)),
-      ]),
-    )
-    .execute()
-  for (const { id, beat_at } of abandoned) {
-    await trx
-      .updateTable('sync_runs')
-      .set({ outcome: 'failed', finished_at: toTimestamp(beat_at) })
-      .where((eb) => eb.and({ project_id: project, id }))
-      .execute()
+  const abandoned = await sql<{ id: string; beat_at: EpochMs }>`
+    select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
+      and (holder is null or holder not in (select token from sync_locks where project_id = ${project}))`.execute(trx)
+  for (const { id, beat_at } of abandoned.rows) {
+    await sql`
+      update sync_runs set outcome = 'failed', finished_at = ${toTimestamp(beat_at)}
+      where project_id = ${project} and id = ${id}`.execute(trx)
   }
 }
 
 /** Deletes runs that changed nothing and ended before `olderThan` (RFC 3339). No row refers to such a run. */
 export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('sync_runs')
-    .where('finished_at', '<', olderThan)
-    .where((eb) => eb.and({ rows_changed: 0, strings_escaped: 0 }))
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  const { numAffectedRows } = await sql`
+    delete from sync_runs
+    where finished_at < ${olderThan} and rows_changed = 0 and strings_escaped = 0`.execute(db)
+  return Number(numAffectedRows)
 }

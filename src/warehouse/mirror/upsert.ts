@@ -8,7 +8,7 @@ import { tables } from '../../../schema/tables.ts'
 import type { MirroredTable } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
-import type { SqlValue } from './encode-value.ts'
+import type { EncodedRow, SqlValue } from './encode-value.ts'
 import { hasDeletedAt } from './stream-tables.ts'
 
 /** All that a statement's text depends on, apart from its number of rows. */
@@ -23,14 +23,10 @@ export type StatementShape = {
 }
 
 /** How many rows were new or changed, and their values of the `returning` column. */
-export type UpsertResult = { readonly changed: number; readonly returned: readonly string[] }
+type UpsertResult = { readonly changed: number; readonly returned: readonly string[] }
 
 /** Upserts rows within a transaction. No key may occur twice. */
-export type UpsertRows = (
-  trx: Db,
-  shape: StatementShape,
-  rows: readonly (readonly SqlValue[])[],
-) => Promise<UpsertResult>
+export type UpsertRows = (trx: Db, shape: StatementShape, rows: readonly EncodedRow[]) => Promise<UpsertResult>
 
 /** Caches the compiled statements. */
 export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
@@ -56,7 +52,7 @@ export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
 }
 
 /** Much faster than `flat`, which checks each value. */
-function flatten(rows: readonly (readonly SqlValue[])[]): SqlValue[] {
+function flatten(rows: readonly EncodedRow[]): SqlValue[] {
   const values: SqlValue[] = []
   for (const row of rows) for (let i = 0; i < row.length; i++) values.push(row[i] as SqlValue)
   return values

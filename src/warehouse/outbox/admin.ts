@@ -10,48 +10,47 @@ import type {
 } from '../../core/outbox/admin.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { typedParameter } from '../database/dialect.ts'
+import { acquireLock } from '../database/dialect.ts'
 import { inDurableTransaction, inDurableTransactionOnce } from '../database/durable-transaction.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../database/escape.ts'
 import { newId } from '../database/new-id.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './cancellations.ts'
 import { applyDecision, filterSql, revokeSending } from './decisions.ts'
-import { type OutboxContext, selectTargetSnapshot, toTimeValue } from './row.ts'
+import { selectTargetSnapshot, toTimeValue } from './row.ts'
 
-export function createOutboxAdmin(context: OutboxContext): OutboxAdmin {
+export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
   return {
-    enqueue: (...request) => enqueue(context, ...request),
-    importedAs: (digest) => findImport(context, context.db, digest),
-    findDuplicateRefs: (refs) => findDuplicateRefs(context, refs),
-    findIdsByPrefix: (prefix) => findIdsByPrefix(context, prefix),
+    enqueue: enqueue.bind(null, context),
+    importedAs: findImport.bind(null, context),
+    findDuplicateRefs: findDuplicateRefs.bind(null, context),
+    findIdsByPrefix: findIdsByPrefix.bind(null, context),
     list: (filter, limit, afterSeq = 0) =>
       listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`),
     listNewest: (filter, limit) => listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`),
-    listEvents: (id) => listEvents(context, id),
-    countByStatus: (filter) => countByStatus(context, filter),
-    decide: (decision, filter, by) => applyDecision(context, decision, filter, by),
-    revokeSending: (by) => revokeSending(context, by),
-    listBlockedLanes: () => listBlockedLanes(context),
-    assignProject: () => assignProject(context),
+    listEvents: listEvents.bind(null, context),
+    countByStatus: countByStatus.bind(null, context),
+    decide: applyDecision.bind(null, context),
+    revokeSending: revokeSending.bind(null, context),
+    listBlockedLanes: listBlockedLanes.bind(null, context),
+    assignProject: assignProject.bind(null, context),
   }
 }
 
 async function enqueue(
-  context: OutboxContext,
+  context: ProjectDb,
   ...[requests, options, digest]: Parameters<OutboxAdmin['enqueue']>
 ): ReturnType<OutboxAdmin['enqueue']> {
-  return inDurableTransactionOnce(context.db, context.kind, async (trx) => {
-    if (context.kind === 'postgres')
-      await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.import ${context.project}`}))`.execute(trx)
-    const before = digest === undefined ? null : await findImport(context, trx, digest)
+  return inDurableTransactionOnce(context, async (trx) => {
+    await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
+    const before = digest === undefined ? null : await findImport(trx, digest)
     if (before !== null) return { importedAs: before }
     let received = 0
     let queued = 0
     const ids: string[] = []
     for await (const chunk of requests) {
       received += chunk.length
-      const inserted = await insertRequests(context, trx, chunk, options)
+      const inserted = await insertRequests(trx, chunk, options)
       queued += inserted.length
       // A caller that queues a few needs their ids; those of a large import are not shown.
       if (ids.length < 100) ids.push(...inserted)
@@ -60,41 +59,39 @@ async function enqueue(
   })
 }
 
-async function findImport(context: OutboxContext, trx: Db, digest: string): Promise<string | null> {
+async function findImport({ db, project }: ProjectDb, digest: string): Promise<string | null> {
   const { rows } = await sql<{ batch_id: string }>`
-    select batch_id from writebacks where project_id = ${context.project} and batch_id like ${`%-${digest}`} limit 1`.execute(
-    trx,
-  )
+    select batch_id from writebacks
+    where project_id = ${project} and batch_id like ${`%-${digest}`} limit 1`.execute(db)
   return rows[0]?.batch_id ?? null
 }
 
 /** By the same rule as `insertRequests`. */
-async function findDuplicateRefs(context: OutboxContext, refs: readonly string[]): Promise<ReadonlySet<string>> {
+async function findDuplicateRefs({ db, kind, project }: ProjectDb, refs: readonly string[]): Promise<Set<string>> {
   if (refs.length === 0) return new Set()
-  const wanted = sql.join(refs.map((ref) => encodeText(context.kind, ref)))
+  const wanted = sql.join(refs.map((ref) => encodeText(kind, ref)))
   const { rows } = await sql<{ ref: string }>`
-    select ref from writebacks where project_id = ${context.project} and ref in (${wanted})
-      and status not in ('failed','conflict')`.execute(context.db)
+    select ref from writebacks where project_id = ${project} and ref in (${wanted})
+      and status not in ('failed','conflict')`.execute(db)
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
 /** A request with a ref that failed or conflicted replaces the old row. Any other known ref is skipped. */
 async function insertRequests(
-  context: OutboxContext,
-  trx: Db,
+  trx: ProjectDb,
   requests: readonly WritebackRequest[],
   options: EnqueueOptions,
 ): Promise<readonly string[]> {
+  const { db, kind, project, typed } = trx
   if (requests.length === 0) return []
-  const now = context.clock()
-  const value = (text: string | null) =>
-    typedParameter(context.kind, 'text', text === null ? null : encodeText(context.kind, text))
+  const now = trx.clock()
+  const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
   const rows = requests.map((request) => {
-    const kind = operationTypes[request.operation].target
-    const payload = encodeJson(context.kind, JSON.stringify(request.payload))
-    return sql`(${context.project}, ${newId(now)}, ${request.operation}, ${value(kind === 'conversation' ? request.target : null)},
-      ${value(kind === 'visitor' ? request.target : null)}, ${typedParameter(context.kind, 'json', payload)}, ${options.status}, ${value(options.batchId)},
-      ${value(request.ref)}, ${value(request.expect)}, ${typedParameter(context.kind, 'time', request.expiresAt ?? options.expiresAt)},
+    const target = operationTypes[request.operation].target
+    const payload = encodeJson(kind, JSON.stringify(request.payload))
+    return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? request.target : null)},
+      ${value(target === 'visitor' ? request.target : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
+      ${value(request.ref)}, ${value(request.expect)}, ${typed('time', request.expiresAt ?? options.expiresAt)},
       ${value(options.createdBy)})`
   })
   const { rows: inserted } = await sql<{ id: string }>`
@@ -104,9 +101,9 @@ async function insertRequests(
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
       expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected and queued again',
-      error = null, evidence = null, finished_at = null, due_at = null, seen = ${selectTargetSnapshot(context, 'excluded')}
+      error = null, evidence = null, finished_at = null, due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict')
-    returning id`.execute(trx)
+    returning id`.execute(db)
   return inserted.map(({ id }) => id)
 }
 
@@ -116,7 +113,7 @@ const entryColumns = sql`id, seq, operation, conversation_id as "conversationId"
   message_id as "messageId", error, step`
 
 async function listEntries(
-  context: OutboxContext,
+  context: ProjectDb,
   filter: OutboxFilter,
   which: RawBuilder<unknown>,
   order: RawBuilder<unknown>,
@@ -134,63 +131,59 @@ async function listEntries(
   }))
 }
 
-async function findIdsByPrefix(context: OutboxContext, prefix: string): Promise<string[]> {
+async function findIdsByPrefix({ db, project }: ProjectDb, prefix: string): Promise<string[]> {
   if (prefix === '') return []
   const pattern = `${prefix.replace(/[%_\\]/g, '\\$&')}%`
   const { rows } = await sql<{ id: string }>`
-    select id from writebacks where project_id = ${context.project} and id like ${pattern} escape '\\'
-    order by case when id = ${prefix} then 0 else 1 end, seq limit 3`.execute(context.db)
+    select id from writebacks where project_id = ${project} and id like ${pattern} escape '\\'
+    order by case when id = ${prefix} then 0 else 1 end, seq limit 3`.execute(db)
   const ids = rows.map(({ id }) => id)
   return ids[0] === prefix ? [prefix] : ids
 }
 
-async function listEvents(context: OutboxContext, id: string): Promise<EventLogEntry[]> {
+async function listEvents({ db, project }: ProjectDb, id: string): Promise<EventLogEntry[]> {
   const { rows } = await sql<EventLogEntry>`
     select at, from_status as "from", to_status as "to", detail, request_id as "requestId" from writeback_events
-    where project_id = ${context.project} and writeback_id = ${id} order by seq`.execute(context.db)
+    where project_id = ${project} and writeback_id = ${id} order by seq`.execute(db)
   return [...rows]
 }
 
-async function countByStatus(context: OutboxContext, filter: OutboxFilter): Promise<StatusCounts> {
+async function countByStatus(context: ProjectDb, filter: OutboxFilter): Promise<StatusCounts> {
   // Pending cancellations affect only these statuses.
-  const isOpen =
-    filter.statuses?.some((wanted) => wanted === 'draft' || wanted === 'queued' || wanted === 'cancelled') ?? true
-  const status = isOpen ? await effectiveStatus(context) : sql`status`
+  const isAffected = filter.statuses?.some((wanted) => ['draft', 'queued', 'cancelled'].includes(wanted)) ?? true
+  const status = isAffected ? await effectiveStatus(context) : sql`status`
   const { rows } = await sql<{ status: WritebackStatus; count: number }>`
     select ${status} as status, count(*) as count from writebacks
     where project_id = ${context.project} and ${filterSql(filter, status)} group by 1`.execute(context.db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-async function listBlockedLanes(context: OutboxContext): Promise<BlockedLane[]> {
+async function listBlockedLanes({ db, project }: ProjectDb): Promise<BlockedLane[]> {
   const { rows } = await sql<BlockedLane>`
     select id, operation, coalesce(conversation_id, visitor_id) as target,
       (select count(*) from writebacks behind where behind.project_id = writebacks.project_id
         and behind.lane = writebacks.lane and behind.seq > writebacks.seq and behind.status = 'queued') as waiting
-    from writebacks where project_id = ${context.project} and status = 'uncertain' order by seq limit 1000`.execute(
-    context.db,
-  )
+    from writebacks where project_id = ${project} and status = 'uncertain' order by seq limit 1000`.execute(db)
   return [...rows]
 }
 
-async function assignProject(context: OutboxContext): Promise<number> {
+async function assignProject(context: ProjectDb): Promise<number> {
   const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(context.db)
   if (rows.length === 0) return 0
-  return inDurableTransaction(context.db, context.kind, async (trx) => {
-    const others = await sql`select 1 from sync_streams where project_id <> ${context.project} limit 1`.execute(trx)
+  return inDurableTransaction(context, async ({ db, project }) => {
+    const others = await sql`select 1 from sync_streams where project_id <> ${project} limit 1`.execute(db)
     if (others.rows.length > 0) return 0
     // A row whose id already exists in the project is a duplicate and is left alone.
     const assignable = sql`project_id = '' and not exists (select 1 from writebacks same
-      where same.project_id = ${context.project} and same.id = writebacks.id)`
+      where same.project_id = ${project} and same.id = writebacks.id)`
     const known = sql`exists (select 1 from writebacks known
-      where known.project_id = ${context.project} and known.ref = writebacks.ref)`
-    await sql`update writeback_events set project_id = ${context.project} where project_id = '' and writeback_id in
-      (select id from writebacks where ${assignable})`.execute(trx)
+      where known.project_id = ${project} and known.ref = writebacks.ref)`
+    await sql`update writeback_events set project_id = ${project} where project_id = '' and writeback_id in
+      (select id from writebacks where ${assignable})`.execute(db)
     const why = 'its ref was queued before'
-    await sql`update writebacks set project_id = ${context.project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
-      finished_at = ${toTimeValue(context)} where ${assignable} and ${known}`.execute(trx)
-    const { numAffectedRows } =
-      await sql`update writebacks set project_id = ${context.project} where ${assignable}`.execute(trx)
+    await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
+      finished_at = ${toTimeValue(context)} where ${assignable} and ${known}`.execute(db)
+    const { numAffectedRows } = await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
     return Number(numAffectedRows ?? 0n)
   })
 }

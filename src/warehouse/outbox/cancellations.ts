@@ -4,12 +4,13 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database/connection-pool.ts'
-import { typedParameter } from '../database/dialect.ts'
+import { acquireLock } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import { newId } from '../database/new-id.ts'
-import { type OutboxContext, toTimeValue } from './row.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { toTimeValue } from './row.ts'
 
-export type CancellationScope = {
+type CancellationScope = {
   /** Null covers everything. */
   readonly batch: string | null
   /** Also covers rows without a project. */
@@ -30,50 +31,39 @@ const unsentSql = sql`status in ('draft','queued')`
  * In Postgres, recording a cancellation waits for sends that are being recorded, and blocks later ones until they can
  * see it. SQLite allows one write transaction at a time anyway.
  */
-export async function acquireCancellationLock(
-  context: OutboxContext,
-  trx: Db,
-  mode: 'shared' | 'exclusive',
-): Promise<void> {
-  if (context.kind !== 'postgres') return
-  const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
-  await sql`select ${lock}(hashtext(${`deskmirror.cancel ${context.project}`}))`.execute(trx)
+export async function acquireCancellationLock({ db, kind, project }: ProjectDb, mode: 'shared' | 'exclusive') {
+  await acquireLock(db, kind, `deskmirror.cancel ${project}`, mode)
 }
 
 /** Returns how many rows it covers and the first thousand ids. `revokeSending` marks the rows in flight. */
 export function recordCancellation(
-  context: OutboxContext,
+  context: ProjectDb,
   { batch, orWithoutProject, by }: CancellationScope,
-  revokeSending: (trx: Db) => Promise<void>,
+  revokeSending: (trx: ProjectDb) => Promise<void>,
 ): Promise<{ readonly count: number; readonly ids: readonly string[] }> {
   const now = toTimeValue(context)
-  return inDurableTransaction(context.db, context.kind, async (trx) => {
-    await acquireCancellationLock(context, trx, 'exclusive')
-    const isAlreadyCancelled = (await hasOpenCancellation({ db: trx, project: context.project }))
-      ? coveredByCancelSql
-      : sql`false`
-    const covered = sql`project_id in (${sql.join(orWithoutProject ? [context.project, ''] : [context.project])}) and ${unsentSql}
+  return inDurableTransaction(context, async (trx) => {
+    const { db, project, typed } = trx
+    await acquireCancellationLock(trx, 'exclusive')
+    const isAlreadyCancelled = (await hasOpenCancellation(trx)) ? coveredByCancelSql : sql`false`
+    const covered = sql`project_id in (${sql.join(orWithoutProject ? [project, ''] : [project])}) and ${unsentSql}
       and not ${isAlreadyCancelled} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
-    const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(trx)
-    const all = await sql<{ count: number }>`select count(*) as count from writebacks where ${covered}`.execute(trx)
-    const last = await sql<{ seq: number }>`select coalesce(max(seq), 0) as seq from writebacks`.execute(trx)
+    const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(db)
+    const all = await sql<{ count: number }>`select count(*) as count from writebacks where ${covered}`.execute(db)
+    const last = await sql<{ seq: number }>`select coalesce(max(seq), 0) as seq from writebacks`.execute(db)
     const count = all.rows[0]?.count ?? 0
     if (count > 0)
       await sql`insert into writeback_cancellations
         (project_id, id, batch_id, nameless, up_to, done_to, cancelled_at, cancelled_by)
-        values (${context.project}, ${newId(context.clock())}, ${typedParameter(context.kind, 'text', batch)}, ${sql.lit(orWithoutProject ? 1 : 0)},
-          ${last.rows[0]?.seq ?? 0}, 0, ${now}, ${by})`.execute(trx)
+        values (${project}, ${newId(trx.clock())}, ${typed('text', batch)}, ${sql.lit(orWithoutProject ? 1 : 0)},
+          ${last.rows[0]?.seq ?? 0}, 0, ${now}, ${by})`.execute(db)
     await revokeSending(trx)
     return { count, ids: first.rows.map(({ id }) => id) }
   })
 }
 
-function ofProjectSql(project: string, orWithoutProject: boolean): RawBuilder<unknown> {
-  return sql`project_id || '' in (${sql.join(orWithoutProject ? [project, ''] : [project])})`
-}
-
 /** Whether a cancellation has rows that are not updated yet. */
-export async function hasOpenCancellation({ db, project }: Pick<OutboxContext, 'db' | 'project'>): Promise<boolean> {
+export async function hasOpenCancellation({ db, project }: ProjectDb): Promise<boolean> {
   const { rows } = await sql`select 1 from writeback_cancellations
     where project_id = ${project} and finished_at is null limit 1`.execute(db)
   return rows.length > 0
@@ -90,7 +80,7 @@ type OpenCancellation = {
 }
 
 /** Updates covered rows until none is left, or until `until` (by `performance.now`). True if none is left. */
-export async function applyCancellations(context: OutboxContext, until: number): Promise<boolean> {
+export async function applyCancellations(context: ProjectDb, until: number): Promise<boolean> {
   while (await hasOpenCancellation(context)) {
     if (performance.now() > until || !(await applyNextWindow(context))) return false
     // Lets other work use SQLite's single connection in between.
@@ -100,42 +90,42 @@ export async function applyCancellations(context: OutboxContext, until: number):
 }
 
 /** False if another process is doing it. Needs no durable commit: the cancellation is durable, and lost updates are redone. */
-function applyNextWindow(context: OutboxContext): Promise<boolean> {
+function applyNextWindow(context: ProjectDb): Promise<boolean> {
+  const { project } = context
   const skip = context.kind === 'postgres' ? sql`for update skip locked` : sql``
-  const once = async (trx: Db) => {
+  const once = async (db: Db) => {
+    const trx = { ...context, db }
     const { rows } = await sql<OpenCancellation>`
       select id, batch_id as batch, nameless, up_to as "upTo", done_to as "doneTo", cancelled_at as at,
         cancelled_by as by from writeback_cancellations
-      where project_id = ${context.project} and finished_at is null order by id limit 1 ${skip}`.execute(trx)
+      where project_id = ${project} and finished_at is null order by id limit 1 ${skip}`.execute(db)
     const [open] = rows
     if (open === undefined) return false
-    const end = await findWindowEnd(trx, { ...open, project: context.project, after: open.doneTo })
-    if (end !== null) await cancelRows(context, trx, open, end)
-    const now = toTimeValue(context)
-    await sql`update writeback_cancellations set done_to = ${end ?? open.upTo},
-      finished_at = ${end === null ? now : sql`null`} where project_id = ${context.project} and id = ${open.id}`.execute(
-      trx,
-    )
+    const end = await findWindowEnd(trx, { ...open, after: open.doneTo })
+    if (end !== null) await cancelRows(trx, open, end)
+    const finishedAt = end === null ? toTimeValue(context) : sql`null`
+    await sql`update writeback_cancellations set done_to = ${end ?? open.upTo}, finished_at = ${finishedAt}
+      where project_id = ${project} and id = ${open.id}`.execute(db)
     return true
   }
   return retryOnDeadlock(() => context.db.transaction().execute(once))
 }
 
 async function cancelRows(
-  context: OutboxContext,
-  trx: Db,
-  { batch, nameless: orWithoutProject, doneTo, at, by }: OpenCancellation,
+  { db, project, typed }: ProjectDb,
+  { batch, nameless, doneTo, at, by }: OpenCancellation,
   end: number,
 ): Promise<void> {
   const why = `cancelled by ${by}`
   await sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1, owner = null,
-    lease_until = null, due_at = null, revoked_as = null, finished_at = ${typedParameter(context.kind, 'time', at)}
-    where seq > ${doneTo} and seq <= ${end} and ${ofProjectSql(context.project, orWithoutProject === 1)} and status || '' in ('draft','queued')
-      and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`.execute(trx)
+    lease_until = null, due_at = null, revoked_as = null, finished_at = ${typed('time', at)}
+    where seq > ${doneTo} and seq <= ${end} and status || '' in ('draft','queued')
+      and project_id || '' in (${sql.join(nameless === 1 ? [project, ''] : [project])})
+      and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`.execute(db)
 }
 
 /** An SQL expression for the status, with cancellations that are not applied to the row yet. */
-export async function effectiveStatus(context: Pick<OutboxContext, 'db' | 'project'>): Promise<RawBuilder<unknown>> {
+export async function effectiveStatus(context: ProjectDb): Promise<RawBuilder<unknown>> {
   if (!(await hasOpenCancellation(context))) return sql`status`
   return sql`case when ${unsentSql} and ${coveredByCancelSql} then 'cancelled' else status end`
 }
@@ -144,7 +134,6 @@ export async function effectiveStatus(context: Pick<OutboxContext, 'db' | 'proje
 const rowsPerWindow = 2000
 
 type QueueWindow = {
-  readonly project: string
   /** Only rows of this batch; null for all. */
   readonly batch: string | null
   /** Range of `seq`: after `after`, up to and including `upTo`. */
@@ -156,7 +145,7 @@ type QueueWindow = {
  * The last `seq` of the next window; null if no rows remain. Updates of a window must select by `seq` and hide the other
  * indexed columns from the planner (`status || ''`): an index on status would read all earlier rows for each window.
  */
-export async function findWindowEnd(db: Db, { project, batch, after, upTo }: QueueWindow): Promise<number | null> {
+export async function findWindowEnd({ db, project }: ProjectDb, { batch, after, upTo }: QueueWindow) {
   const own = batch === null ? sql`true` : sql`project_id = ${project} and batch_id = ${batch}`
   const { rows } = await sql<{ end: number | null }>`
     select max(seq) as "end" from (select seq from writebacks where seq > ${after} and seq <= ${upTo} and ${own}

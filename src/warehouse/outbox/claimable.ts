@@ -6,8 +6,10 @@ import { type RawBuilder, sql } from 'kysely'
 import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/repository.ts'
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
+import { allOf } from '../database/dialect.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { isOwnerDead } from './claim-owner.ts'
-import { type OutboxContext, operationSql } from './row.ts'
+import { operationSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
@@ -44,16 +46,14 @@ export function claimableSql(now: EpochMs, deadOwners: readonly string[]): RawBu
 }
 
 /** Processes that own claims and are certainly dead. */
-export async function findDeadOwners(context: OutboxContext): Promise<string[]> {
+export async function findDeadOwners({ db, kind, project }: ProjectDb): Promise<string[]> {
   const { rows } = await sql<{ owner: string }>`
-    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(
-    context.db,
-  )
-  return rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
+    select distinct owner from writebacks where project_id = ${project} and owner is not null`.execute(db)
+  return rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, kind))
 }
 
 export async function findClaimable(
-  context: OutboxContext,
+  context: ProjectDb,
   now: EpochMs,
   limit: number,
   filter: ClaimFilter = {},
@@ -66,26 +66,21 @@ export async function findClaimable(
   return rows
 }
 
-export async function hasPending(context: OutboxContext, filter: ClaimFilter = {}): Promise<boolean> {
+export async function hasPending({ db, project }: ProjectDb, filter: ClaimFilter = {}): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from writebacks where project_id = ${context.project} and status in ('queued','sending') and ${claimFilterSql(filter)}
-      and ${firstInLaneSql} limit 1`.execute(context.db)
+    select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
+      and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
   return rows.length > 0
 }
 
 function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] }: ClaimFilter): RawBuilder<unknown> {
-  const batches =
-    withoutQueuedSends === 'all'
-      ? [sql`true`]
-      : withoutQueuedSends.map((batch) => sql`batch_id is not distinct from ${batch}`)
-  const conditions = [
-    ...(lane === undefined ? [] : [sql`lane = ${lane}`]),
-    ...(withoutOperations.length === 0 ? [] : [sql`operation not in (${sql.join(withoutOperations)})`]),
-    ...(batches.length === 0
-      ? []
-      : [
-          sql`not (status = 'queued' and ${operationSql(({ isIdempotent }) => !isIdempotent)} and (${sql.join(batches, sql` or `)}))`,
-        ]),
-  ]
-  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
+  const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
+  const ofBatch = (batch: string | null) => sql`batch_id is not distinct from ${batch}`
+  const isExcluded =
+    withoutQueuedSends === 'all' ? sql`true` : sql`(${sql.join(withoutQueuedSends.map(ofBatch), sql` or `)})`
+  return allOf([
+    lane === undefined ? null : sql`lane = ${lane}`,
+    withoutOperations.length === 0 ? null : sql`operation not in (${sql.join(withoutOperations)})`,
+    withoutQueuedSends.length === 0 ? null : sql`not (status = 'queued' and ${isSend} and ${isExcluded})`,
+  ])
 }

@@ -5,36 +5,24 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OutboxRepository, Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
-import { typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
-import type { OutboxContext } from './row.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 
-type LaneHistory = Pick<
-  OutboxRepository,
-  | 'listMatchedMessageIds'
-  | 'hasUnmatchedDuplicate'
-  | 'findOwnEdit'
-  | 'findPreviousReplyStatus'
-  | 'readMirroredMessages'
-  | 'findConversation'
->
-
-export function createLaneHistory(context: OutboxContext): LaneHistory {
+export function createLaneHistory(context: ProjectDb) {
   return {
-    listMatchedMessageIds: (lane) => listMatchedMessageIds(context, lane),
-    hasUnmatchedDuplicate: (writeback) => hasUnmatchedDuplicate(context, writeback),
-    findOwnEdit: (writeback, field) => findOwnEdit(context, writeback, field),
-    findPreviousReplyStatus: (writeback) => findPreviousReplyStatus(context, writeback),
-    readMirroredMessages: (conversation) => readMirroredMessages(context, conversation),
-    findConversation: (visitor, messageId) => findConversation(context, visitor, messageId),
-  }
+    listMatchedMessageIds: listMatchedMessageIds.bind(null, context),
+    hasUnmatchedDuplicate: hasUnmatchedDuplicate.bind(null, context),
+    findOwnEdit: findOwnEdit.bind(null, context),
+    findPreviousReplyStatus: findPreviousReplyStatus.bind(null, context),
+    readMirroredMessages: readMirroredMessages.bind(null, context),
+    findConversation: findConversation.bind(null, context),
+  } satisfies Partial<OutboxRepository>
 }
 
-async function listMatchedMessageIds(context: OutboxContext, lane: string): Promise<ReadonlySet<string>> {
+async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ message_id: string }>`
-    select message_id from writebacks where project_id = ${context.project} and lane = ${lane} and message_id is not null`.execute(
-    context.db,
-  )
+    select message_id from writebacks
+    where project_id = ${project} and lane = ${lane} and message_id is not null`.execute(db)
   return new Set(rows.map((row) => row.message_id))
 }
 
@@ -47,17 +35,21 @@ function lastEventSeq(condition: RawBuilder<unknown> = sql`true`): RawBuilder<nu
 /** A person queued it again after it had ended. */
 const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
 
-/** When the mirror's view of the target was stored: as it was queued, or queued again. */
-async function snapshotSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
+/** The `seq` of the last matching event of the write-back. */
+async function readLastSeq({ db, project }: ProjectDb, { id }: Writeback, condition: RawBuilder<unknown>) {
   const { rows } = await sql<{ seq: number }>`
-    select ${lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`)} as seq from writebacks
-    where project_id = ${context.project} and id = ${id}`.execute(context.db)
+    select ${lastEventSeq(condition)} as seq from writebacks where project_id = ${project} and id = ${id}`.execute(db)
   return rows[0]?.seq ?? 0
+}
+
+/** When the mirror's view of the target was stored: as it was queued, or queued again. */
+function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> {
+  return readLastSeq(context, writeback, sql`(event.from_status is null or ${reopeningSql})`)
 }
 
 const successSql = sql`event.to_status = 'succeeded'`
 
-async function hasUnmatchedDuplicate(context: OutboxContext, writeback: Writeback): Promise<boolean> {
+async function hasUnmatchedDuplicate(context: ProjectDb, writeback: Writeback): Promise<boolean> {
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
       and operation = 'message' and status = 'succeeded' and message_id is null
@@ -67,7 +59,7 @@ async function hasUnmatchedDuplicate(context: OutboxContext, writeback: Writebac
 }
 
 async function findOwnEdit(
-  context: OutboxContext,
+  context: ProjectDb,
   writeback: Writeback,
   field: 'name' | 'email',
 ): Promise<string | null | undefined> {
@@ -82,7 +74,7 @@ async function findOwnEdit(
   return undefined
 }
 
-async function findPreviousReplyStatus(context: OutboxContext, writeback: Writeback): Promise<WritebackStatus | null> {
+async function findPreviousReplyStatus(context: ProjectDb, writeback: Writeback): Promise<WritebackStatus | null> {
   const { rows } = await sql<{ status: WritebackStatus; changed: number }>`
     select writebacks.status, ${lastEventSeq()} as changed from writebacks
     join writebacks own on own.project_id = writebacks.project_id and own.lane = writebacks.lane
@@ -91,40 +83,31 @@ async function findPreviousReplyStatus(context: OutboxContext, writeback: Writeb
       and (own.batch_id is not null or writebacks.created_at = own.created_at)
     order by writebacks.seq desc limit 1`.execute(context.db)
   const before = rows[0]
-  return before === undefined || (await reopenedSeq(context, writeback)) > before.changed ? null : before.status
+  if (before === undefined) return null
+  // A person who queued it again knew the outcome of the earlier ones.
+  return (await readLastSeq(context, writeback, reopeningSql)) > before.changed ? null : before.status
 }
 
-/** A person who queued it again knew the outcome of the earlier ones. */
-async function reopenedSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
-  const { rows } = await sql<{ seq: number }>`
-    select ${lastEventSeq(reopeningSql)} as seq from writebacks where project_id = ${context.project} and id = ${id}`.execute(
-    context.db,
-  )
-  return rows[0]?.seq ?? 0
-}
-
-async function readMirroredMessages(context: OutboxContext, conversation: string) {
+async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {
   const { rows } = await sql<{ id: unknown; at: string | null }>`
     select id, created_at as at from messages
-    where project_id = ${context.project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(
-    context.db,
-  )
+    where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(db)
   const times = rows.flatMap(({ at }) => at ?? [])
   return { ids: new Set(rows.map(({ id }) => String(id))), newest: times.reduce((a, b) => (a > b ? a : b), '') || null }
 }
 
 async function findConversation(
-  context: OutboxContext,
+  { db, project, typed }: ProjectDb,
   visitor: string,
   messageId: string | null,
 ): Promise<string | null> {
   const holds =
     messageId === null
       ? sql`false`
-      : sql`exists (select 1 from messages where messages.project_id = ${context.project}
-    and conversation_id = conversations.id and messages.id = ${typedParameter(context.kind, 'integer', BigInt(messageId))})`
+      : sql`exists (select 1 from messages where messages.project_id = ${project}
+    and conversation_id = conversations.id and messages.id = ${typed('integer', BigInt(messageId))})`
   const { rows } = await sql<{ id: string }>`
-    select id from conversations where project_id = ${context.project} and visitor_id = ${visitor} and deleted_at is null
-    order by ${holds} desc, last_message_at desc limit 1`.execute(context.db)
+    select id from conversations where project_id = ${project} and visitor_id = ${visitor} and deleted_at is null
+    order by ${holds} desc, last_message_at desc limit 1`.execute(db)
   return rows[0]?.id ?? null
 }

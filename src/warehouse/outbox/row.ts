@@ -13,14 +13,11 @@ import {
   operationTypes,
 } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
-import { type EpochMs, rfc3339 } from '../../core/time.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { isOwnerDead } from './claim-owner.ts'
-
-/** The database, and the project whose write-backs are meant. */
-export type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
 
 export type OutboxRow = {
   id: string
@@ -86,7 +83,8 @@ function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): Targ
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
 export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuilder<string> {
-  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
+  const { statedResult: claim, verifications: looks, failedAttempts: tries, ...rest } = evidence
+  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson({ ...rest, claim, looks, tries } as Json)))
 }
 
 const text = z.string()
@@ -109,6 +107,12 @@ const evidenceSchema = z
     found: text,
   })
   .partial()
+  .transform(({ claim, looks, tries, ...rest }) => ({
+    ...rest,
+    statedResult: claim,
+    verifications: looks,
+    failedAttempts: tries,
+  }))
 
 /** The column can be written by SQL, so invalid content counts as no evidence. */
 export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {
@@ -121,8 +125,8 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
 }
 
 /** Without `ms`: now. */
-export function toTimeValue({ kind, clock }: OutboxContext, ms: EpochMs = clock()): RawBuilder<string> {
-  return typedParameter(kind, 'time', rfc3339(Math.floor(ms / 1000)))
+export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
+  return typed('time', toTimestamp(ms))
 }
 
 /** An SQL condition. Literals, so that it implies the condition of an index. */
@@ -134,10 +138,7 @@ export function operationSql(
 }
 
 /** The mirror's view of the target, in the same form as the insert trigger stores it in `seen`. */
-export function selectTargetSnapshot(
-  { kind }: Pick<OutboxContext, 'kind'>,
-  row: 'writebacks' | 'excluded',
-): RawBuilder<unknown> {
+export function selectTargetSnapshot({ kind }: ProjectDb, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
   const of = (column: string) => sql.ref(`${row}.${column}`)
   const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
   const at = sql.raw(

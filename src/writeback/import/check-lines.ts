@@ -5,7 +5,7 @@ import type { EpochMs } from '../../core/time.ts'
 import type { ImportLine } from './parse-lines.ts'
 import { createRefIndex, type RefIndex } from './ref-index.ts'
 
-export type CheckResult = {
+type CheckResult = {
   /** Number of lines without a mistake. */
   readonly validLines: number
   /** The first mistakes, in file order. */

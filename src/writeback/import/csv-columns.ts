@@ -1,7 +1,7 @@
-/** The columns of a CSV import: parses the header and converts cells to request fields. */
+/** The columns of CSV files: parses the header of an import, and converts cells to request fields and back. */
 import { commonFields } from '../../core/outbox/request-fields.ts'
-import { operationTypes, targetKinds } from '../../core/outbox/writeback-request.ts'
-import { fromCsvCell } from './csv-cells.ts'
+import { operationTypes, targetKinds, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { fromCsvCell, toCsvCell, toCsvLine } from './csv-cells.ts'
 import { type CsvSeparator, csvSeparators } from './csv-records.ts'
 
 const payloadFields = new Map(Object.values(operationTypes).flatMap(({ fields }) => Object.entries(fields)))
@@ -28,7 +28,7 @@ export const outcomeColumns = [
   'finished_at',
   'request_id',
 ] as const
-export type OutcomeColumn = (typeof outcomeColumns)[number]
+type OutcomeColumn = (typeof outcomeColumns)[number]
 
 /** The column of each cell; null for cells that are ignored. */
 export type CsvHeader = readonly (string | null)[]
@@ -52,11 +52,10 @@ export function parseHeader(cells: readonly string[]): CsvHeader | { readonly wh
   return why.length > 0 ? { why } : names.map((name) => (requestColumns.includes(name) ? name : null))
 }
 
+type RequestFields = Readonly<Record<string, string | boolean | null>>
+
 /** The record's fields, as in a JSON line. Empty cells are left out. */
-export function toRequestFields(
-  cells: readonly string[],
-  header: CsvHeader,
-): Readonly<Record<string, string | boolean | null>> {
+export function toRequestFields(cells: readonly string[], header: CsvHeader): RequestFields {
   const fields = cells.flatMap((cell, index) => {
     const column = header[index] ?? null
     return column === null || cell === '' ? [] : [[column, parseCell(column, cell)] as const]
@@ -85,4 +84,25 @@ function isOutcomeColumn(name: string): boolean {
 /** Shortened, as the first line of a file that is not CSV can contain anything. */
 function quoteName(name: string): string {
   return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)
+}
+
+/** The outcome of a write-back, by column name of the table `writebacks`. */
+type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
+
+/** Starts with a BOM, as spreadsheets otherwise misread UTF-8 and save it damaged. */
+export const csvHeader = `\uFEFF${toCsvLine([...outcomeColumns, ...requestColumns])}`
+
+/** One line below `csvHeader`. Importing it gives the same request. */
+export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {
+  const requestCells = toRequestCells(request)
+  return toCsvLine([
+    // In an outcome, null means no value (an empty cell); in a request, null clears a field.
+    ...outcomeColumns.map((column) => toCsvCell(outcome[column] ?? '')),
+    ...requestColumns.map((column) => toCsvCell(requestCells[column] === undefined ? '' : requestCells[column])),
+  ])
+}
+
+function toRequestCells({ operation, target, payload, ref, expect, expiresAt }: WritebackRequest): RequestFields {
+  const common = { ref: ref ?? '', expect: expect ?? '', expires_at: expiresAt ?? '' }
+  return { operation, [`${operationTypes[operation].target}_id`]: target, ...payload, ...common }
 }

@@ -1,5 +1,4 @@
 /** Imports a file of write-backs: validates every line, then queues all of them in one transaction, or none. */
-
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
 import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
@@ -70,7 +69,7 @@ export function shortDigest({ buffer }: ImportFile): string {
 }
 
 /** The import's name, for example `orders-0123456789ab`. */
-export function toBatchName(file: ImportFile): string {
+function toBatchName(file: ImportFile): string {
   const baseName = (file.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
   const safeName = trimBoth(baseName.replace(/[^\w.-]+/g, '-'), '-.')
   return `${safeName.slice(0, 40) || 'import'}-${shortDigest(file)}`

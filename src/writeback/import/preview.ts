@@ -14,7 +14,7 @@ import {
   toLaneName,
   type WritebackRequest,
 } from '../../core/outbox/writeback-request.ts'
-import { type EpochMs, parseTime, rfc3339 } from '../../core/time.ts'
+import { type EpochMs, parseTime, rfc3339, toTimestamp } from '../../core/time.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { conversationPath } from '../operations/conversation.ts'
@@ -37,23 +37,24 @@ const maxConcurrentLines = 6
 
 /** Throws ApiError if the service does not answer or denies the key. */
 export async function previewLines(deps: PreviewDeps, lines: readonly ValidLine[]): Promise<readonly LinePreview[]> {
+  const known: KnownRows = {
+    snapshots: await readTargetSnapshots(deps, lines),
+    refs: await deps.findDuplicateRefs(lines.flatMap(({ request }) => request.ref ?? [])),
+  }
   const previewDeps: PreviewDeps = { ...deps, get: memoizeGet(deps.get), outbox: readOnlyOutbox(deps) }
-  const snapshots = await readTargetSnapshots(deps, lines)
-  const duplicateRefs = await deps.findDuplicateRefs(lines.flatMap(({ request }) => request.ref ?? []))
   let doneCount = 0
-  const previews = await pMap(
-    lines,
-    async (line) => {
-      const snapshot = snapshots.get(line.request.target) ?? null
-      const linePreview = await previewLine(previewDeps, line, snapshot, duplicateRefs)
-      doneCount += 1
-      deps.onProgress(doneCount)
-      return linePreview
-    },
-    { concurrency: maxConcurrentLines },
-  )
-  return linkSameTarget(previews)
+  const preview = async ({ line, request }: ValidLine): Promise<LinePreview> => {
+    const { operation, target } = request
+    const detail = await describeRequest(previewDeps, request, known)
+    doneCount += 1
+    deps.onProgress(doneCount)
+    return { line, operation, target, ...detail, after: null }
+  }
+  return linkSameTarget(await pMap(lines, preview, { concurrency: maxConcurrentLines }))
 }
+
+/** What the warehouse has: the targets of the lines as they are mirrored, and the refs that were queued before. */
+type KnownRows = { readonly snapshots: ReadonlyMap<string, TargetSnapshot>; readonly refs: ReadonlySet<string> }
 
 /** Reads each record once, however many lines have it as their target. */
 function memoizeGet(get: ApiGet): ApiGet {
@@ -80,13 +81,10 @@ async function readTargetSnapshots(
   deps: PreviewDeps,
   lines: readonly ValidLine[],
 ): Promise<ReadonlyMap<string, TargetSnapshot>> {
-  const idsOf = (kind: TargetKind) => [
-    ...new Set(
-      lines.flatMap(({ request }) => (operationTypes[request.operation].target === kind ? request.target : [])),
-    ),
-  ]
-  const conversations = await deps.mirror.rawOf('conversations', idsOf('conversation'))
-  const records = [...conversations, ...(await deps.mirror.rawOf('visitors', idsOf('visitor')))]
+  const kindOf = ({ request }: ValidLine) => operationTypes[request.operation].target
+  const idsOf = (kind: TargetKind) => lines.filter((line) => kindOf(line) === kind).map(({ request }) => request.target)
+  const conversations = await deps.mirror.readRawById('conversations', [...new Set(idsOf('conversation'))])
+  const records = [...conversations, ...(await deps.mirror.readRawById('visitors', [...new Set(idsOf('visitor'))]))]
   return new Map(records.map(([id, raw]) => [id, toTargetSnapshot(raw)]))
 }
 
@@ -96,24 +94,9 @@ function toTargetSnapshot(raw: string): TargetSnapshot {
   return { last_message_at: text(fields?.lastMessageAt), name: text(fields?.name), email: text(fields?.email) }
 }
 
-async function previewLine(
-  deps: PreviewDeps,
-  { line, request }: ValidLine,
-  snapshot: TargetSnapshot | null,
-  duplicateRefs: ReadonlySet<string>,
-): Promise<LinePreview> {
-  const { operation, target } = request
-  return { line, operation, target, ...(await describeRequest(deps, request, snapshot, duplicateRefs)), after: null }
-}
-
-async function describeRequest(
-  deps: PreviewDeps,
-  request: WritebackRequest,
-  snapshot: TargetSnapshot | null,
-  duplicateRefs: ReadonlySet<string>,
-): Promise<PreviewDetail> {
+async function describeRequest(deps: PreviewDeps, request: WritebackRequest, known: KnownRows): Promise<PreviewDetail> {
   const { target, ref } = request
-  if (ref !== null && duplicateRefs.has(ref)) return { would: 'known', detail: `its ref ${ref} was queued before` }
+  if (ref !== null && known.refs.has(ref)) return { would: 'known', detail: `its ref ${ref} was queued before` }
   const expiry = parseTime(request.expiresAt ?? deps.expiresAt)
   if (expiry !== undefined && expiry * 1000 <= deps.now())
     return { would: 'fail', detail: `expired at ${rfc3339(expiry)}` }
@@ -122,7 +105,7 @@ async function describeRequest(
     const path = isConversation ? conversationPath(target) : visitors.rowPath(deps.projectId, target)
     const live = await deps.get(path, {}, 'fresh')
     const handler = createHandler(request)
-    const precondition = await checkPrecondition(deps, request, handler, snapshot)
+    const precondition = await checkPrecondition(deps, request, handler, known.snapshots.get(target) ?? null)
     if (precondition.canSend) return handler.describePreview(live, precondition)
     return { would: precondition.event === 'invalid' ? 'fail' : 'conflict', detail: precondition.why }
   } catch (error) {
@@ -139,7 +122,7 @@ async function checkPrecondition(
 ): Promise<PreconditionResult> {
   const { operation, expect } = request
   if (expect === null && !operationTypes[operation].isIdempotent) return { canSend: true, body: {}, before: {} }
-  return handler.checkPrecondition(deps, asIfQueued(request, snapshot, deps.now()))
+  return handler.checkPrecondition({ deps, writeback: asIfQueued(request, snapshot, deps.now()) })
 }
 
 /** Rethrows errors that do not concern this request. */
@@ -155,19 +138,21 @@ function describePreviewError({ operation }: WritebackRequest, error: unknown): 
 
 function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, now: EpochMs): Writeback {
   const { operation, target, expiresAt } = request
-  const createdAt = rfc3339(Math.floor(now / 1000))
-  const unsent = { revokedAs: null, attempts: 0, batchId: null, evidence: {}, fencingToken: 0 }
   return {
     id: '',
     lane: '',
     operation,
     target,
     rawRequest: null,
-    createdAt,
+    status: 'queued',
+    revokedAs: null,
+    attempts: 0,
+    batchId: null,
+    createdAt: toTimestamp(now),
     expiresAt,
     targetSnapshot: snapshot,
-    ...unsent,
-    status: 'queued',
+    evidence: {},
+    fencingToken: 0,
   }
 }
 

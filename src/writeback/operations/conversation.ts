@@ -19,7 +19,7 @@ export async function refreshConversation(
   id: string,
 ): Promise<void> {
   const response = await get(conversationPath(id), {}, 'write')
-  const stored = (await mirror.rawOf('conversations', [id])).get(id)
+  const stored = (await mirror.readRawById('conversations', [id])).get(id)
   const { rows } = conversations.parseRows([toListShape(stored, response.data)], project)
   await mirror.commit({ stream: 'conversations', rows, requestedAt: response.requestedAt, isAuthoritative: true })
 }

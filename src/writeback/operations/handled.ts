@@ -9,7 +9,8 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/handled`,
   verifyDelayFactor: 0.1,
-  checkPrecondition: async (deps, writeback) => {
+  checkPrecondition: async (task) => {
+    const { deps, writeback } = task
     // For "reply, then close": without the reply, closing would leave the customer without an answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded')
@@ -17,7 +18,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
     const handledAt = readHandledAt(conversation)
     if (wanted || expect !== null) {
-      const why = await findViolation(deps, writeback, expect, conversation)
+      const why = await findViolation(task, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     // It was sent before, and someone marked the conversation handled since: the newer change wins.
@@ -27,12 +28,12 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     }
     return { canSend: true, body: { handled: wanted }, before: { handledAt } }
   },
-  verify: async (deps, writeback) => {
+  verify: async ({ deps, writeback }) => {
     const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
     const isNowHandled = readHandledAt(conversation) !== null
     const wasHandled = (writeback.evidence.before?.handledAt ?? null) !== null
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
-    const provesNothing = wasHandled === wanted && writeback.evidence.claim === undefined
+    const provesNothing = wasHandled === wanted && writeback.evidence.statedResult === undefined
     if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${nameState(isNowHandled)}` }
   },
@@ -42,7 +43,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
       ? { would: 'nothing', detail: `already ${nameState(current)}` }
       : { would: 'change', detail: `${nameState(current)} → ${nameState(wanted)}` }
   },
-  refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
+  refreshTarget: ({ deps, writeback }) => refreshConversation(deps, writeback.target),
 })
 
 function nameState(handled: boolean): string {

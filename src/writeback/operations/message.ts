@@ -4,11 +4,9 @@
  */
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
-import type { Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { findKey } from '../../streams/item.ts'
 import { messages } from '../../streams/messages.ts'
-import type { WritebackDeps } from '../deps.ts'
 import { isInDoubt } from '../send/send-task.ts'
 import { readSnapshot, readSnapshotTwice } from '../verify/conversation-snapshot.ts'
 import {
@@ -20,60 +18,50 @@ import {
   newMessages,
 } from '../verify/match-reply.ts'
 import { conversationPath, isHandled, refreshConversation } from './conversation.ts'
-import { type CreateHandler, countCharacters } from './operation-handler.ts'
+import { type CreateHandler, countCharacters, type Task } from './operation-handler.ts'
 import { findViolation } from './precondition.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/messages`,
   verifyDelayFactor: 1,
-  checkPrecondition: async (deps, writeback) => {
+  checkPrecondition: async (task) => {
+    const { deps, writeback } = task
     const body = { content: payload.content, senderName: payload.sender_name }
     // It was verified just now. A second read could count a late reply as a message from before the send.
     if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
       const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-      const why = await findViolation(deps, writeback, expect, conversation)
+      const why = await findViolation(task, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
-    const { messages: currentMessages, isComplete } = await readSnapshot(deps, writeback.target)
-    return {
-      canSend: true,
-      body,
-      before: isComplete ? { ids: currentMessages.map(({ id }) => id), digest: digestMessages(currentMessages) } : {},
-    }
+    const { messages: current, isComplete } = await readSnapshot(deps, writeback.target)
+    const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
+    return { canSend: true, body, before }
   },
-  verify: async (deps, writeback) => {
-    const { messages: currentMessages, isComplete } = await readSnapshotTwice(deps, writeback.target)
+  verify: async ({ deps, writeback }) => {
+    const { messages: current, isComplete } = await readSnapshotTwice(deps, writeback.target)
     const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
-    const isChanged = before !== null && hasContentChanged(currentMessages, before, writeback.evidence.before?.digest)
-    const verification = matchReply(currentMessages, { before, isChanged, matchedIds, payload, isComplete })
-    if (verification.kind === 'found' && (await deps.outbox.hasUnmatchedDuplicate(writeback)))
-      return {
-        kind: 'unverifiable',
-        why: `message ${verification.messageId} may be an identical reply that was queued earlier`,
-      }
-    return verification
+    const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
+    const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete })
+    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback))) return verification
+    const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
+    return { kind: 'unverifiable', why }
   },
   describePreview: (live) => {
     const detail = `a reply of ${countCharacters(payload.content)} as ${JSON.stringify(payload.sender_name)}`
     return { would: 'send', detail: isHandled(live) ? `${detail}; handled → open` : detail }
   },
-  refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
-  findMessageId: async (deps, writeback, response) =>
-    (await storeReturnedMessage(deps, writeback, response)) ??
-    (await findSentMessage(deps, writeback, payload, response)),
+  refreshTarget: ({ deps, writeback }) => refreshConversation(deps, writeback.target),
+  findMessageId: async (task, response) =>
+    (await storeReturnedMessage(task, response)) ?? (await findSentMessage(task, payload, response)),
 })
 
 const documentedFields = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
 
 /** The response body of a write is not documented. If it is the complete message, it is stored. */
-async function storeReturnedMessage(
-  deps: WritebackDeps,
-  writeback: Writeback,
-  response: ApiResponse,
-): Promise<string | null> {
+async function storeReturnedMessage({ deps, writeback }: Task, response: ApiResponse): Promise<string | null> {
   const fields = asJsonObject(response.data)
   if (fields === null || !documentedFields.every((name) => name in fields)) return null
   if (String(fields.conversationId).toLowerCase() !== writeback.target.toLowerCase()) return null
@@ -83,29 +71,20 @@ async function storeReturnedMessage(
 }
 
 /** Finds the message that the reply created, by the id in the response or by its text, and stores the messages. */
-async function findSentMessage(
-  deps: WritebackDeps,
-  writeback: Writeback,
-  payload: WritebackPayload['message'],
-  response: ApiResponse,
-): Promise<string | null> {
-  const { messages: currentMessages, rows, requestedAt } = await readSnapshot(deps, writeback.target)
+async function findSentMessage({ deps, writeback }: Task, payload: WritebackPayload['message'], response: ApiResponse) {
+  const { messages: current, rows, requestedAt } = await readSnapshot(deps, writeback.target)
   await deps.mirror.commit({ stream: 'messages', rows, requestedAt })
   const before = messageIdsBefore(writeback)
   if (before === null) return null
-  const added = newMessages(currentMessages, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
+  const added = newMessages(current, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
   return messageIdIn(response, before) ?? added.find((candidate) => matchesPayload(candidate, payload))?.id ?? null
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
 function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
   const nested = asJsonObject(data)?.message
-  const ids = [
-    findKey(data, ['messageId']),
-    nested === undefined ? null : findKey(nested, ['id']),
-    findKey(data, ['id']),
-  ]
-  const candidateId = ids.find((id) => id !== null) ?? null
+  const nestedId = nested === undefined ? null : findKey(nested, ['id'])
+  const candidateId = findKey(data, ['messageId']) ?? nestedId ?? findKey(data, ['id'])
   const [knownId = '0'] = before
   if (candidateId === null || before.has(candidateId)) return null
   return isNumber(candidateId) === isNumber(knownId) ? candidateId : null

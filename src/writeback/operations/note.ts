@@ -2,12 +2,10 @@
  * Adds an internal note. The API cannot read notes, so a person has to look for a note without a response. The name of
  * the text field is not documented; a 400 has no effect and may name the field that the service expects.
  */
-import type { ApiFailure } from '../../core/api-failure.ts'
-import type { Transition, Writeback } from '../../core/outbox/repository.ts'
+import type { Transition } from '../../core/outbox/repository.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/list-streams.ts'
-import type { WritebackDeps } from '../deps.ts'
-import { type CreateHandler, countCharacters } from './operation-handler.ts'
+import { type CreateHandler, countCharacters, type Refusal, type Task } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'
 
 const acceptedFieldBehaviour = 'writebacks.note_field'
@@ -22,10 +20,10 @@ export const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) =>
   path: (project, id) => `${visitors.rowPath(project, id)}/notes`,
   // Nothing can be verified later.
   verifyDelayFactor: 0,
-  checkPrecondition: async (deps, writeback) => {
-    const why = await findVisitorViolation(deps, writeback, expect)
+  checkPrecondition: async (task) => {
+    const why = await findVisitorViolation(task, expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
-    return { canSend: true, body: { [await chooseFieldName(deps, writeback)]: payload.content }, before: {} }
+    return { canSend: true, body: { [await chooseFieldName(task)]: payload.content }, before: {} }
   },
   verify: async () => ({ kind: 'unverifiable', why: 'no response came, and the API cannot read notes' }),
   interpretRefusal,
@@ -36,34 +34,21 @@ export const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) =>
   refreshTarget: async () => {},
 })
 
-async function chooseFieldName(deps: WritebackDeps, { evidence: { refusedFields = [] } }: Writeback): Promise<string> {
+async function chooseFieldName({ deps, writeback }: Task): Promise<string> {
+  const { refusedFields = [] } = writeback.evidence
   const known = await deps.outbox.readBehaviours()
-  const candidates = [
-    known.get(acceptedFieldBehaviour),
-    known.get(requestedFieldBehaviour),
-    ...commonFieldNames,
-  ].filter((name) => name !== undefined)
-  return candidates.find((name) => !refusedFields.includes(name)) ?? 'content'
+  const candidates = [known.get(acceptedFieldBehaviour), known.get(requestedFieldBehaviour), ...commonFieldNames]
+  return candidates.find((name) => name !== undefined && !refusedFields.includes(name)) ?? 'content'
 }
 
-type Refusal = Extract<ApiFailure, { kind: 'refused' }>
-
 /** Retries with another field name, or fails; null if the refusal has another reason and stands. */
-async function interpretRefusal(
-  deps: WritebackDeps,
-  writeback: Writeback,
-  refusal: Refusal,
-  sent: Json,
-): Promise<Transition | null> {
+async function interpretRefusal({ deps, writeback }: Task, refusal: Refusal, sent: Json): Promise<Transition | null> {
   const { fields, why, requestId } = refusal
   const { refusedFields = [], firstRefusal = why } = writeback.evidence
   if ((refusal.status !== 400 && refusal.status !== 422) || refusedFields.length >= maxRefusedFields) return null
   const used = sentFieldName(sent)
-  const notSent = {
-    event: 'not_sent',
-    requestId,
-    evidence: { refusedFields: [...refusedFields, used], firstRefusal },
-  } as const
+  const evidence = { refusedFields: [...refusedFields, used], firstRefusal }
+  const notSent = { event: 'not_sent', requestId, evidence } as const
   const named = fields.find((name) => name !== used && /^\w{1,64}$/.test(name))
   // The service asks for a field that it already refused, so the name was right and the content was not.
   if (named !== undefined && refusedFields.includes(named)) return { event: 'refused', why: firstRefusal, requestId }

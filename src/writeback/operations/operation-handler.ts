@@ -1,5 +1,4 @@
 /** What each operation defines so that it can be previewed, sent and verified. */
-
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import type { LinePreview } from '../../core/outbox/reports.ts'
@@ -26,6 +25,11 @@ export type Verification =
 /** What a line of an import would do. */
 export type PreviewDetail = Pick<LinePreview, 'would' | 'detail'>
 
+/** A claimed write-back, and what is needed to work on it. */
+export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }
+
+export type Refusal = Extract<ApiFailure, { kind: 'refused' }>
+
 /** Makes the handler of one request. */
 export type CreateHandler<O extends Operation> = (request: RequestFor<O>) => OperationHandler
 
@@ -34,26 +38,21 @@ export type OperationHandler = {
   readonly method: 'POST' | 'PATCH'
   readonly path: (project: string, target: string) => string
   /** Throws ApiError. */
-  readonly checkPrecondition: (deps: WritebackDeps, writeback: Writeback) => Promise<PreconditionResult>
+  readonly checkPrecondition: (task: Task) => Promise<PreconditionResult>
   /** Throws ApiError. */
-  readonly verify: (deps: WritebackDeps, writeback: Writeback) => Promise<Verification>
+  readonly verify: (task: Task) => Promise<Verification>
   /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
   readonly verifyDelayFactor: number
   /** Compares the request with the target's current record. */
   readonly describePreview: (live: ApiResponse, ready: ReadyToSend) => PreviewDetail
   /** The transition for a refusal that tells how to correct the request; null if the refusal stands. */
-  readonly interpretRefusal?: (
-    deps: WritebackDeps,
-    writeback: Writeback,
-    refusal: Extract<ApiFailure, { kind: 'refused' }>,
-    sent: Json,
-  ) => Promise<Transition | null>
+  readonly interpretRefusal?: (task: Task, refusal: Refusal, sent: Json) => Promise<Transition | null>
   /** What an accepted request shows about the service. */
   readonly toObservedBehaviours?: (sent: Json) => Transition['observedBehaviours']
   /** Reads the target and stores it in the mirror. Throws ApiError. */
-  readonly refreshTarget: (deps: WritebackDeps, writeback: Writeback) => Promise<void>
+  readonly refreshTarget: (task: Task) => Promise<void>
   /** The id of the message that it created; null if unknown. Throws ApiError. */
-  readonly findMessageId?: (deps: WritebackDeps, writeback: Writeback, response: ApiResponse) => Promise<string | null>
+  readonly findMessageId?: (task: Task, response: ApiResponse) => Promise<string | null>
 }
 
 /** Of a text, without the text itself: previews are printed and logged. */

@@ -7,6 +7,7 @@ import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { readSnapshot, type SnapshotMessage, toMessageSide } from '../verify/conversation-snapshot.ts'
 import { conversationPath } from './conversation.ts'
+import type { Task } from './operation-handler.ts'
 
 /** What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to this message. */
 type Precondition = { readonly at: EpochSeconds; readonly isFromMirror: boolean } | { readonly id: string }
@@ -29,8 +30,7 @@ function toPrecondition(writeback: Writeback, expect: string | null, conversatio
  * wrong: if the mirror has what the person saw, a message that the mirror lacks is new. Throws ApiError.
  */
 export async function findViolation(
-  deps: WritebackDeps,
-  writeback: Writeback,
+  { deps, writeback }: Task,
   expect: string | null,
   conversation: ApiResponse,
   conversationId = writeback.target,
@@ -39,12 +39,8 @@ export async function findViolation(
   const fields = asJsonObject(conversation.data)
   const last = parseTime(fields?.lastMessageAt)
   const hasMoved = 'id' in precondition || last === undefined || last > precondition.at
-  if (
-    'at' in precondition &&
-    last !== undefined &&
-    hasMoved &&
-    toMessageSide(fields?.lastMessageSenderType) === 'visitor'
-  )
+  const isByVisitor = toMessageSide(fields?.lastMessageSenderType) === 'visitor'
+  if ('at' in precondition && last !== undefined && hasMoved && isByVisitor)
     return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(precondition.at)}`
   const mirroredIds = await readMirroredIds(deps, conversationId, precondition)
   if (!hasMoved && mirroredIds === null) return null
@@ -54,10 +50,8 @@ export async function findViolation(
       ? utterances.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > precondition.at)
       : messagesAfter(utterances, precondition.id)
   if (later === null) return `the message ${'id' in precondition ? precondition.id : ''} is not in the conversation`
-  const unseen =
-    mirroredIds === null
-      ? later
-      : utterances.filter((message) => later.includes(message) || !mirroredIds.has(message.id))
+  const isMirrored = ({ id }: SnapshotMessage) => mirroredIds === null || mirroredIds.has(id)
+  const unseen = utterances.filter((message) => later.includes(message) || !isMirrored(message))
   const ownIds = await deps.outbox.listMatchedMessageIds(toLaneName('conversation', conversationId))
   // An unknown sender is treated as a visitor, which is the safe error.
   const violation = unseen.find((message) => message.side !== 'team' && !ownIds.has(message.id))
@@ -85,18 +79,13 @@ function messagesAfter(messages: readonly SnapshotMessage[], id: string): readon
 }
 
 /** The same for a visitor's name, email or note: checks the conversation that `expect` refers to. Throws ApiError. */
-export async function findVisitorViolation(
-  deps: WritebackDeps,
-  writeback: Writeback,
-  expect: string | null,
-): Promise<string | null> {
+export async function findVisitorViolation(task: Task, expect: string | null): Promise<string | null> {
+  const { deps, writeback } = task
   if (expect === null) return null
-  const conversationId = await deps.outbox.findConversation(
-    writeback.target,
-    parseTime(expect) === undefined ? expect : null,
-  )
+  const messageId = parseTime(expect) === undefined ? expect : null
+  const conversationId = await deps.outbox.findConversation(writeback.target, messageId)
   if (conversationId === null)
     return 'the mirror has no conversation of this visitor, so the expected message cannot be found'
   const conversation = await deps.get(conversationPath(conversationId), {}, 'write')
-  return findViolation(deps, writeback, expect, conversation, conversationId)
+  return findViolation(task, expect, conversation, conversationId)
 }

@@ -15,19 +15,18 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
   method: 'PATCH',
   path: visitors.rowPath,
   verifyDelayFactor: 0.1,
-  checkPrecondition: async (deps, writeback) => {
-    const why = await findVisitorViolation(deps, writeback, expect)
+  checkPrecondition: async (task) => {
+    const { deps, writeback } = task
+    const why = await findVisitorViolation(task, expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const live = toProfile(await readVisitor(deps, writeback.target))
     const body: Record<string, Json> = {}
     for (const field of editableFields) {
       const [wanted, current] = [payload[field], live[field]]
-      if (wanted === undefined && current === undefined)
-        return {
-          canSend: false,
-          event: 'invalid',
-          why: `the service does not show the visitor's ${field}, so it cannot be left unchanged`,
-        }
+      if (wanted === undefined && current === undefined) {
+        const why = `the service does not show the visitor's ${field}, so it cannot be left unchanged`
+        return { canSend: false, event: 'invalid', why }
+      }
       const own = wanted === undefined ? undefined : await deps.outbox.findOwnEdit(writeback, field)
       // If it was sent before and is not there, someone may have edited it since.
       const beforeSend = writeback.evidence.before?.[field]
@@ -42,21 +41,21 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
     }
     return { canSend: true, body, before: { name: live.name ?? null, email: live.email ?? null } }
   },
-  verify: async (deps, writeback) => {
+  verify: async ({ deps, writeback }) => {
     const live = toProfile(await readVisitor(deps, writeback.target))
     const before = writeback.evidence.before
     const wantedFields = editableFields.filter((field) => payload[field] !== undefined)
     const isDone = wantedFields.every((field) => isSameText(live[field], payload[field]))
     const wasSame = wantedFields.every((field) => isSameText(before?.[field], payload[field]))
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
-    const provesNothing = wasSame && writeback.evidence.claim === undefined
+    const provesNothing = wasSame && writeback.evidence.statedResult === undefined
     if (!isDone || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
   describePreview: (_live, { before }) => describeChanges(payload, before),
-  refreshTarget: async (deps, writeback) => {
+  refreshTarget: async ({ deps, writeback }) => {
     const response = await readVisitor(deps, writeback.target)
-    const stored = (await deps.mirror.rawOf('visitors', [writeback.target])).get(writeback.target)
+    const stored = (await deps.mirror.readRawById('visitors', [writeback.target])).get(writeback.target)
     const { rows } = visitors.parseRows([toListShape(stored, response.data)], deps.projectId)
     await deps.mirror.commit({ stream: 'visitors', rows, requestedAt: response.requestedAt, isAuthoritative: true })
   },

@@ -1,6 +1,7 @@
 /**
- * Works on one lane: sends or verifies its write-backs one after another while one can be claimed. The intent is durable
- * before a byte is sent; the outcome is derived only from evidence: nothing was sent, a response, or neither.
+ * Works on one lane (all write-backs to one conversation or visitor): sends or verifies them in order, as long as one can
+ * be claimed. The intent is durable before a byte is sent; the outcome is derived only from evidence: nothing was sent, a
+ * response, or neither.
  */
 import { ApiError, type ApiFailure, describeFailure, isRefused, isRefusedByService } from '../../core/api-failure.ts'
 import type { ClaimableWriteback, Writeback } from '../../core/outbox/repository.ts'
@@ -21,7 +22,7 @@ import {
   toTaskResult,
 } from './send-task.ts'
 
-export type LaneCallbacks = {
+type LaneCallbacks = {
   /** Called before each write-back except the first. */
   readonly canContinue: (next: ClaimableWriteback) => boolean
   readonly onSettled: (status: WritebackStatus) => void
@@ -43,14 +44,10 @@ export async function sendLane(
     if (result.kind === 'claim_lost') return null
     if (result.kind === 'deferred' && result.failure !== null) return result.failure
     if (result.kind === 'settled') {
-      callbacks.onSettled(result.status)
-      deps.log.info({
-        event: 'writeback.settled',
-        project: deps.projectId,
-        id: writeback.id,
-        operation: writeback.operation,
-        status: result.status,
-      })
+      const { status } = result
+      const { id, operation } = writeback
+      callbacks.onSettled(status)
+      deps.log.info({ event: 'writeback.settled', project: deps.projectId, id, operation, status })
     }
     if (deps.signal.aborted) return null
     const [next] = await deps.outbox.findClaimable(deps.now(), 1, { lane: head.lane })
@@ -81,13 +78,13 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
 }
 
 async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
-  const { deps, writeback, handler } = task
+  const { writeback, handler } = task
   const { isIdempotent } = operationTypes[writeback.operation]
   for (;;) {
     // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
     const verified = !isIdempotent && isInDoubt(writeback) ? await verifyBeforeResend(task) : null
     if (verified !== null) return verified
-    const precondition = await handler.checkPrecondition(deps, writeback).catch(toMissingTarget)
+    const precondition = await handler.checkPrecondition(task).catch(toMissingTarget)
     if (!precondition.canSend) return settleUnsent(task, precondition)
     const result = await sendRequest(task, precondition)
     if (result !== 'stale') return result
@@ -113,13 +110,10 @@ function toMissingTarget(error: unknown): PreconditionResult {
 /** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
 async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
   const { failure } = error
-  const preSendFailures = (writeback.evidence.tries ?? 0) + 1
+  const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
   const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
-  await deps.outbox.release(
-    writeback,
-    canRetry ? deps.now() + backOffMs(preSendFailures, deps.random()) : null,
-    canRetry ? { tries: preSendFailures } : {},
-  )
+  const dueAt = canRetry ? deps.now() + backOffMs(failedAttempts, deps.random()) : null
+  await deps.outbox.release(writeback, dueAt, canRetry ? { failedAttempts } : {})
   if (failure.kind === 'denied' || isRefused(error)) throw error
   return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
 }

@@ -1,5 +1,4 @@
 /** Sends the request of a write-back, which is recorded in the outbox just before, and settles it by the result. */
-
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import { assertNever } from '../../core/assert-never.ts'
@@ -27,11 +26,9 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   let decision = null as 'recorded' | 'stale' | 'superseded' | null
   const markSending = async () => {
     const now = deps.now()
-    if (now - checkedAt > preconditionValidMs) decision = 'stale'
-    else
-      decision = (await deps.outbox.markSending(writeback, { before: ready.before }, now, now + verifyDelayMs(task)))
-        ? 'recorded'
-        : 'superseded'
+    const isStale = now - checkedAt > preconditionValidMs
+    const mark = () => deps.outbox.markSending(writeback, { before: ready.before }, now, now + verifyDelayMs(task))
+    decision = isStale ? 'stale' : (await mark()) ? 'recorded' : 'superseded'
     return decision === 'recorded'
   }
   const path = handler.path(deps.projectId, writeback.target)
@@ -74,21 +71,27 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
       return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
     case 'refused': {
       const { why, requestId, status } = failure
-      const correction = (await handler.interpretRefusal?.(deps, writeback, failure, body)) ?? null
+      const correction = (await handler.interpretRefusal?.(task, failure, body)) ?? null
       return correction ?? { event: 'refused', why, requestId, evidence: { status } }
     }
     case 'transient': {
       const { why, requestId, status, mayHaveBeenSent, statedResult } = failure
-      const preSendFailures = (writeback.evidence.tries ?? 0) + 1
-      if (!mayHaveBeenSent)
+      if (!mayHaveBeenSent) {
+        const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
         return {
           event: 'not_sent',
           why,
-          evidence: { tries: preSendFailures },
-          dueAt: now + backOffMs(preSendFailures, deps.random()),
+          evidence: { failedAttempts },
+          dueAt: now + backOffMs(failedAttempts, deps.random()),
         }
-      const claimEvidence = statedResult === undefined ? {} : { claim: { says: statedResult, why } }
-      const evidence = { sender: 'ended', tries: 0, ...(status === null ? {} : { status }), ...claimEvidence } as const
+      }
+      const statement = statedResult === undefined ? {} : { statedResult: { says: statedResult, why } }
+      const evidence = {
+        sender: 'ended',
+        failedAttempts: 0,
+        ...(status === null ? {} : { status }),
+        ...statement,
+      } as const
       return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
     default:
@@ -105,15 +108,9 @@ async function settleAccepted(
   const { deps, writeback, handler } = task
   const { status, requestId } = response
   const observedBehaviours = handler.toObservedBehaviours?.(body) ?? []
-  const why = `the service answered ${status}`
-  const settledStatus = await deps.outbox.settleSent(writeback, {
-    event: 'accepted',
-    why,
-    requestId,
-    evidence: { status },
-    observedBehaviours,
-  })
-  const sentWriteback = { ...writeback, evidence: { ...writeback.evidence, before } }
-  if (settledStatus !== null) await refreshMirror({ ...task, writeback: sentWriteback }, response)
+  const accepted = { event: 'accepted', why: `the service answered ${status}`, evidence: { status } } as const
+  const settledStatus = await deps.outbox.settleSent(writeback, { ...accepted, requestId, observedBehaviours })
+  const sent = { ...writeback, evidence: { ...writeback.evidence, before } }
+  if (settledStatus !== null) await refreshMirror({ ...task, writeback: sent }, response)
   return toTaskResult(settledStatus)
 }

@@ -4,14 +4,9 @@ import type { ApiResponse } from '../../core/api-request.ts'
 import type { Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Ms } from '../../core/time.ts'
-import type { WritebackDeps } from '../deps.ts'
-import type { OperationHandler } from '../operations/operation-handler.ts'
+import type { OperationHandler, Task } from '../operations/operation-handler.ts'
 
-export type SendTask = {
-  readonly deps: WritebackDeps
-  readonly writeback: Writeback
-  readonly handler: OperationHandler
-}
+export type SendTask = Task & { readonly handler: OperationHandler }
 
 /** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
 export type SendTaskResult =
@@ -26,10 +21,7 @@ export function toTaskResult(status: WritebackStatus | null, failure: ApiFailure
   return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status }
 }
 
-export async function settleTask(
-  { deps, writeback }: Pick<SendTask, 'deps' | 'writeback'>,
-  transition: Transition,
-): Promise<SendTaskResult> {
+export async function settleTask({ deps, writeback }: Task, transition: Transition): Promise<SendTaskResult> {
   return toTaskResult(await deps.outbox.settle(writeback, transition))
 }
 
@@ -37,14 +29,12 @@ export async function settleTask(
  * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
  * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null.
  */
-export async function refreshMirror(
-  { deps, writeback, handler }: SendTask,
-  response: ApiResponse | null,
-): Promise<void> {
+export async function refreshMirror(task: SendTask, response: ApiResponse | null): Promise<void> {
+  const { deps, writeback, handler } = task
   try {
-    const messageId = response === null ? null : ((await handler.findMessageId?.(deps, writeback, response)) ?? null)
+    const messageId = response === null ? null : ((await handler.findMessageId?.(task, response)) ?? null)
     if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
-    await handler.refreshTarget(deps, writeback)
+    await handler.refreshTarget(task)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     deps.log.debug({ event: 'mirror_refresh.failed', id: writeback.id, why: describeFailure(error.failure) })

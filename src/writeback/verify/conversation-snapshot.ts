@@ -17,9 +17,9 @@ export type SnapshotMessage = {
 }
 
 /** Only the sender type `agent` is documented. */
-export type MessageSide = 'team' | 'visitor' | 'unknown'
+type MessageSide = 'team' | 'visitor' | 'unknown'
 
-export type ConversationSnapshot = {
+type ConversationSnapshot = {
   /** Oldest first, without system events. */
   readonly utterances: readonly SnapshotMessage[]
   /** Including system events, as it is not documented which messages are system events. */

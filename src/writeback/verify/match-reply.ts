@@ -8,7 +8,7 @@ import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import type { Verification } from '../operations/operation-handler.ts'
 import type { SnapshotMessage } from './conversation-snapshot.ts'
 
-export type ReplyContext = {
+type ReplyContext = {
   /** All message ids before the send; null if not all could be read. */
   readonly before: ReadonlySet<string> | null
   /** Whether the text of one of them has changed, as a service may append a reply to an existing message. */
@@ -25,10 +25,11 @@ export function matchReply(
   messages: readonly SnapshotMessage[],
   { before, isChanged, matchedIds, payload, isComplete }: ReplyContext,
 ): Verification {
+  const unverifiable = (why: string): Verification => ({ kind: 'unverifiable', why })
   if (before === null) {
     const similar = messages.find((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
     const similarText = similar === undefined ? '' : `; message ${similar.id} is similar`
-    return { kind: 'unverifiable', why: `not all messages could be read before it was sent${similarText}` }
+    return unverifiable(`not all messages could be read before it was sent${similarText}`)
   }
   const added = newMessages(messages, before, matchedIds)
   const same = added.find((message) => matchesPayload(message, payload))
@@ -36,23 +37,13 @@ export function matchReply(
     return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
   const [other] = added
   if (other !== undefined)
-    return {
-      kind: 'unverifiable',
-      why: `message ${other.id} is new in the conversation and may be this reply in another form`,
-    }
-  if (isChanged)
-    return {
-      kind: 'unverifiable',
-      why: 'the text of an earlier message has changed, so the reply may be part of it',
-    }
-  if (!isComplete) return { kind: 'unverifiable', why: 'the service does not show all messages of the conversation' }
+    return unverifiable(`message ${other.id} is new in the conversation and may be this reply in another form`)
+  if (isChanged) return unverifiable('the text of an earlier message has changed, so the reply may be part of it')
+  if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
   const currentIds = new Set(messages.map(({ id }) => id))
   const missingId = [...before].find((id) => !currentIds.has(id))
   if (missingId === undefined) return { kind: 'absent' }
-  return {
-    kind: 'unverifiable',
-    why: `the conversation no longer shows message ${missingId}, so other messages may be hidden too`,
-  }
+  return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
 }
 
 /** Messages that were not there before and are not matched to another write-back. */

@@ -24,8 +24,8 @@ export async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult
   return verification.kind === 'absent' ? null : settleVerification(task, verification)
 }
 
-async function runVerification({ deps, writeback, handler }: SendTask): Promise<Verification> {
-  return handler.verify(deps, writeback).catch((error: unknown) => {
+async function runVerification(task: SendTask): Promise<Verification> {
+  return task.handler.verify(task).catch((error: unknown) => {
     // The target no longer exists, so nothing can be verified.
     if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
     return { kind: 'unverifiable', why: describeFailure(error.failure) }
@@ -38,38 +38,29 @@ async function settleVerification(
 ): Promise<SendTaskResult> {
   if (verification.kind === 'unverifiable') return settleTask(task, { event: 'unverifiable', why: verification.why })
   const { how, messageId } = verification
-  const responseStatus = task.writeback.evidence.status
-  const responseText =
-    responseStatus === undefined ? 'no response came' : `the response proved nothing (${responseStatus})`
-  const transition = { event: 'found', why: `${responseText}, but ${how}`, evidence: { found: how } } as const
-  const status = await task.deps.outbox.settle(
-    task.writeback,
-    messageId === undefined ? transition : { ...transition, messageId },
-  )
+  const { status: answered } = task.writeback.evidence
+  const response = answered === undefined ? 'no response came' : `the response proved nothing (${answered})`
+  const transition = { event: 'found', why: `${response}, but ${how}`, evidence: { found: how } } as const
+  const found = messageId === undefined ? transition : { ...transition, messageId }
+  const status = await task.deps.outbox.settle(task.writeback, found)
   if (status !== null) await refreshMirror(task, null)
   return toTaskResult(status)
 }
 
 async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
   const { deps, writeback } = task
-  const missedVerifications = (writeback.evidence.looks ?? 0) + 1
-  if (missedVerifications < verificationsNeeded) {
+  const verifications = (writeback.evidence.verifications ?? 0) + 1
+  if (verifications < verificationsNeeded) {
     const why = 'it was not found; it will be verified again'
-    return settleTask(task, {
-      event: 'not_found_yet',
-      why,
-      evidence: { looks: missedVerifications },
-      dueAt: deps.now() + deps.verifyAfterMs,
-    })
+    const dueAt = deps.now() + deps.verifyAfterMs
+    return settleTask(task, { event: 'not_found_yet', why, evidence: { verifications }, dueAt })
   }
-  const statedResult = writeback.evidence.claim
+  const { statedResult } = writeback.evidence
   if (statedResult?.says === 'refused') return settleTask(task, { event: 'refused', why: statedResult.why })
   const blocker = resendBlocker(task)
   if (blocker !== null) return settleTask(task, { event: 'unverifiable', why: blocker })
-  const next =
-    writeback.revokedAs === null
-      ? 'it will be sent again'
-      : `it was ${writeback.revokedAs} meanwhile and will not be sent again`
+  const revoked = `it was ${writeback.revokedAs} meanwhile and will not be sent again`
+  const next = writeback.revokedAs === null ? 'it will be sent again' : revoked
   return settleTask(task, { event: 'absent', why: `it was not found: ${next}` })
 }
 
@@ -79,8 +70,8 @@ function resendBlocker({ deps, writeback }: SendTask): string | null {
     return `it was sent ${writeback.attempts} times, and no response proved its outcome`
   if (operationTypes[writeback.operation].isIdempotent) return null
   // A service that accepted the request may still carry it out.
-  if (writeback.evidence.claim?.says === 'accepted')
-    return `it was not found, but the service accepted it: ${writeback.evidence.claim.why}`
+  if (writeback.evidence.statedResult?.says === 'accepted')
+    return `it was not found, but the service accepted it: ${writeback.evidence.statedResult.why}`
   // A suspended process may resume and still send.
   if (writeback.evidence.sender === 'silent') return 'it was not found, but the sending process may still be alive'
   return deps.resendReplies || writeback.revokedAs !== null

@@ -4,9 +4,9 @@ import { Redis } from 'ioredis'
 import { afterAll, onTestFinished } from 'vitest'
 import { openRedisRecords } from '../../../src/api/rate-limit/redis-record.ts'
 import { createSharedStore, type SharedStoreOptions } from '../../../src/api/rate-limit/shared-store.ts'
+import type { BudgetStore } from '../../../src/api/rate-limit/state-store.ts'
 import type { BudgetRecord, KeyUse, RecordReading } from '../../../src/core/rate-limit/budget-record.ts'
 import { maxSwapDelayMs } from '../../../src/core/rate-limit/budget-record.ts'
-import type { BudgetStore } from '../../../src/core/rate-limit/budget-store.ts'
 import { databases } from '../../support/databases.ts'
 import type { Server } from '../../support/private-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
@@ -91,11 +91,8 @@ export async function overwriteRecord(record: BudgetRecord, text: string): Promi
   if (!swapped) throw new Error('another process wrote meanwhile')
 }
 
-export const testPolicy = {
-  rate: { requests: 100, windowMs: 60_000 },
-  writeRate: { requests: 20, windowMs: 60_000 },
-  reserve: 0,
-}
+const windowMs = 60_000
+export const testPolicy = { rate: { requests: 100, windowMs }, writeRate: { requests: 20, windowMs }, reserve: 0 }
 
 /** No process used the key before. */
 export const unusedKey: KeyUse = { isUnusedFor: async () => true, recordUse: async () => {} }

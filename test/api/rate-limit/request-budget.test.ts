@@ -1,19 +1,17 @@
 /** How the requests of one process queue for the budget. The clock is real, the windows are short. */
 import { describe, expect, test } from 'vitest'
 import { createRequestBudget, type SlotRequest } from '../../../src/api/rate-limit/request-budget.ts'
+import type { BudgetStore } from '../../../src/api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../../../src/api/rate-limit/state-store.ts'
 import { ApiError } from '../../../src/core/api-failure.ts'
 import type { BudgetPolicy, Slot } from '../../../src/core/rate-limit/budget.ts'
-import type { BudgetStore } from '../../../src/core/rate-limit/budget-store.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import { slidingLog } from '../../core/rate-limit/limited-servers.ts'
 import { createTestClient, emptyListAnswer, jsonAnswer, memoryBudget, startTestService } from '../test-service.ts'
 
-const rate = (requests: number, windowMs: number): BudgetPolicy => ({
-  rate: { requests, windowMs },
-  writeRate: { requests, windowMs },
-  reserve: 0,
-})
+function rate(requests: number, windowMs: number): BudgetPolicy {
+  return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0 }
+}
 const slotRequest = (priority: Priority, write = false): SlotRequest => ({ priority, write, maxDurationMs: 1000 })
 const earlierSlot: Slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
 
@@ -30,7 +28,7 @@ test('the most urgent priority goes first, writes before its reads, and each que
   const queue = (name: string, priority: Priority, write = false) =>
     budget.acquire(slotRequest(priority, write)).then(() => void order.push(name))
   await Promise.all([
-    queue('verify', 'verify'),
+    queue('reconcile', 'reconcile'),
     queue('backfill 1', 'backfill'),
     queue('backfill 2', 'backfill'),
     queue('fresh 1', 'fresh'),
@@ -38,7 +36,7 @@ test('the most urgent priority goes first, writes before its reads, and each que
     queue('guard', 'write'),
     queue('write', 'write', true),
   ])
-  expect(order).toEqual(['write', 'guard', 'fresh 1', 'fresh 2', 'backfill 1', 'backfill 2', 'verify'])
+  expect(order).toEqual(['write', 'guard', 'fresh 1', 'fresh 2', 'backfill 1', 'backfill 2', 'reconcile'])
 })
 
 test('an aborted request makes way for the next, and takes no slot', async () => {
@@ -71,7 +69,7 @@ test('a read does not wait for writes that have no write slot', async () => {
   const stop = new AbortController()
   const waiting = budget.acquire({ ...slotRequest('write', true), signal: stop.signal })
   await new Promise(setImmediate)
-  expect(await budget.acquire(slotRequest('verify'))).toHaveProperty('writeFreeAt', null)
+  expect(await budget.acquire(slotRequest('reconcile'))).toHaveProperty('writeFreeAt', null)
   stop.abort()
   await expect(waiting).rejects.toThrow('stopped on request')
 })
@@ -123,12 +121,11 @@ describe('a store that cannot be reached', () => {
     expect(await budget.acquire(slotRequest('fresh'))).toHaveProperty('freeAt')
   })
 
-  test('does not affect an answer that has arrived', async () => {
+  test('does not affect a response that has arrived', async () => {
     const memory = createMemoryStore(rate(600, 60_000))
     const service = await startTestService(emptyListAnswer)
-    const client = createTestClient(service.url, {
-      budget: createRequestBudget({ ...memory, release: broken.release }),
-    })
+    const budget = createRequestBudget({ ...memory, release: broken.release })
+    const client = createTestClient(service.url, { budget })
     expect((await client.get('/thing', {}, 'fresh')).status).toBe(200)
   })
 })

@@ -1,6 +1,6 @@
 /**
  * A process that uses as much of a shared budget as it gets, for the tests to start, suspend and kill. Its one argument is
- * a `SpendingTask` as JSON. It prints a line for each answer and each loss of the record.
+ * a `SpendingTask` as JSON. It prints a line for each response and each loss of the record.
  */
 import { flushCompileCache } from 'node:module'
 import { createClient } from '../../../src/api/client.ts'

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRequestBudget } from '../../../src/api/rate-limit/request-budget.ts'
+import type { BudgetStore } from '../../../src/api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../../../src/api/rate-limit/state-store.ts'
 import { acquireSlot, type PendingRequest, type SlotDecision } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type Slot,
 } from '../../../src/core/rate-limit/budget.ts'
 import type { BudgetRecord } from '../../../src/core/rate-limit/budget-record.ts'
-import type { BudgetStore } from '../../../src/core/rate-limit/budget-store.ts'
 import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { priorities } from '../../../src/core/rate-limit/priority.ts'
 import {
@@ -28,14 +28,14 @@ const maxDurationMs = 31_000
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const closedMs = maxDurationMs + testPolicy.rate.windowMs
 
-async function granted(store: BudgetStore, holder = 'me'): Promise<Slot> {
-  const decision = await store.acquire(holder, [read])
+async function granted(store: BudgetStore, processId = 'me'): Promise<Slot> {
+  const decision = await store.acquire(processId, [read])
   if ('slot' in decision) return decision.slot
   throw new Error('no slot')
 }
 
 type Operation =
-  | { readonly do: 'acquire'; readonly holder: string; readonly pending: readonly PendingRequest[] }
+  | { readonly do: 'acquire'; readonly processId: string; readonly pending: readonly PendingRequest[] }
   | { readonly do: 'release' | 'unsent' | 'throttle'; readonly which: number }
   | { readonly do: 'prior_usage'; readonly requests: number }
 
@@ -49,14 +49,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('acquire' as const),
-      holder: fc.constantFrom('a', 'b'),
+      processId: fc.constantFrom('a', 'b'),
       pending: fc.array(pendingRequest, { minLength: 1, maxLength: 3 }),
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      do: fc.constantFrom('release' as const, 'unsent' as const, 'throttle' as const),
+      do: fc.constantFrom('release', 'unsent', 'throttle'),
       which: fc.nat(),
     }),
   },
@@ -70,8 +70,8 @@ async function compare(stores: readonly BudgetStore[], now: () => number, operat
   for (const [index, operation] of operations.entries()) {
     const store = stores[index % stores.length]!
     if (operation.do === 'acquire') {
-      const decision: SlotDecision = await store.acquire(operation.holder, operation.pending)
-      const model = acquireSlot(testPolicy, state, now(), operation.holder, operation.pending)
+      const decision: SlotDecision = await store.acquire(operation.processId, operation.pending)
+      const model = acquireSlot(testPolicy, state, now(), operation.processId, operation.pending)
       expect(decision).toEqual(model.decision)
       if ('slot' in decision) slots.push(decision.slot)
       state = model.state
@@ -97,12 +97,12 @@ async function compare(stores: readonly BudgetStore[], now: () => number, operat
 /** Records the last reading of the store's clock, and counts swaps. */
 function observed(record: BudgetRecord) {
   const observations = { now: 0, swaps: 0 }
-  const watch = <T extends { readonly now: number }>(reading: T): T => {
-    observations.now = reading.now
-    return reading
-  }
   const observedRecord: BudgetRecord = {
-    read: async () => watch(await record.read()),
+    read: async () => {
+      const reading = await record.read()
+      observations.now = reading.now
+      return reading
+    },
     compareAndSet: (seen, text) => {
       observations.swaps += 1
       return record.compareAndSet(seen, text)
@@ -129,11 +129,8 @@ for (const recordStore of recordStores) {
           const location = await recordStore.make()
           const { record, observations } = observed(await location.connect())
           await location.deleteRecord()
-          await compare(
-            [createTestStore(record).store, createTestStore(record).store],
-            () => observations.now,
-            operations,
-          )
+          const stores = [createTestStore(record).store, createTestStore(record).store]
+          await compare(stores, () => observations.now, operations)
         }),
         { numRuns: 5 },
       )
@@ -165,10 +162,8 @@ for (const recordStore of recordStores) {
 
     test('a 429 of one process pauses the other', async () => {
       const location = await recordStore.make()
-      const [one, other] = [
-        createTestStore(await location.connect()).store,
-        createTestStore(await location.connect()).store,
-      ]
+      const { store: one } = createTestStore(await location.connect())
+      const { store: other } = createTestStore(await location.connect())
       await one.recordThrottle(await granted(one), 5000)
       expect(await other.acquire('other', [read])).toHaveProperty('waitMs')
       expect(await other.view()).toMatchObject({ throttled: 1, closedForMs: null })
@@ -176,11 +171,7 @@ for (const recordStore of recordStores) {
 
     test('a lost record closes the budget for all, and one process reports it', async () => {
       const location = await recordStore.make()
-      const processes = [
-        createTestStore(await location.connect()),
-        createTestStore(await location.connect()),
-        createTestStore(await location.connect()),
-      ]
+      const processes = await Promise.all([1, 2, 3].map(async () => createTestStore(await location.connect())))
       for (const { store } of processes) await granted(store)
       await location.deleteRecord()
       const decisions = await Promise.all(processes.map(({ store }) => store.acquire('me', [read])))
@@ -195,15 +186,13 @@ for (const recordStore of recordStores) {
 
     test('a process that starts without a record gets a slot only if the key is known to be unused', async () => {
       const location = await recordStore.make()
-      const doubting = createTestStore(await location.connect(), {
-        keyUse: { ...unusedKey, isUnusedFor: async () => false },
-      })
+      const usedKey = { ...unusedKey, isUnusedFor: async () => false }
+      const doubting = createTestStore(await location.connect(), { keyUse: usedKey })
       expect(await doubting.store.acquire('me', [read])).toHaveProperty('waitMs')
       expect(doubting.lost).toHaveLength(1)
       await location.deleteRecord()
-      const failing = createTestStore(await location.connect(), {
-        keyUse: { ...unusedKey, isUnusedFor: () => Promise.reject(new Error('not known')) },
-      })
+      const unknownKey = { ...unusedKey, isUnusedFor: () => Promise.reject(new Error('not known')) }
+      const failing = createTestStore(await location.connect(), { keyUse: unknownKey })
       expect(await failing.store.acquire('me', [read])).toHaveProperty('waitMs')
       await location.deleteRecord()
       const certain = createTestStore(await location.connect())
@@ -220,9 +209,8 @@ for (const recordStore of recordStores) {
           used = true
         },
       }
-      const processes = await Promise.all(
-        [1, 2, 3, 4].map(async () => createTestStore(await location.connect(), { keyUse: use })),
-      )
+      const start = async () => createTestStore(await location.connect(), { keyUse: use })
+      const processes = await Promise.all([1, 2, 3, 4].map(start))
       const decisions = await Promise.all(processes.map(({ store }) => store.acquire('me', [read])))
       for (const decision of decisions) expect(decision).toHaveProperty('slot')
       expect(used).toBe(true)
@@ -231,9 +219,8 @@ for (const recordStore of recordStores) {
     test('no slot is granted if the use of the key cannot be recorded', async () => {
       const location = await recordStore.make()
       const use = { ...unusedKey, recordUse: () => Promise.reject(new Error('read only')) }
-      await expect(
-        createTestStore(await location.connect(), { keyUse: use }).store.acquire('me', [read]),
-      ).rejects.toThrow('read only')
+      const { store } = createTestStore(await location.connect(), { keyUse: use })
+      await expect(store.acquire('me', [read])).rejects.toThrow('read only')
     })
 
     test('a record that is unreadable, or older than the last one seen, closes the budget', async () => {
@@ -258,10 +245,8 @@ for (const recordStore of recordStores) {
       const first = await record.compareAndSet(empty, 'first')
       expect(first).toMatchObject({ swapped: true, reading: { text: 'first', restarted: false } })
       expect(await record.compareAndSet(empty, 'again')).toMatchObject({ swapped: false, reading: { text: 'first' } })
-      const { now } = first.reading
-      expect(await record.compareAndSet({ ...first.reading, now: now - 1500 }, 'late')).toMatchObject({
-        swapped: false,
-      })
+      const stale = { ...first.reading, now: first.reading.now - 1500 }
+      expect(await record.compareAndSet(stale, 'late')).toMatchObject({ swapped: false })
       expect(await record.compareAndSet(first.reading, 'second')).toMatchObject({ swapped: true })
       expect(await (await location.connect()).read()).toMatchObject({ text: 'second', restarted: false })
     })

@@ -1,15 +1,14 @@
 /** How a worker coordinates its projects, its schedules and other workers, on each kind of queue. */
 import { rmSync } from 'node:fs'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../../jobs/backends/backend.ts'
 import { embeddedQueueFolder } from '../../../jobs/backends/embedded/data-folder.ts'
 import { secret } from '../../../src/core/secret.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
-import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { createQueueFolder as createEmptyQueue } from '../../jobs/queue-fixtures.ts'
 import { findDifferences, projectConfigOf, syncOnce } from '../../sync/sync-sandbox.ts'
-import { type WorkerStores, workerStores } from './fixtures.ts'
+import { useWorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import type { LogReader } from './log-reader.ts'
 
@@ -19,14 +18,7 @@ const few = { conversations: 8, visitors: 5, calls: 3, messagesPerConversation: 
 
 for (const { kind, make } of workerStores) {
   describe(`a worker whose queue is in: ${kind}`, () => {
-    let stores: WorkerStores
-    let warehouse: Warehouse
-    beforeEach(async ({ onTestFinished: finished }) => {
-      stores = await make()
-      // Runs after the worker has stopped, as that is registered later.
-      finished(stores.drop)
-      warehouse = await stores.open()
-    })
+    const stores = useWorkerStores(make)
 
     const startTestSandbox = async (options: Parameters<typeof startSandbox>[0]) => {
       const sandbox = await startSandbox({
@@ -39,7 +31,7 @@ for (const { kind, make } of workerStores) {
       return sandbox
     }
     const waitUntilEqual = async (worker: LogReader, sandbox: Sandbox, projectId?: string) => {
-      while ((await findDifferences(warehouse, sandbox, projectId)).length > 0) await worker.waitForNext()
+      while ((await findDifferences(stores.warehouse, sandbox, projectId)).length > 0) await worker.waitForNext()
     }
 
     test('syncs new rows while years of backfill are pending', async () => {
@@ -53,9 +45,9 @@ for (const { kind, make } of workerStores) {
       const worker = await startWorkerInProcess(workerConfig(stores, [project], { concurrency: 1 }), { sliceMs: 400 })
       await worker.waitFor(({ event, stream }) => event === 'sync.more' && stream === 'messages')
       const { id } = sandbox.mutate.addConversation(undefined, 'Hello?')
-      const arrived = () => warehouse.query(`select 1 from messages where conversation_id = '${id}'`)
+      const arrived = () => stores.warehouse.query(`select 1 from messages where conversation_id = '${id}'`)
       while ((await arrived()).length === 0) await worker.waitForNext()
-      const [left] = await warehouse.query(`select count(*) as n from sync_children where due_at is not null`)
+      const [left] = await stores.warehouse.query(`select count(*) as n from sync_children where due_at is not null`)
       expect(Number(left!.n)).toBeGreaterThan(0)
       sandbox.setSwitches({ 'latency.after': 0 })
       await waitUntilEqual(worker, sandbox)
@@ -77,14 +69,14 @@ for (const { kind, make } of workerStores) {
       sandbox.advance(2000)
       sandbox.mutateIn(one).addConversation()
       await waitUntilEqual(worker, sandbox, one)
-      const { paused } = await warehouse.status(two, Date.now(), denied.rate)
+      const { paused } = await stores.warehouse.status(two, Date.now(), denied.rate)
       expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
       expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
 
       sandbox.addKey({ key: 'svc_live_right' }, two)
       worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
       await waitUntilEqual(worker, sandbox, two)
-      expect((await warehouse.status(two, Date.now(), denied.rate)).paused).toBeNull()
+      expect((await stores.warehouse.status(two, Date.now(), denied.rate)).paused).toBeNull()
     })
 
     test('adds and drops projects when it reloads its configuration', async () => {
@@ -117,7 +109,7 @@ for (const { kind, make } of workerStores) {
       await worker.waitFor(({ event, stream }) => event === 'sync.more' && stream === 'messages')
       const report = await syncOnce(stores.databaseUrl, sandbox, { wait: true, project, queueUrl: stores.queueUrl })
       expect(report.outcome).toBe('complete')
-      expect(await findDifferences(warehouse, sandbox)).toEqual([])
+      expect(await findDifferences(stores.warehouse, sandbox)).toEqual([])
       expect(report.requests).toBeLessThan(sandbox.log().length)
 
       const elsewhere = kind === 'redis' ? 'embedded' : 'redis://127.0.0.1:1'
@@ -140,7 +132,7 @@ for (const { kind, make } of workerStores) {
         return waitUntilEqual(await startWorkerInProcess(config), sandbox)
       }
       const backend = await openBackend(stores.queueUrl, { folder: '', log: silent })
-      for (const name of ['clock', 'passes', 'backfill']) await backend.queue(name).obliterate({ force: true })
+      for (const name of ['schedules', 'sync', 'backfill']) await backend.queue(name).obliterate({ force: true })
       await backend.close()
       sandbox.mutate.addConversation()
       await waitUntilEqual(worker, sandbox)
@@ -150,14 +142,7 @@ for (const { kind, make } of workerStores) {
 
 for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedded')) {
   describe(`workers that share a queue in: ${kind}`, () => {
-    let stores: WorkerStores
-    let warehouse: Warehouse
-    beforeEach(async ({ onTestFinished: finished }) => {
-      stores = await make()
-      // Runs after the worker has stopped, as that is registered later.
-      finished(stores.drop)
-      warehouse = await stores.open()
-    })
+    const stores = useWorkerStores(make)
 
     test('do each job once, and one takes over what another leaves', async () => {
       const size = { conversations: 120, visitors: 30, calls: 20, messagesPerConversation: [1, 3], days: 5 } as const
@@ -169,19 +154,21 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
         await startWorkerInProcess(config, { sliceMs: 100 }),
         await startWorkerInProcess(config, { sliceMs: 100 }),
       ] as const
-      while ((await findDifferences(warehouse, sandbox)).length > 0)
+      while ((await findDifferences(stores.warehouse, sandbox)).length > 0)
         await Promise.race(workers.map((worker) => worker.waitForNext()))
       const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
       // The newest one may be read again: nothing shows that its last second was complete.
       expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
-      expect((await warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!.rate)).workers).toHaveLength(2)
+      expect(
+        (await stores.warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!.rate)).workers,
+      ).toHaveLength(2)
 
       await workers[0].stop()
       sandbox.mutate.addConversation()
-      while ((await findDifferences(warehouse, sandbox)).length > 0) await workers[1].waitForNext()
+      while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await workers[1].waitForNext()
     })
 
-    test('drop a job that no version has written, and continue', async () => {
+    test('discard a job with unknown data, and continue', async () => {
       const sandbox = await startSandbox({
         seed: 4,
         switches: { 'rate.kind': 'off' },
@@ -190,13 +177,13 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       onTestFinished(sandbox.stop)
       const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
       const backend = await openBackend(stores.queueUrl, { folder: '', log: silent })
-      const passes = backend.queue<unknown>('passes')
-      await passes.add('x', { project: 'shop', stream: 'messages', mode: 'everything' })
-      await passes.add('x', { project: 'unknown', stream: 'messages', mode: 'incremental' })
-      await passes.add('x', 'hello')
+      const syncQueue = backend.queue<unknown>('sync')
+      await syncQueue.add('x', { project: 'shop', stream: 'messages', mode: 'everything' })
+      await syncQueue.add('x', { project: 'unknown', stream: 'messages', mode: 'incremental' })
+      await syncQueue.add('x', 'hello')
       for (const _ of [1, 2, 3]) await worker.waitForNext()
       while (worker.log.filter(({ event }) => event === 'job.dropped').length < 3) await worker.waitForNext()
-      while ((await findDifferences(warehouse, sandbox)).length > 0) await worker.waitForNext()
+      while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await worker.waitForNext()
       await backend.close()
     })
   })

@@ -1,14 +1,12 @@
 /** The three combinations of warehouse and queue that users run a worker with. */
-
+import { beforeEach } from 'vitest'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { createJobSchema, createQueueFolder, startTestRedis } from '../../jobs/queue-fixtures.ts'
-import { databases } from '../../support/databases.ts'
+import { type DatabaseInstance, databases } from '../../support/databases.ts'
 
-export type WorkerStores = {
+export type WorkerStores = Pick<DatabaseInstance, 'open' | 'drop'> & {
   readonly databaseUrl: string
   readonly queueUrl: string
-  readonly open: () => Promise<Warehouse>
-  readonly drop: () => Promise<void>
 }
 
 export type WorkerStoresKind = {
@@ -21,6 +19,18 @@ export const workerStores: readonly WorkerStoresKind[] = [
   { kind: 'redis', make: redisStores },
   { kind: 'postgres', make: postgresStores },
 ]
+
+/** The stores of the current test of a `describe`, with their warehouse open. */
+export function useWorkerStores(make: WorkerStoresKind['make']): WorkerStores & { readonly warehouse: Warehouse } {
+  const current: Partial<WorkerStores & { warehouse: Warehouse }> = {}
+  beforeEach(async ({ onTestFinished }) => {
+    const stores = await make()
+    // Runs after the worker has stopped, as that is registered later.
+    onTestFinished(stores.drop)
+    Object.assign(current, stores, { warehouse: await stores.open() })
+  })
+  return current as WorkerStores & { warehouse: Warehouse }
+}
 
 const [sqlite, , postgres] = databases as [(typeof databases)[number], unknown, (typeof databases)[number]]
 

@@ -37,7 +37,7 @@ export function createLogReader(ended: Promise<never>): LogReader {
         ? JSON.parse(text)
         : { event: 'text', text, time: new Date().toISOString() }
       log.push(parsedLine)
-      if (parsedLine.event === 'call.ended') return
+      if (parsedLine.event === 'request.completed') return
       hasUnread = true
       for (const listener of listeners) listener()
     },

@@ -1,7 +1,8 @@
 /** A webhook only makes the worker read rows again. On each kind of queue. */
 import { createHmac } from 'node:crypto'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { pendingWebhookJobs } from '../../../jobs/webhook-receiver.ts'
+import { storeDelivery } from '../../../src/app/worker/webhook-deliveries.ts'
 import { openWorkerContext } from '../../../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { secret } from '../../../src/core/secret.ts'
@@ -10,7 +11,7 @@ import { createLog } from '../../../src/log.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { findDifferences, projectConfigOf, syncOnce } from '../../sync/sync-sandbox.ts'
-import { type WorkerStores, workerStores } from './fixtures.ts'
+import { useWorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const size = { conversations: 8, visitors: 5, calls: 4, messagesPerConversation: [1, 3], days: 3 } as const
@@ -44,13 +45,7 @@ const idOf = async (warehouse: Warehouse, table: string, n = 0) =>
 
 for (const { kind, make } of workerStores) {
   describe(`a worker whose queue is in: ${kind}`, () => {
-    let stores: WorkerStores
-    let warehouse: Warehouse
-    beforeEach(async ({ onTestFinished: finished }) => {
-      stores = await make()
-      finished(stores.drop)
-      warehouse = await stores.open()
-    })
+    const stores = useWorkerStores(make)
 
     const startFreshWorker = async (maintenanceEveryMs = 300) => {
       const sandbox = await startTestSandbox()
@@ -59,7 +54,7 @@ for (const { kind, make } of workerStores) {
       })
       const worker = await startWorkerInProcess(config, { maintenanceEveryMs })
       const waitUntilEqual = async () => {
-        while ((await findDifferences(warehouse, sandbox)).length > 0) await worker.waitForNext()
+        while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await worker.waitForNext()
       }
       await waitUntilEqual()
       sandbox.advance(2000)
@@ -70,7 +65,10 @@ for (const { kind, make } of workerStores) {
     test('mirrors the rows of a delivery long before the schedule, and rejects forged deliveries', async () => {
       // Without maintenance, each change here comes from an enqueued job.
       const { sandbox, worker, waitUntilEqual, address } = await startFreshWorker(3_600_000)
-      const [one, two] = [await idOf(warehouse, 'conversations'), await idOf(warehouse, 'conversations', 1)]
+      const [one, two] = [
+        await idOf(stores.warehouse, 'conversations'),
+        await idOf(stores.warehouse, 'conversations', 1),
+      ]
 
       sandbox.mutate.agentReplies(one, 'forged')
       expect(await deliver(address, { conversationId: one }, 'another secret')).toBe(401)
@@ -78,7 +76,8 @@ for (const { kind, make } of workerStores) {
       sandbox.mutate.agentReplies(two)
       const lie = { conversation: { id: two, status: 'closed', handledAt: '2001-01-01T00:00:00Z' } }
       expect(await deliver(address, lie)).toBe(202)
-      const differ = async () => new Set((await findDifferences(warehouse, sandbox)).map((it) => it.key.split('/')[0]))
+      const differ = async () =>
+        new Set((await findDifferences(stores.warehouse, sandbox)).map((it) => it.key.split('/')[0]))
       while ((await differ()).has(two)) await worker.waitForNext()
       expect(await differ()).toEqual(new Set([one]))
       const asked = sandbox.log().map(({ path }) => path)
@@ -90,13 +89,13 @@ for (const { kind, make } of workerStores) {
       expect(await deliver(address, { type: 'message.created', data: { conversation_id: one } })).toBe(202)
       await waitUntilEqual()
 
-      const visitor = await idOf(warehouse, 'visitors')
+      const visitor = await idOf(stores.warehouse, 'visitors')
       sandbox.mutate.renameVisitor(visitor, 'Ada', 'ada@example.com')
       sandbox.mutate.addActivity(visitor)
       await deliver(address, { data: { id: visitor } })
       await waitUntilEqual()
 
-      const [call, silent] = [await idOf(warehouse, 'calls'), await idOf(warehouse, 'calls', 1)]
+      const [call, silent] = [await idOf(stores.warehouse, 'calls'), await idOf(stores.warehouse, 'calls', 1)]
       sandbox.mutate.deleteCall(call)
       sandbox.mutate.recordingAppears(silent)
       await deliver(address, { event: 'call.changed', payload: [{ id: call }, { id: silent }] })
@@ -106,7 +105,8 @@ for (const { kind, make } of workerStores) {
       sandbox.mutate.addConversation()
       await deliver(address, '\u0000 not JSON')
       await waitUntilEqual()
-      const stored = () => warehouse.query('select found, due_at from webhook_deliveries order by received_at, found')
+      const stored = () =>
+        stores.warehouse.query('select found, due_at from webhook_deliveries order by received_at, found')
       while ((await stored()).some((row) => row.due_at !== null)) await worker.waitForNext()
       expect((await stored()).map((row) => row.found).sort()).toEqual([
         'calls: 1 gone, 1 read',
@@ -119,17 +119,17 @@ for (const { kind, make } of workerStores) {
 
     test('finds a delivery for which no job was enqueued', async () => {
       const { sandbox, waitUntilEqual } = await startFreshWorker()
-      const id = await idOf(warehouse, 'conversations')
+      const id = await idOf(stores.warehouse, 'conversations')
       sandbox.mutate.visitorWrites(id)
       const body = JSON.stringify({ id })
-      await warehouse.deliveries.store(sandbox.projectId, { id: 'lost', body, bytes: body.length }, Date.now())
+      await stores.warehouse.deliveries.store(sandbox.projectId, { id: 'lost', body, bytes: body.length }, Date.now())
       await waitUntilEqual()
     })
 
     if (kind === 'redis') {
       test('leaves it for later while the key is denied', async () => {
         const { sandbox, worker, waitUntilEqual, address } = await startFreshWorker()
-        const id = await idOf(warehouse, 'conversations')
+        const id = await idOf(stores.warehouse, 'conversations')
         sandbox.revokeKey(sandbox.key)
         sandbox.mutate.visitorWrites(id)
         await deliver(address, { conversationId: id })
@@ -139,7 +139,7 @@ for (const { kind, make } of workerStores) {
           projectConfigOf(sandbox, { ...rareSchedules, apiKey: secret('svc_live_new') }),
         ])
         // A failed delivery is due again half a minute later; this test makes it due at once.
-        const hurry = () => warehouse.query('update webhook_deliveries set due_at = 1 where due_at is not null')
+        const hurry = () => stores.warehouse.query('update webhook_deliveries set due_at = 1 where due_at is not null')
         await worker.waitFor(({ event }) => event === 'webhooks.paused')
         await hurry()
         worker.reload(config)
@@ -165,12 +165,13 @@ describe('processing deliveries', () => {
     const metrics = createMetrics({ readHealth: async () => [], log })
     const context = await openWorkerContext(workerConfig(stores, [project]), { log, metrics })
     onTestFinished(context.close)
-    const store = (payload: unknown) => context.storeDelivery(sandbox.projectId, Buffer.from(JSON.stringify(payload)))
+    const store = (payload: unknown) =>
+      storeDelivery(warehouse, sandbox.projectId, Buffer.from(JSON.stringify(payload)))
     const followUps: boolean[] = []
     const processDue = (signal = new AbortController().signal) =>
       context.processDeliveries(project, { signal, enqueueFollowUps: async ({ lists }) => void followUps.push(lists) })
     const found = async () => (await warehouse.query('select found from webhook_deliveries')).map((row) => row.found)
-    return { sandbox, warehouse, context, store, processDue, followUps, found }
+    return { sandbox, warehouse, store, processDue, followUps, found }
   }
 
   test('reads each row once, however many deliveries are about it', async () => {
@@ -212,10 +213,10 @@ describe('processing deliveries', () => {
   })
 
   test('deliveries stay due when the service is away or the worker stops', async () => {
-    const { sandbox, warehouse, context, store, processDue, followUps } = await openContext()
+    const { sandbox, warehouse, store, processDue, followUps } = await openContext()
     await store({ conversationId: await idOf(warehouse, 'conversations') })
     expect(await processDue(AbortSignal.abort())).toEqual({ kind: 'interrupted' })
-    expect(await context.dueDeliveries()).toHaveLength(1)
+    expect(await warehouse.deliveries.firstDuePerProject(Date.now())).toHaveLength(1)
     await sandbox.stop()
     expect(await processDue()).toMatchObject({ kind: 'failed' })
     const [left] = await warehouse.query('select due_at, taken_at, attempts from webhook_deliveries')

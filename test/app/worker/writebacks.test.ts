@@ -3,9 +3,8 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pushProject } from '../../../src/app/push.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
-import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { projectConfigOf } from '../../sync/sync-sandbox.ts'
-import { type WorkerStores, workerStores } from './fixtures.ts'
+import { useWorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const off = { kind: 'off' } as const
@@ -14,25 +13,19 @@ const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () =
 
 for (const { kind, make } of workerStores) {
   describe(`a worker whose queue is in: ${kind}`, () => {
-    let stores: WorkerStores
-    let warehouse: Warehouse
+    const stores = useWorkerStores(make)
     let sandbox: Sandbox
     beforeEach(async ({ onTestFinished: finished }) => {
-      stores = await make()
-      finished(stores.drop)
-      warehouse = await stores.open()
-      sandbox = await startSandbox({
-        size: { conversations: 30, visitors: 5, calls: 0 },
-        switches: { 'rate.kind': 'off' },
-      })
+      const size = { conversations: 30, visitors: 5, calls: 0 }
+      sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off' } })
       finished(sandbox.stop)
     })
     const conversations = () => [...sandbox.truth('conversations')].map(({ id }) => id!)
     const reply = (id: string, text: string) =>
-      warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
+      stores.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
         values ('${sandbox.projectId}', 'message', '${id}', '{"content":"${text}","sender_name":"Ann"}')`)
     const expectAllSent = async () => {
-      const rows = await warehouse.query(`select id from writebacks where status <> 'succeeded'`)
+      const rows = await stores.warehouse.query(`select id from writebacks where status <> 'succeeded'`)
       expect(rows).toEqual([])
     }
 
@@ -40,12 +33,12 @@ for (const { kind, make } of workerStores) {
       const project = projectConfigOf(sandbox, noSchedules)
       const worker = await startWorkerInProcess(workerConfig(stores, [project]))
       const [id] = conversations() as [string]
-      await warehouse.query(`insert into writebacks (operation, conversation_id, payload)
+      await stores.warehouse.query(`insert into writebacks (operation, conversation_id, payload)
         values ('message', '${id}', '{"content":"Solved.","sender_name":"Ann"}'), ('handled', '${id}', '{"handled":true}')`)
       await worker.waitFor(({ event, operation }) => event === 'writeback.settled' && operation === 'handled')
       await expectAllSent()
       expect(sandbox.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
-      const [row] = await warehouse.query(`select handled_at from conversations where id = '${id}'`)
+      const [row] = await stores.warehouse.query(`select handled_at from conversations where id = '${id}'`)
       expect(row!.handled_at).not.toBeNull()
     })
 

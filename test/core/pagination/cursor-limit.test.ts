@@ -15,12 +15,9 @@ const rows = (n: number, at: (i: number) => number): Item[] =>
   Array.from({ length: n }, (_, i) => ({ id: `i${i}`, at: start + at(i), other: start + at(i), part: true }))
 
 /** The cursor after a scan of the whole list. `clock`: the cursor limit of the n-th answer. */
-async function cursorAfter(
-  list: typeof since,
-  items: readonly Item[],
-  from: 'oldest' | 'newest',
-  clock: (n: number) => number,
-) {
+type Clock = (n: number) => number
+
+async function cursorAfter(list: typeof since, items: readonly Item[], from: 'oldest' | 'newest', clock: Clock) {
   const { get, requests } = serveList(items, { ...plainBehaviour, from }, list)
   const dated: ApiGet = async (...args) => ({ ...(await get(...args)), cursorLimit: clock(requests()) })
   let pendingRanges: PendingRanges = []
@@ -39,39 +36,25 @@ for (const [list, from] of [
   [both, 'newest'],
 ] as const) {
   test(`a row dated a year ahead moves no cursor beyond the clock, ${list.lowerParam} from the ${from} end`, async () => {
-    const items = [
-      ...rows(450, (i) => i * 10),
-      { id: 'ahead', at: start + 31_536_000, other: start + 31_536_000, part: true },
-    ]
-    const now = start + 4500
-    expect(await cursorAfter(list, items, from, () => now)).toMatchObject({ cursor: 4500, futureDated: 1 })
-    expect(await cursorAfter(list, items.slice(0, 450), from, () => now)).toMatchObject({
-      cursor: 4490,
-      futureDated: 0,
-    })
+    const listed = rows(450, (i) => i * 10)
+    const ahead = { id: 'ahead', at: start + 31_536_000, other: start + 31_536_000, part: true }
+    const now = () => start + 4500
+    expect(await cursorAfter(list, [...listed, ahead], from, now)).toMatchObject({ cursor: 4500, futureDated: 1 })
+    expect(await cursorAfter(list, listed, from, now)).toMatchObject({ cursor: 4490, futureDated: 0 })
   })
 }
 
 test('a scan of thousands of future-dated rows ends, and the cursor stays at the clock of the first of them', async () => {
   const items = [...rows(100, (i) => i), ...rows(3000, (i) => 100_000 + i).map((row) => ({ ...row, id: `a${row.id}` }))]
-  const { cursor, futureDated, requests } = await cursorAfter(
-    since,
-    items,
-    'oldest',
-    (request) => start + 200 + request * 60,
-  )
+  const clock = (request: number) => start + 200 + request * 60
+  const { cursor, futureDated, requests } = await cursorAfter(since, items, 'oldest', clock)
   expect([cursor, futureDated, requests < 25]).toEqual([260, 3000, true])
 })
 
 test('with a clock far behind, all rows are read again and count as future-dated', async () => {
-  expect(
-    await cursorAfter(
-      since,
-      rows(50, (i) => i),
-      'oldest',
-      () => 0,
-    ),
-  ).toEqual({ cursor: -start, futureDated: 50, requests: 1 })
+  const items = rows(50, (i) => i)
+  const read = await cursorAfter(since, items, 'oldest', () => 0)
+  expect(read).toEqual({ cursor: -start, futureDated: 50, requests: 1 })
 })
 
 test('the earlier of the two clocks at the time of the request counts', () => {
@@ -93,11 +76,8 @@ test('a run begins one look-back before its cursor, but not before the start, an
 })
 
 test('a conversation of 130,000 messages in one answer is read', async () => {
-  const { get } = serveList(
-    rows(130_000, (i) => i),
-    { ...plainBehaviour, everything: true, limit: 'ignored' },
-    unknown,
-  )
+  const items = rows(130_000, (i) => i)
+  const { get } = serveList(items, { ...plainBehaviour, everything: true, limit: 'ignored' }, unknown)
   let read = 0
   for await (const { items } of readList(get, { list: unknown, profile: null, ranges: [allTime], priority: 'fresh' })) {
     read += items.length

@@ -1,18 +1,9 @@
 import { expect, test } from 'vitest'
 import { fillMissingTimes } from '../../../src/core/pagination/missing-times.ts'
 
-const at = (...seconds: (number | null)[]) =>
-  seconds.map(
-    (second) =>
-      new Map(
-        second === null
-          ? [['other', 5]]
-          : ([
-              ['at', second],
-              ['other', 5],
-            ] as [string, number][]),
-      ),
-  )
+const timesOf = (second: number | null) =>
+  new Map(Object.entries(second === null ? { other: 5 } : { at: second, other: 5 }))
+const at = (...seconds: (number | null)[]) => seconds.map(timesOf)
 
 test('an unreadable time is filled in from the neighbours', () => {
   const page = at(...Array.from({ length: 20 }, (_, i) => (i === 7 ? null : i)))
@@ -21,12 +12,7 @@ test('an unreadable time is filled in from the neighbours', () => {
 
 test('a row without any time gets all times of its neighbours', () => {
   const page = [...at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), new Map<string, number>()]
-  expect(fillMissingTimes(page, () => false).at(-1)).toEqual(
-    new Map([
-      ['at', 10],
-      ['other', 5],
-    ]),
-  )
+  expect(fillMissingTimes(page, () => false).at(-1)).toEqual(timesOf(10))
 })
 
 test('a time that is absent, not unreadable, is not filled in', () => {

@@ -54,10 +54,7 @@ export const listEndpoint = (bounds: {
   identify: (item) => String((item as { id: string }).id),
   times: (item) => {
     const { at, other } = item as { at: string; other: string }
-    return new Map([
-      ['at', parseTime(at) ?? 0],
-      ['other', parseTime(other) ?? 0],
-    ])
+    return new Map(Object.entries({ at: parseTime(at) ?? 0, other: parseTime(other) ?? 0 }))
   },
 })
 
@@ -112,15 +109,8 @@ function boundOf(query: QueryParams, name: string | null, support: ListBehaviour
 }
 
 export function parameterRefused(field: string): ApiError {
-  const why = `${field} is not known`
-  return new ApiError({
-    kind: 'refused',
-    status: 400,
-    code: 'VALIDATION_ERROR',
-    why,
-    fields: [field],
-    requestId: null,
-  })
+  const [code, why] = ['VALIDATION_ERROR', `${field} is not known`]
+  return new ApiError({ kind: 'refused', status: 400, code, why, fields: [field], requestId: null })
 }
 
 /** Clocks that no row is ahead of. */

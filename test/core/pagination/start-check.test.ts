@@ -16,8 +16,8 @@ const lists = {
 }
 type ListKind = keyof typeof lists
 
-const bound = fc.constantFrom('inclusive' as const, 'exclusive' as const)
-const end = fc.constantFrom('oldest' as const, 'newest' as const)
+const bound = fc.constantFrom('inclusive', 'exclusive')
+const end = fc.constantFrom('oldest', 'newest')
 const scenarios = fc.record({
   kind: fc.constantFrom(...(Object.keys(lists) as ListKind[])),
   n: fc.constantFrom(30, 120, 199, 200, 201, 380, 650, 1000),
@@ -27,17 +27,17 @@ const scenarios = fc.record({
   moved: fc.constantFrom(0, 1),
   /** Seconds per request. */
   takes: fc.constantFrom(0, 1, 40),
-  /** Seconds by which the clock of the answers is ahead of that of the rows; null = no `Date`. */
+  /** Seconds by which the clock of the responses is ahead of that of the rows; null = no `Date`. */
   ahead: fc.constantFrom(0, 300, -300, 10_000_000, null),
   behaviour: fc.record({
     lower: bound,
     upper: bound,
     from: end,
     unbounded: end,
-    shown: fc.constantFrom('as taken' as const, 'reversed' as const),
-    hasMore: fc.constantFrom('exact' as const, 'page is full' as const, 'always' as const),
-    ignores: fc.constantFrom('nothing' as const, 'nothing' as const, 'lower' as const, 'upper' as const),
-    limit: fc.constantFrom('honoured' as const, 'ignored' as const),
+    shown: fc.constantFrom('as taken', 'reversed'),
+    hasMore: fc.constantFrom('exact', 'page is full', 'always'),
+    ignores: fc.constantFrom('nothing', 'nothing', 'lower', 'upper'),
+    limit: fc.constantFrom('honoured', 'ignored'),
   }),
 })
 type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never
@@ -50,34 +50,24 @@ function behaviourOf({ kind, behaviour: { ignores, limit, ...behaviour } }: Scen
 }
 
 /** A list that changes while it is read, until `stopChanges` is called. */
-function createChangingList(list: ListEndpoint, { n, apart, written, moved, takes, ahead, ...others }: Scenario) {
+function createChangingList(list: ListEndpoint, scenario: Scenario) {
+  const { n, apart, written, moved, takes, ahead } = scenario
   let clock = 1_700_000_000 + n * apart + 5
   let isQuiet = false
-  const item = (at: number): Item => ({
-    id: `i${String(items.length).padStart(6, '0')}`,
-    at,
-    other: at - 500,
-    part: true,
-  })
+  const nextId = () => `i${String(items.length).padStart(6, '0')}`
+  const item = (at: number): Item => ({ id: nextId(), at, other: at - 500, part: true })
   const items: Item[] = []
   for (let i = 0; i < n; i++)
     items.push({ ...item(1_700_000_000 + i * apart), other: 1_700_000_000 + i * apart - ((i * 7919) % 500) })
-  const { get } = serveList(
-    items,
-    behaviourOf({ n, apart, written, moved, takes, ahead, ...others }),
-    list,
-    (request) => {
-      clock += takes
-      if (isQuiet || request > 25) return
-      for (let i = 0; i < written; i++) items.push(item(clock))
-      const at = (request * 7919) % items.length
-      if (moved > 0) items[at] = { ...items[at]!, at: clock }
-    },
-  )
-  const dated: ApiGet = async (...args) => ({
-    ...(await get(...args)),
-    serverDate: ahead === null ? null : clock + ahead,
+  const { get } = serveList(items, behaviourOf(scenario), list, (request) => {
+    clock += takes
+    if (isQuiet || request > 25) return
+    for (let i = 0; i < written; i++) items.push(item(clock))
+    const at = (request * 7919) % items.length
+    if (moved > 0) items[at] = { ...items[at]!, at: clock }
   })
+  const serverDate = () => (ahead === null ? null : clock + ahead)
+  const dated: ApiGet = async (...args) => ({ ...(await get(...args)), serverDate: serverDate() })
   const stopChanges = () => {
     isQuiet = true
   }
@@ -119,17 +109,12 @@ test('no row is lost without a reported gap, whichever end comes first, whatever
 test('messages that are newest first without a bound and oldest first with one are read completely', async () => {
   const list = lists.unknown
   for (const n of [60, 450]) {
-    const items = Array.from({ length: n }, (_, i) => ({
-      id: `i${i}`,
-      at: 1_700_000_000 + i * 37,
-      other: 1_700_000_000 + i * 37 - ((i * 7919) % 5000),
-      part: true,
-    }))
-    const { get } = serveList(
-      items,
-      { ...plainBehaviour, unbounded: 'newest', upper: 'ignored', limit: 'ignored' },
-      list,
-    )
+    const items = Array.from({ length: n }, (_, i) => {
+      const at = 1_700_000_000 + i * 37
+      return { id: `i${i}`, at, other: at - ((i * 7919) % 5000), part: true }
+    })
+    const behaviour = { ...plainBehaviour, unbounded: 'newest', upper: 'ignored', limit: 'ignored' } as const
+    const { get } = serveList(items, behaviour, list)
     const [ids, missed] = [new Set<string>(), [] as unknown[]]
     for await (const batch of readList(get, { list, profile: null, ranges: [allTime], priority: 'fresh' })) {
       for (const row of batch.items) ids.add(list.identify(row))

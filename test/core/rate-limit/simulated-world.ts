@@ -39,19 +39,14 @@ export type SimulatedWorld = {
   readonly foreign?: readonly number[]
   /** Times at which the record is lost; the process that reads it next finds it missing. */
   readonly recordLosses?: readonly number[]
-  /** The share of our requests whose process dies before it records the answer. The service counts them anyway. */
+  /** The share of our requests whose process dies before it records the response. The service counts them anyway. */
   readonly unanswered?: number
   /** True: the service counts a request just before it answers, not at a random time until then. */
   readonly countsLate?: boolean
   readonly random: Random
 }
 
-export type SentRequest = {
-  readonly at: number
-  readonly priority: Priority
-  readonly write: boolean
-  readonly process: number
-}
+export type SentRequest = Omit<Burst, 'count'> & { readonly process: number }
 
 export type SimulationResult = {
   readonly sent: readonly SentRequest[]
@@ -132,7 +127,7 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     }
     for (const { at, priority, write, count } of bursts) {
       events.add(at, (now) => {
-        const key = `${['write', 'fresh', 'backfill', 'verify'].indexOf(priority)} ${write ? 0 : 1}`
+        const key = `${['write', 'fresh', 'backfill', 'reconcile'].indexOf(priority)} ${write ? 0 : 1}`
         waiting.set(key, { request: { priority, write, maxDurationMs }, left: (waiting.get(key)?.left ?? 0) + count })
         serve(now)
       })

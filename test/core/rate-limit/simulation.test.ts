@@ -8,11 +8,7 @@ import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, fixedWindow, limit, refusals, slidingLog, windowMs } from './limited-servers.ts'
 import { type Burst, countBetween, type Latency, maxInWindow, simulate } from './simulated-world.ts'
 
-const policy: BudgetPolicy = {
-  rate: { requests: limit, windowMs },
-  writeRate: { requests: 120, windowMs },
-  reserve: 0,
-}
+const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 120, windowMs }, reserve: 0 }
 const slots = 570
 const endless: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 const minutes = (count: number) => count * 60_000
@@ -56,17 +52,14 @@ test('at saturation requests are spread evenly: never more than 20 in a second a
 test('100 requests after a quiet minute are never slower than 40 a second, even after a long saturated run', () => {
   const later = minutes(10)
   const before = { ...endless, count: 3000 }
-  const { sent } = simulate({
-    ...defaults,
-    processes: [[before, { ...endless, at: later, count: 100 }]],
-    untilMs: minutes(11),
-  })
+  const processes = [[before, { ...endless, at: later, count: 100 }]]
+  const { sent } = simulate({ ...defaults, processes, untilMs: minutes(11) })
   const burstRequests = sent.filter(({ at }) => at >= later)
   expect(burstRequests).toHaveLength(100)
   expect(burstRequests.at(-1)!.at - later).toBeLessThanOrEqual(2500)
 })
 
-const priority = fc.constantFrom<Priority>('write', 'fresh', 'backfill', 'verify')
+const priority = fc.constantFrom<Priority>('write', 'fresh', 'backfill', 'reconcile')
 const burst = fc.record({
   at: fc.integer({ min: 30_000, max: minutes(8) }),
   priority,
@@ -86,11 +79,8 @@ test('any requests, in any number of processes, after any earlier requests: no 4
       (processes, latency, others, seed) => {
         const earlier = others.sort((a, b) => a - b)
         const agoMs = 30_000 - (earlier.at(-1) ?? 0)
-        const state = recordPriorUsage(policy, initialBudgetState, 30_000, {
-          requests: earlier.length,
-          writes: 0,
-          agoMs,
-        })
+        const usage = { requests: earlier.length, writes: 0, agoMs }
+        const state = recordPriorUsage(policy, initialBudgetState, 30_000, usage)
         const world = { policy, state, processes, latency, foreign: earlier, untilMs: minutes(10) }
         const history = simulate({ ...world, servers: everyServer(), random: seededRandom(seed) })
         expect(history.refused).toEqual([])
@@ -107,9 +97,8 @@ describe('priorities', () => {
     const urgent: Burst = { at: minutes(3), priority: 'fresh', write: false, count: 60 }
     const { sent } = simulate({ ...defaults, processes: [[endless], [urgent], [endless]], untilMs: minutes(6) })
     const fresh = sent.filter((request) => request.priority === 'fresh')
-    const meanwhile = sent.filter(
-      ({ at, priority }) => priority !== 'fresh' && at > minutes(3) && at < fresh.at(-1)!.at,
-    )
+    const isMeanwhile = (at: number) => at > minutes(3) && at < fresh.at(-1)!.at
+    const meanwhile = sent.filter(({ at, priority }) => priority !== 'fresh' && isMeanwhile(at))
     expect(fresh).toHaveLength(60)
     // One may go first, before the urgent process has requested its first slot and waits.
     expect(meanwhile.length).toBeLessThanOrEqual(1)
@@ -133,19 +122,11 @@ describe('priorities', () => {
 test('processes that write alternate, and none waits much longer than the others', () => {
   const writes: Burst = { at: 0, priority: 'write', write: true, count: 1e9 }
   const checks: Burst = { at: 0, priority: 'write', write: false, count: 1e9 }
-  const { sent, countedWrites } = simulate({
-    ...defaults,
-    processes: [
-      [writes, checks],
-      [writes, checks],
-      [writes, checks],
-    ],
-    untilMs: minutes(10),
-  })
-  const ofProcess = (process: number) =>
-    sent.filter((request) => request.process === process && request.write).map(({ at }) => at)
+  const processes = Array(3).fill([writes, checks])
+  const { sent, countedWrites } = simulate({ ...defaults, processes, untilMs: minutes(10) })
   const pauses = [0, 1, 2].map((process) => {
-    const times = ofProcess(process).filter((at) => at > minutes(2))
+    const own = sent.filter((request) => request.process === process && request.write)
+    const times = own.map(({ at }) => at).filter((at) => at > minutes(2))
     return Math.max(...times.slice(1).map((at, n) => at - times[n]!))
   })
   // Each gets every third of 114 write slots a minute.

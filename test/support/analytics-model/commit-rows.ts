@@ -116,8 +116,14 @@ const toLook = (columns: Columns, requestedAt: number): MirrorCommit => ({
 function lastRead(parentId: string, messages: readonly MessageRow[], complete: boolean | null): MirrorCommit {
   const commit = { stream: 'messages', rows: messages.map(toMessage), requestedAt: 2 } as const
   if (complete === null) return commit
-  const end = { requestedVersion: 1, cursor: null, complete, why: 'not listed', againAt: null }
-  return { ...commit, child: { stream: 'messages', parentId, ...end } }
+  const end = {
+    requestedVersion: 1,
+    cursor: null,
+    completeness: complete ? 'complete' : 'incomplete',
+    why: 'not listed',
+    dueAt: null,
+  } as const
+  return { ...commit, childRead: { stream: 'messages', parentId, ...end } }
 }
 
 const beforeEdit = (message: MessageRow): MessageRow => ({

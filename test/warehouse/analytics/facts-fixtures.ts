@@ -1,6 +1,6 @@
 /** A warehouse with the facts of its project `main`: rows to derive them from, and all rows of all tables for analysts. */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { Mirror } from '../../../src/core/mirror.ts'
+import type { ChildReadResult, Mirror } from '../../../src/core/mirror.ts'
 import type { MirrorRow } from '../../../src/core/row.ts'
 import type { ProjectFacts } from '../../../src/warehouse/analytics/project-facts.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
@@ -43,9 +43,13 @@ export const snapshot = (minute: number, agents = 2): MirrorRow => {
 }
 
 /** The messages of a conversation as they are read: with the result of the read. */
-export const readMessages = (id: string, rows: readonly MirrorRow[], complete: boolean | 'as before' = true) =>
+export const readMessages = (
+  id: string,
+  rows: readonly MirrorRow[],
+  completeness: ChildReadResult['completeness'] = 'complete',
+) =>
   commit('messages', rows, {
-    child: { stream: 'messages', parentId: id, requestedVersion: 1, cursor: null, complete, againAt: null },
+    childRead: { stream: 'messages', parentId: id, requestedVersion: 1, cursor: null, completeness, dueAt: null },
   })
 
 const dialogue = (id: string) => [

@@ -19,13 +19,13 @@ const handled = { handled_at: timeAt(5000), last_message_at: timeAt(3720) }
 const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = {
   'a message arrives late, between two others': (mirror) =>
     mirror.commit(
-      readMessages('c1', [message('c1', 9, { sender_type: 'agent', created_at: timeAt(70) })], 'as before'),
+      readMessages('c1', [message('c1', 9, { sender_type: 'agent', created_at: timeAt(70) })], 'unchanged'),
     ),
   'a message is edited': (mirror) =>
     mirror.commit(readMessages('c1', [message('c1', 4, { sender_display_name: 'Eve', created_at: timeAt(3720) })])),
   'a message has a sender whose role nobody knows': (mirror) =>
     mirror.commit(readMessages('c2', [message('c2', 9, { sender_type: 'zebra' })])),
-  'the service no longer lists all messages': (mirror) => mirror.commit(readMessages('c1', [], false)),
+  'the service no longer lists all messages': (mirror) => mirror.commit(readMessages('c1', [], 'incomplete')),
   'a conversation is new, and its messages are not read yet': (mirror) =>
     mirror.commit(commit('conversations', [conversation('c9')])),
   'a message is stored before its conversation': async (mirror) => {
@@ -37,7 +37,7 @@ const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = 
     await mirror.commit(commit('conversations', [conversation('c1', handled)]))
     await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(6000) })]))
     await mirror.commit(
-      readMessages('c1', [message('c1', 5, { sender_type: 'visitor', created_at: timeAt(6000) })], 'as before'),
+      readMessages('c1', [message('c1', 5, { sender_type: 'visitor', created_at: timeAt(6000) })], 'unchanged'),
     )
   },
   'a conversation is assigned to another agent': (mirror) =>

@@ -1,18 +1,18 @@
-/** The gauges of each project's mirror. Shows the health of the last update, and nothing older. */
+/** The gauges: of each project's mirror, and of the worker itself. They show the last update, and nothing older. */
 import { Gauge, type Registry } from 'prom-client'
 import type { ProjectHealth } from '../core/health.ts'
+import type { FailingJob } from '../core/job-failure.ts'
+import type { EpochMs } from '../core/time.ts'
+import type { ReadinessResult } from './server.ts'
 
-export type HealthGauges = {
-  readonly update: (all: readonly ProjectHealth[]) => void
-  /** No value is better than an outdated one. */
-  readonly clear: () => void
-}
+const gaugeMaker = (registry: Registry) => (name: string, help: string, labelNames: readonly string[]) =>
+  new Gauge({ name: `deskmirror_${name}`, help, labelNames, registers: [registry] })
 
-export function createHealthGauges(registry: Registry): HealthGauges {
+export function createHealthGauges(registry: Registry) {
+  const create = gaugeMaker(registry)
   const all: Gauge[] = []
   const gauge = (name: string, help: string, ...others: readonly string[]) => {
-    const labelNames = ['project', ...others]
-    const created = new Gauge({ name: `deskmirror_${name}`, help, labelNames, registers: [registry] })
+    const created = create(name, help, ['project', ...others])
     all.push(created)
     return created
   }
@@ -52,8 +52,9 @@ export function createHealthGauges(registry: Registry): HealthGauges {
     for (const gauge of all) gauge.reset()
   }
   return {
+    /** No value is better than an outdated one. */
     clear,
-    update: (projects) => {
+    update: (projects: readonly ProjectHealth[]) => {
       clear()
       for (const health of projects) {
         const { project } = health
@@ -63,6 +64,30 @@ export function createHealthGauges(registry: Registry): HealthGauges {
         paused.set({ project }, Number(health.isPaused))
         for (const [state, rows] of Object.entries(health.writebacks)) writebacks.set({ project, state }, rows)
       }
+    },
+  }
+}
+
+/** Of its failing jobs, and the readiness of its dependencies. */
+export function createWorkerGauges(registry: Registry) {
+  const gauge = gaugeMaker(registry)
+  const failingSeconds = gauge(
+    'job_failing_seconds',
+    'Time since the job first failed; absent for jobs that do not fail',
+    ['job', 'project', 'stream'],
+  )
+  const isReady = gauge('ready', '1: the warehouse or the queue can be used', ['part'])
+  return {
+    update: (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs) => {
+      failingSeconds.reset()
+      // The shortest first: lanes, and modes of a stream, share labels, and the longest is to remain.
+      const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)
+      for (const { identity, failure } of longestLast) {
+        const labels = { job: identity.job, project: identity.project?.name ?? '', stream: identity.stream ?? '' }
+        failingSeconds.set(labels, Math.max(0, now - failure.since) / 1000)
+      }
+      isReady.reset()
+      for (const { name, ok } of ready) isReady.set({ part: name }, Number(ok))
     },
   }
 }

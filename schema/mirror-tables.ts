@@ -1,0 +1,149 @@
+/** The tables of the mirror: what the service has, and what changed in it from one sync to the next. */
+import { projectColumns, type TableSpec } from './table-spec.ts'
+
+const mirroredColumns = {
+  ...projectColumns,
+  raw: ['json', 'the row as the service sent it'],
+  synced_at: ['time', 'when the stored copy was requested from the service'],
+  run_id: ['text?', 'the sync run that stored it, in sync_runs'],
+  asked_at: ['integer', 'synced_at in milliseconds since 1970: an older copy never replaces a newer one'],
+} as const
+const deletionColumns = {
+  deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'],
+} as const
+/** A day in the project's time zone. Windows of a project never overlap, and all are days of one zone. */
+const dayColumns = {
+  window_from: ['time', 'start of the day'],
+  window_to: ['time', 'end of the day, which is the start of the next'],
+  day: ['date?', 'the local date; null = stored by an older version, until the rollups are next read'],
+  time_zone: [
+    'text?',
+    'the time zone of the days (DESKMIRROR_TIME_ZONE): the same for all rows of a project; null = as for day',
+  ],
+} as const
+
+export const mirrorTables = {
+  conversations: {
+    note: 'Conversations with visitors. Open work is handled_at is null; status is always open.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...mirroredColumns,
+      ...deletionColumns,
+      id: ['key', 'UUID'],
+      visitor_id: ['text?', 'the visitor, in visitors'],
+      status: ['text?', 'always open'],
+      created_at: ['time?', 'when it started'],
+      last_message_at: ['time?', 'when its last message was written'],
+      last_message_sender_type: ['text?', 'who wrote it: agent or another value'],
+      handled_at: ['time?', 'when it was marked handled; null = open work'],
+      waiting_since: [
+        'time?',
+        'since when the visitor has been waiting for an answer; null = the visitor is not waiting',
+      ],
+      assigned_agent_id: ['text?', 'the agent to whom it is assigned'],
+      origin: ['text?', 'how it started: visitor_initiated or another value'],
+      messages_complete: ['boolean?', 'false = the service did not list all of its messages; null = not read yet'],
+    },
+  },
+  messages: {
+    note: 'Messages of the conversations, including system events (kind is not utterance).',
+    key: ['project_id', 'conversation_id', 'id'],
+    columns: {
+      ...mirroredColumns,
+      ...deletionColumns,
+      conversation_id: ['key', 'the conversation, in conversations'],
+      id: ['integer', 'id of the message in the service'],
+      sender_type: ['text?', 'who wrote it: agent or another value'],
+      kind: ['text?', 'utterance = written by a person or the AI; anything else is a system event'],
+      content: ['text?', 'the text'],
+      sender_display_name: ['text?', 'the name that the visitor saw'],
+      created_at: ['time?', 'when it was written'],
+    },
+  },
+  visitors: {
+    note: 'Visitor profiles. Undocumented fields get columns when they first appear.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...mirroredColumns,
+      ...deletionColumns,
+      id: ['key', 'UUID'],
+      name: ['text?', 'null = not known'],
+      email: ['text?', 'null = not known'],
+    },
+  },
+  visitor_activity: {
+    note: 'What visitors did. An entry has no id: its content and its number among equal entries identify it.',
+    key: ['project_id', 'visitor_id', 'entry_hash', 'ordinal'],
+    columns: {
+      ...mirroredColumns,
+      ...deletionColumns,
+      visitor_id: ['key', 'the visitor, in visitors'],
+      entry_hash: ['key', 'hash of the entry as the service sent it'],
+      ordinal: ['integer', 'number among entries with equal content'],
+      occurred_at: ['time?', 'when it happened'],
+    },
+  },
+  calls: {
+    note: 'Calls.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...mirroredColumns,
+      ...deletionColumns,
+      id: ['key', 'id of the call in the service'],
+      occurred_at: ['time?', 'when it started'],
+    },
+  },
+  call_recordings: {
+    note: 'Whether calls have recordings, and what the service says about them; never a recording itself.',
+    key: ['project_id', 'call_id'],
+    columns: {
+      ...mirroredColumns,
+      ...deletionColumns,
+      call_id: ['key', 'the call, in calls'],
+      has_recording: ['boolean?', 'false = there is none so far'],
+      checked_at: ['time?', 'when the service was last asked for it'],
+    },
+  },
+  analytics_rollups: {
+    note: 'The daily rollups of the service. A past day can still change: read_at says when each was last read.',
+    key: ['project_id', 'window_from', 'window_to'],
+    columns: {
+      ...mirroredColumns,
+      ...dayColumns,
+      read_at: ['time?', 'when the service was last asked for it; later changes are not in it'],
+    },
+  },
+  analytics_metrics: {
+    note: 'The numbers of the rollups, one per row. When each was last read: read_at in analytics_rollups.',
+    key: ['project_id', 'window_from', 'window_to', 'metric'],
+    columns: {
+      ...projectColumns,
+      ...dayColumns,
+      metric: ['key', 'dotted path of the number within the rollup'],
+      value: ['number', 'the number'],
+    },
+  },
+  availability_snapshots: {
+    note: 'Whether human agents were available, each time the service was asked.',
+    key: ['project_id', 'taken_at'],
+    columns: {
+      ...mirroredColumns,
+      taken_at: ['time', 'when the service was asked'],
+      available: ['boolean?', 'whether any agent was available'],
+      agents_online: ['integer?', 'how many agents were online'],
+    },
+  },
+  conversation_changes: {
+    note: 'Changes of conversations from one sync to the next: a history that the service does not keep.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...projectColumns,
+      id: ['key', 'UUID, ascending with time'],
+      conversation_id: ['key', 'the conversation'],
+      field: ['text', 'the column that changed'],
+      old_value: ['text?', 'before'],
+      new_value: ['text?', 'after'],
+      seen_at: ['time', 'when a sync found the change'],
+    },
+  },
+} as const satisfies Record<string, TableSpec>

@@ -1,0 +1,82 @@
+/** The tables of the outbox: the queue of write-backs, and the log of each. */
+import { operations, operationsWhere, operationTypes, type TargetKind } from '../src/core/outbox/writeback-request.ts'
+import { projectColumns, type TableSpec } from './table-spec.ts'
+
+const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').format(names)
+const listAny = (names: readonly string[]) => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
+const operationsOn = (kind: TargetKind) => listAll(operationsWhere(({ target }) => target === kind))
+const payloads = Object.values(operationTypes).map(({ fields }) => listAll(Object.keys(fields)))
+
+export const outboxTables = {
+  writebacks: {
+    note: 'The queue of changes to send to the service. Inserting a row with operation, target and payload queues a write-back.',
+    key: ['project_id', 'id'],
+    columns: {
+      project_id: ['key', 'the project that the row belongs to; with a single project it can be left out'],
+      id: ['key', 'has a default'],
+      operation: ['text', listAny(operations)],
+      conversation_id: ['text?', `target of ${operationsOn('conversation')}`],
+      visitor_id: ['text?', `target of ${operationsOn('visitor')}`],
+      payload: ['json', `what to send: ${payloads.join('; ')}`],
+      status: [
+        'text',
+        'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired; rows covered by an unfinished row of writeback_cancellations count as cancelled',
+      ],
+      attempts: ['integer', 'how often it was sent'],
+      batch_id: ['text?', 'the import that created it'],
+      ref: ['text?', 'your own key, or else the id: the same key is never queued twice'],
+      expect: ['text?', 'the last message that the person saw: its id or its time'],
+      expires_at: ['time?', 'it is not sent after this time'],
+      created_at: ['time', 'has a default'],
+      created_by: ['text?', 'who queued it'],
+      sent_at: ['time?', 'when it was last sent'],
+      finished_at: ['time?', 'when its outcome was settled'],
+      request_id: ['text?', "request id of the service's last response, to quote to its support"],
+      error: ['text?', 'why it did not succeed'],
+      evidence: ['json?', 'what its outcome was concluded from'],
+      step: ['text?', 'why it is in this status'],
+      message_id: ['text?', 'id of the message in the service that this reply became'],
+      seen: ['json?', 'what the mirror showed of its target when it was queued; null = the target was not mirrored'],
+      seq: ['integer', 'its place in the queue'],
+      lane: ['key', 'its conversation or visitor: write-backs of one lane are sent one after the other'],
+      epoch: ['integer', 'grows with each claim, so that a process that has lost its claim cannot change the row'],
+      owner: ['text?', 'the process that has claimed it'],
+      lease_until: ['integer?', 'until when the claim is valid, in milliseconds since 1970'],
+      due_at: ['integer?', 'it is not claimed before this time, in milliseconds since 1970'],
+      revoked_as: [
+        'text?',
+        'cancelled or expired: decided while it was being sent; it is not sent again, and gets this status if it did not arrive',
+      ],
+    },
+  },
+  writeback_cancellations: {
+    note: 'Cancellations of a whole batch, or of everything. Each takes effect at once; the rows are updated afterwards.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...projectColumns,
+      id: ['key', 'UUID, ascending with time'],
+      batch_id: ['text?', 'the batch; null = everything'],
+      nameless: ['integer', '1 = also rows without a project, if there is a single project'],
+      up_to: ['integer', 'the last place in the queue that it covers'],
+      done_to: ['integer', 'the last place in the queue up to which rows have been updated'],
+      cancelled_at: ['time', 'when it was decided'],
+      cancelled_by: ['text', 'who decided it'],
+      finished_at: ['time?', 'when all rows had been updated; null = not yet'],
+    },
+  },
+  writeback_events: {
+    note: 'Every status change of every write-back, recorded by the database itself; append-only.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...projectColumns,
+      id: ['key', 'has a default'],
+      writeback_id: ['key', 'the write-back'],
+      at: ['time', 'when it happened'],
+      from_status: ['text?', 'status before; null = it was created'],
+      to_status: ['text', 'status after'],
+      detail: ['text?', 'why'],
+      request_id: ['text?', "request id of the service's response, to quote to its support"],
+      seq: ['integer', 'its place in the log'],
+    },
+  },
+} as const satisfies Record<string, TableSpec>

@@ -1,0 +1,25 @@
+/** The database as the statements of one project see it. */
+import type { RawBuilder } from 'kysely'
+import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
+import type { EpochMs } from '../../core/time.ts'
+import type { Db } from './connection-pool.ts'
+import { typedParameter } from './dialect.ts'
+
+export type ProjectDb = {
+  /** In a transaction: the transaction. */
+  readonly db: Db
+  readonly kind: DatabaseKind
+  readonly project: string
+  readonly clock: () => EpochMs
+  /** A parameter of a column's type. */
+  readonly typed: <T>(type: ColumnType, value: T) => RawBuilder<T>
+}
+
+export function createProjectDb(
+  db: Db,
+  kind: DatabaseKind,
+  project: string,
+  clock: () => EpochMs = Date.now,
+): ProjectDb {
+  return { db, kind, project, clock, typed: (type, value) => typedParameter(kind, type, value) }
+}
