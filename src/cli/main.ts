@@ -4,6 +4,7 @@ import { checkCommand } from './check.ts'
 import { createCommandContext } from './command-context.ts'
 import { demoCommand } from './demo.ts'
 import { explainError, renderError } from './explain-error.ts'
+import { exportCommand } from './export.ts'
 import { migrateCommand } from './migrate.ts'
 import { pushCommand } from './push.ts'
 import { sandboxCommand } from './sandbox.ts'
@@ -45,6 +46,7 @@ const commands = [
   startCommand,
   statusCommand,
   verifyCommand,
+  exportCommand,
   tokenCommand,
   migrateCommand,
   sandboxCommand,

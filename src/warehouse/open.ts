@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { GapReport, StatusReport } from '../core/command-reports.ts'
+import type { ExportSnapshot } from '../core/export.ts'
 import type { Mirror, MirrorReader } from '../core/mirror.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
@@ -12,13 +13,14 @@ import type { StreamName } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { createBudgetRecords } from './budget-records.ts'
-import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
+import { type ConnectionPool, type Db, type LocalReads, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
 import { openPostgresPool } from './database/postgres.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { analyzeAllTables } from './database/statistics.ts'
+import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures, type JobFailureRepository } from './job-failures.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
 import { acquireStreamLocks, type LockResult } from './mirror/stream-locks.ts'
@@ -60,6 +62,8 @@ export type Warehouse = {
   readonly analyzeTables: () => Promise<void>
   /** Runs one SQL statement; rows as the database returns them. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** Reads tables and views as they are when `work` begins. It must not use the warehouse otherwise meanwhile. */
+  readonly withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>) => Promise<T>
   /** Deletes runs that changed nothing and are older than that; returns how many. */
   readonly deleteIdleRuns: (olderThan: number) => Promise<number>
   /** Rejects if the database does not answer. */
@@ -107,7 +111,21 @@ function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): 
     openSeparate: () => withExplainedErrors(pool.openSeparate(), location),
     acquire: async () => {
       const connection = await pool.acquire().catch(explain)
-      return { ...connection, run: (text, parameters) => connection.run(text, parameters).catch(explain) }
+      const local = connection.local && withExplainedReads(connection.local, explain)
+      return { ...connection, ...(local && { local }), run: (...args) => connection.run(...args).catch(explain) }
+    },
+  }
+}
+
+function withExplainedReads(local: LocalReads, explain: (error: unknown) => never): LocalReads {
+  return {
+    ...local,
+    *iterate(text, parameters) {
+      try {
+        yield* local.iterate(text, parameters)
+      } catch (error) {
+        explain(error)
+      }
     },
   }
 }
@@ -147,6 +165,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     deliveries: createDeliveries(db, pool.kind),
     analyzeTables: () => analyzeAllTables(db, pool.kind),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
+    withSnapshot: (work) => withSnapshot(db, pool, work),
     deleteIdleRuns: (olderThan) => deleteIdleRuns(db, toTimestamp(olderThan)),
     ping: async () => void (await sql`select 1`.execute(db)),
     close: async () => {

@@ -1,13 +1,13 @@
 /** Write-backs as CSV: the columns of an import, with the outcome of each write-back. */
+import { byteOrderMark, toCsvLine } from '../../core/csv.ts'
 import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import { toCsvCell, toCsvLine } from './csv-cells.ts'
+import { toCsvCell } from './csv-cells.ts'
 import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-columns.ts'
 
 /** The outcome of a write-back, by column name of the table `writebacks`. */
 export type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
 
-/** Starts with a BOM, as spreadsheets otherwise misread UTF-8 and save it damaged. */
-export const csvHeader = `\uFEFF${toCsvLine([...outcomeColumns, ...requestColumns])}`
+export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...requestColumns])}`
 
 /** One line below `csvHeader`. Importing it gives the same request. */
 export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {
