@@ -2,6 +2,7 @@
  * One text for each JSON value, whichever database stored it: Postgres reorders members and rewrites numbers, SQLite keeps
  * the text of the service. Members are sorted, numbers keep all of their digits.
  */
+import { trimEnd } from './trim.ts'
 
 /** Number literals that JavaScript may not keep or prints in another form. Has false positives. */
 const unusualNumber = /(?:^|[:,[\s])-?(?:\d{16}|[\d.]{16}|\d[\d.]*[eE]|0\.0{6})/
@@ -43,7 +44,7 @@ export function toPlainNumber(literal: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? []
   const digits = (whole + fraction).replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
+  const significant = trimEnd(digits, '0')
   if (significant === '') return '0'
   const scale = Number(exponent) - fraction.length + digits.length - significant.length
   return sign + placePoint(significant, scale)

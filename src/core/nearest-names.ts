@@ -1,4 +1,4 @@
-/** The names that somebody may have meant who typed another one. */
+/** The names that a mistyped one may stand for. */
 
 const maxNames = 3
 

@@ -51,7 +51,7 @@ function toStream(
     throw new UserError({ what: 'cannot export to standard output', why, next, exitCode: 2 })
   }
   return {
-    open: async ({ columns }) => createRowWriter(format, columns, output, options),
+    open: async (selection) => createRowWriter(format, selection, output, options),
     publish: async () => selections.map(() => ({ file: null, bytes: null })),
     discard: async () => {},
   }
@@ -75,10 +75,10 @@ async function toFiles(
   }
   const remaining = files.values()
   return {
-    open: async ({ columns }) => {
+    open: async (selection) => {
       const { value: file } = remaining.next()
       if (file === undefined) throw new Error('more objects than files')
-      return createRowWriter(format, columns, file.output, options)
+      return createRowWriter(format, selection, file.output, options)
     },
     publish: async () => {
       const written: WrittenFile[] = []
@@ -119,10 +119,11 @@ function toPaths(selections: readonly ExportSelection[], format: FileFormat, tar
 
 function createRowWriter(
   format: FileFormat,
-  columns: ExportSelection['columns'],
+  selection: ExportSelection,
   output: ByteOutput,
   options: DestinationOptions,
 ): RowWriter {
-  if (format === 'parquet') return createParquetWriter(columns, output)
+  if (format === 'parquet') return createParquetWriter(selection, output)
+  const { columns } = selection
   return format === 'csv' ? createCsvWriter(columns, output, options) : createJsonLinesWriter(columns, output)
 }

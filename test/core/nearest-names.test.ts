@@ -1,4 +1,4 @@
-/** The names that somebody may have meant. */
+/** The names that a mistyped one may stand for. */
 import { expect, test } from 'vitest'
 import { nearestNames } from '../../src/core/nearest-names.ts'
 

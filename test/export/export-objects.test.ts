@@ -1,5 +1,6 @@
 /** What an export selects: objects, columns and rows; what it says about names and values that do not exist. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { UserError } from '../../src/core/user-error.ts'
 import type { ExportRequest } from '../../src/export/export-objects.ts'
 import { findObjects } from '../../src/export/find-objects.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
@@ -75,6 +76,17 @@ for (const db of databases) {
       })
       await expect(values('sync_budgets', 'name', { since: '2026-01-01' })).rejects.toThrow(/no column with a time/)
       await expect(values('messages', 'id', { since: 'yesterday' })).rejects.toThrow(/neither a date nor a time/)
+    })
+
+    test('a view that fails is named, without the values that its error may quote', async () => {
+      const failing = db.name === 'sqlite' ? "json_extract(id, '$.secret')" : 'cast(id as integer)'
+      await warehouse.query(`create view report_failing as select ${failing} as number from conversations`)
+      const error = await exportBytes(warehouse, 'report_failing', 'csv').catch((reason: UserError) => reason)
+      expect(error).toMatchObject({
+        what: 'cannot export report_failing',
+        why: expect.stringMatching(/cannot compute this view/),
+      })
+      expect(JSON.stringify(error)).not.toContain('c1')
     })
 
     test('standard output takes one object', async () => {

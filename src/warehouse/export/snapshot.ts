@@ -1,6 +1,7 @@
 /** Reads whole tables and views from one state of the database, in batches of bounded size. */
 import type { CompiledQuery, RawBuilder } from 'kysely'
 import type { ExportRow, ExportSelection, ExportSnapshot, ObjectName } from '../../core/export.ts'
+import { UserError } from '../../core/user-error.ts'
 import type { ConnectionPool, Db, DbConnection, LocalReads } from '../database/connection-pool.ts'
 import {
   describePostgresObject,
@@ -60,7 +61,7 @@ function createSnapshot(db: Db, kind: ConnectionPool['kind'], connection: DbConn
   }
   return {
     listObjects: reader.list,
-    describe,
+    describe: (object) => describe(object).catch((error: unknown) => explainViewError(object, error)),
     countRows: async (selection) => (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
     async *readRows(selection: ExportSelection) {
       const { object, columns } = selection
@@ -68,11 +69,27 @@ function createSnapshot(db: Db, kind: ConnectionPool['kind'], connection: DbConn
       const decoders = columns.map((column) => createValueDecoder(object.name, column, kind))
       const query = rowsQuery(kind, selection, source).compile(db)
       const names = columns.map(({ name }) => name)
-      for await (const batch of reader.readBatches(query, names)) {
-        yield batch.map((row): ExportRow => decoders.map((decode, n) => decode(row[n])))
+      try {
+        for await (const batch of reader.readBatches(query, names)) {
+          yield batch.map((row): ExportRow => decoders.map((decode, n) => decode(row[n])))
+        }
+      } catch (error) {
+        explainViewError(object, error)
       }
     },
   }
+}
+
+/** A view may be wrong, or fail for some rows: that is for its author. The driver's message may quote values. */
+function explainViewError({ name, kind }: ObjectName, error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : null
+  if (kind !== 'view' || code === null || error instanceof UserError) throw error
+  throw new UserError({
+    what: `cannot export ${name}`,
+    why: `the database cannot compute this view (${code})`,
+    next: `correct it: \`select * from ${name}\` in the database shows the error`,
+    exitCode: 2,
+  })
 }
 
 /** How much a batch should hold, in characters. */
