@@ -1,6 +1,6 @@
 /**
  * Exports of messages in every format, from SQLite and Postgres: rows per second, the size of the file, and the peak of the
- * process. Goal: ten times as many rows need at most 1.15 times the memory.
+ * process; does a larger table need more memory? `--large`: a million rows.
  */
 import { rmSync, statSync } from 'node:fs'
 import { exportFormats } from '../src/core/export.ts'
@@ -17,45 +17,50 @@ const service = { environment: {}, stop: async () => {} }
 await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   try {
+    const peaks: Peaks[] = []
     for (const rows of sizes) {
-      await measure(`SQLite, ${rows} messages`, `sqlite:${folder}/${rows}.db`, rows, folder)
-      await measure(`Postgres, ${rows} messages`, await createSchema(postgres.url, `rows_${rows}`), rows, folder)
+      const schema = await createSchema(postgres.url, `rows_${rows}`)
+      peaks.push({
+        SQLite: await measureFormats(`SQLite, ${rows} messages`, `sqlite:${folder}/${rows}.db`, rows, folder),
+        Postgres: await measureFormats(`Postgres, ${rows} messages`, schema, rows, folder),
+      })
     }
+    printGrowth(peaks)
   } finally {
     await postgres.stop()
   }
 })
 
-async function measure(name: string, url: string, rows: number, folder: string): Promise<void> {
+/** The peaks of the formats, in their order. */
+type Peaks = { readonly SQLite: readonly number[]; readonly Postgres: readonly number[] }
+
+function printGrowth([small, large]: readonly Peaks[]): void {
+  for (const kind of ['SQLite', 'Postgres'] as const) {
+    for (const [n, format] of exportFormats.entries()) {
+      const growth = (large?.[kind][n] ?? 0) / (small?.[kind][n] ?? 1)
+      printFigure(`${kind}, ${format}: peak of the larger beside the smaller`, growth, 'times', 'goal: at most 1.15')
+    }
+  }
+}
+
+async function measureFormats(name: string, url: string, rows: number, folder: string): Promise<readonly number[]> {
   await insertMessages(url, rows)
-  const idle = await runCommand(
-    ['export', 'messages', '--output', `${folder}/idle.csv`, '--since', '2100-01-01'],
-    service,
-    url,
-  )
+  const nothing = ['export', 'messages', '--output', `${folder}/idle.csv`, '--since', '2100-01-01']
+  const idle = await runCommand(nothing, service, url)
   rmSync(`${folder}/idle.csv`)
+  const peaks: number[] = []
   for (const format of exportFormats) {
     const path = `${folder}/messages.${format}`
-    const { tookMs, peakMb } = await runCommand(
-      ['export', 'messages', '--format', format, '--output', path, '--quiet'],
-      service,
-      url,
-    )
-    const mb = statSync(path).size / 1e6
+    const args = ['export', 'messages', '--format', format, '--output', path, '--quiet']
+    const { tookMs, peakMb } = await runCommand(args, service, url)
+    const rate = (rows / (tookMs - idle.tookMs)) * 1000
+    const size = `file ${(statSync(path).size / 1e6).toFixed(1)} MB`
     rmSync(path)
-    printFigure(
-      `${name}, ${format}: rows a second`,
-      (rows / (tookMs - idle.tookMs)) * 1000,
-      'rows/s',
-      'without the start of the process',
-    )
-    printFigure(
-      '  peak of the process',
-      peakMb,
-      'MB',
-      `${idle.peakMb.toFixed(0)} MB with nothing to export; file ${mb.toFixed(1)} MB`,
-    )
+    printFigure(`${name}, ${format}: rows a second`, rate, 'rows/s', 'without the start of the process')
+    printFigure('  peak of the process', peakMb, 'MB', `${idle.peakMb.toFixed(0)} MB with nothing to export; ${size}`)
+    peaks.push(peakMb)
   }
+  return peaks
 }
 
 /** As wide as typical messages, twenty to a conversation. */

@@ -2,10 +2,11 @@
 import { parse } from 'csv-parse/sync'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createParquetWriter } from '../../src/export/parquet-writer.ts'
 import { encodeText } from '../../src/warehouse/database/escape.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { exportBytes, hostileTexts, openWorld, openWorlds, stableColumns } from './export-world.ts'
+import { createMemoryOutput, exportBytes, hostileTexts, openWorld, openWorlds, stableColumns } from './export-world.ts'
 
 test('SQLite, PGlite and Postgres give the same bytes: tables and views, in every format', async () => {
   const warehouses = await openWorlds()
@@ -92,6 +93,31 @@ test('CSV for spreadsheets has a byte order mark, and no text that would be exec
   const cells = rows.map(([, content]) => content)
   expect(cells).toEqual(expect.arrayContaining(["'=1+2", "'+49 30 1234", "'-1", "'@SUM(A1)", "'\tindented", 'null']))
   expect(cells.filter((cell) => /^[=+\-@\t]/.test(cell!))).toEqual([])
+})
+
+test('Parquet is written group by group, and every group is read back', async () => {
+  const output = createMemoryOutput()
+  const columns = [
+    { name: 'id', type: 'integer' },
+    { name: 'day', type: 'date' },
+  ] as const
+  const object = { name: 'numbers', kind: 'table', columns, key: ['id'] } as const
+  const writer = createParquetWriter({ object, columns, conditions: [] }, output)
+  const rows = Array.from({ length: 60_000 }, (_, n) => [n, n % 2 === 0 ? '2026-01-31' : null] as const)
+  for (let from = 0; from < rows.length; from += 1000) await writer.write(rows.slice(from, from + 1000))
+  expect(output.bytes().length).toBeGreaterThan(1000)
+  await writer.end()
+  const { row_groups, num_rows } = parquetMetadata(toArrayBuffer(output.bytes()))
+  expect([num_rows, row_groups.map((group) => group.num_rows)]).toEqual([60_000n, [25_000n, 25_000n, 10_000n]])
+  const read = await readParquet(output.bytes())
+  expect([read.length, read.at(-2)]).toEqual([60_000, { id: 59_998n, day: new Date('2026-01-31') }])
+})
+
+test('an object without rows is a file with its columns', async () => {
+  const { warehouse } = await openWorld(databases[0]!)
+  expect((await exportBytes(warehouse, 'calls', 'csv')).toString()).toMatch(/^project_id,.*\r\n$/)
+  expect((await exportBytes(warehouse, 'calls', 'jsonl')).toString()).toBe('')
+  expect(await readParquet(await exportBytes(warehouse, 'calls', 'parquet'))).toEqual([])
 })
 
 function readParquet(bytes: Buffer): Promise<Record<string, unknown>[]> {
