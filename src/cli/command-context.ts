@@ -13,6 +13,8 @@ import { createInterruptSignal, listenForSignals, type ProcessSignals } from './
 export type CommandContext = {
   /** Writes the result to standard output. */
   readonly writeOut: (text: string) => void
+  /** Standard output for results of any size. */
+  readonly openStdout: () => StandardOutput
   /** Writes errors to standard error. */
   readonly writeErr: (text: string) => void
   /** Sets the exit code; the process ends when its work is done. */
@@ -35,11 +37,18 @@ export type CommandContext = {
   readonly now: () => number
 }
 
+/** `write` resolves when more may be written. */
+export type StandardOutput = {
+  readonly isTerminal: boolean
+  readonly write: (bytes: Uint8Array) => Promise<void>
+}
+
 export function createCommandContext(): CommandContext {
   process.stdout.on('error', exitOnStdoutError)
   process.stderr.on('error', exitOnStderrError)
   return {
     writeOut: (text) => process.stdout.write(text),
+    openStdout: () => ({ isTerminal: process.stdout.isTTY === true, write: writeToStdout }),
     writeErr: (text) => process.stderr.write(text),
     setExitCode: (code) => {
       process.exitCode = code
@@ -55,6 +64,13 @@ export function createCommandContext(): CommandContext {
     listenForSignals,
     now: Date.now,
   }
+}
+
+/** An error ends the process: see `exitOnStdoutError`. */
+function writeToStdout(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write(bytes, () => resolve())
+  })
 }
 
 /** In a container the process may run under a numeric id without a user name. */

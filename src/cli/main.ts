@@ -5,6 +5,7 @@ import { checkCommand } from './check.ts'
 import { createCommandContext } from './command-context.ts'
 import { demoCommand } from './demo.ts'
 import { explainError, renderError } from './explain-error.ts'
+import { exportCommand } from './export.ts'
 import { migrateCommand } from './migrate.ts'
 import { pushCommand } from './push.ts'
 import { reportCommand } from './report.ts'
@@ -47,6 +48,7 @@ const commands = [
   statusCommand,
   reportCommand,
   verifyCommand,
+  exportCommand,
   tokenCommand,
   migrateCommand,
   sandboxCommand,

@@ -8,6 +8,13 @@ export function formatCount(value: number): string {
   return numberFormat.format(value)
 }
 
+/** 980 bytes · 12.3 kB · 120.5 MB: in powers of 1000. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return pluralize(bytes, 'byte')
+  const [size, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB']
+  return `${formatCount(size)} ${unit}`
+}
+
 /** 340 ms · 2.1 s · 2 min 6 s · 3 h 20 min · 2 d 4 h */
 export function formatDuration(ms: Ms): string {
   if (ms < 1000) return `${Math.round(ms)} ms`

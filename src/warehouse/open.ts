@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
+import type { ExportSnapshot } from '../core/export.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
 import type { StreamName } from '../core/stream-specs.ts'
@@ -13,7 +14,7 @@ import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'
 import { readReportData } from './analytics/report-data.ts'
 import { createBudgetRecords } from './budget-records.ts'
-import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
+import { type ConnectionPool, type Db, type LocalReads, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
@@ -21,6 +22,7 @@ import { openPostgresPool } from './database/postgres.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { analyzeAllTables } from './database/statistics.ts'
+import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
@@ -74,7 +76,21 @@ function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): 
     openSeparate: () => withExplainedErrors(pool.openSeparate(), location),
     acquire: async () => {
       const connection = await pool.acquire().catch(explain)
-      return { ...connection, run: (text, parameters) => connection.run(text, parameters).catch(explain) }
+      const local = connection.local && withExplainedReads(connection.local, explain)
+      return { ...connection, ...(local && { local }), run: (...args) => connection.run(...args).catch(explain) }
+    },
+  }
+}
+
+function withExplainedReads(local: LocalReads, explain: (error: unknown) => never): LocalReads {
+  return {
+    ...local,
+    *iterate(text, parameters) {
+      try {
+        yield* local.iterate(text, parameters)
+      } catch (error) {
+        explain(error)
+      }
     },
   }
 }
@@ -136,6 +152,8 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     /** Runs one SQL statement; rows as the database returns them. */
     query: async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
       (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
+    /** Reads tables and views as they are when `work` begins. It must not use the warehouse otherwise meanwhile. */
+    withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> => withSnapshot(db, pool, work),
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
     /** Rejects if the database does not answer. */

@@ -24,13 +24,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Folders of `src/` that hold use cases. */
-const useCases: readonly string[] = ['sync', 'verify', 'check', 'writeback', 'report']
+const useCases: readonly string[] = ['sync', 'verify', 'check', 'writeback', 'report', 'export']
 
 /** Packages that only some modules may import. */
 const packageUsers: Readonly<Record<string, readonly string[]>> = {
   kysely: ['schema', 'warehouse'],
   pg: ['warehouse', 'jobs'],
   'better-sqlite3': ['warehouse', 'jobs'],
+  'hyparquet-writer': ['use case'],
   undici: ['api'],
   commander: ['cli'],
   'cron-parser': ['config'],

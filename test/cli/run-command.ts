@@ -12,6 +12,7 @@ export type CommandOutput = { readonly exit: number; readonly out: string; reado
 /** What a test passes instead of the modules in `src/app/` that a command loads. */
 type UseCases = Partial<
   typeof import('../../src/app/check.ts') &
+    typeof import('../../src/app/export.ts') &
     typeof import('../../src/app/facts.ts') &
     typeof import('../../src/app/import.ts') &
     typeof import('../../src/app/outbox.ts') &
@@ -49,6 +50,8 @@ export async function runCommand(
     readonly signal?: AbortSignal
     readonly now?: number
     readonly input?: Buffer
+    /** Whether standard output is a terminal. */
+    readonly isTerminal?: boolean
     readonly variables?: Readonly<Record<string, string>>
   } = {},
 ): Promise<CommandOutput> {
@@ -69,6 +72,12 @@ export async function runCommand(
     writeOut: (text) => {
       output.out += text
     },
+    openStdout: () => ({
+      isTerminal: options.isTerminal === true,
+      write: async (bytes) => {
+        output.out += Buffer.from(bytes).toString()
+      },
+    }),
     writeErr: err,
     setExitCode: (code) => {
       output.exit = code

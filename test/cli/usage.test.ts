@@ -17,6 +17,7 @@ const commands = [
   'start',
   'status',
   'verify',
+  'export',
   'token',
   'migrate',
   'sandbox',

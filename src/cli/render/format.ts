@@ -1,2 +1,2 @@
 /** The formats of `src/core/format.ts`, for commands. */
-export { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../../core/format.ts'
+export { formatAge, formatBytes, formatCount, formatDuration, pluralize, toPrintable } from '../../core/format.ts'

@@ -17,8 +17,23 @@ import type { DatabaseSchema } from '../../../schema/tables.ts'
 /** `affectedRows`: inserted, updated or deleted. Integers are numbers, beyond 2^53 bigints; times are RFC 3339 text. */
 export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
 
+/** Where a column of a result comes from; null = from an expression. */
+export type ColumnOrigin = {
+  readonly table: string | null
+  readonly column: string | null
+  readonly declaredType: string | null
+}
+
+/** What only SQLite offers, because its rows are not sent by a server. */
+export type LocalReads = {
+  /** Rows one by one, as lists of values. Nothing else may run on the connection meanwhile. */
+  readonly iterate: (text: string, parameters: readonly unknown[]) => Iterable<readonly unknown[]>
+  readonly columnOrigins: (text: string) => readonly ColumnOrigin[]
+}
+
 export type DbConnection = {
   readonly run: (text: string, parameters: readonly unknown[]) => Promise<StatementResult>
+  readonly local?: LocalReads
   /** Returns the connection to the pool; `broken`: it must not be used again. */
   readonly release: (broken: boolean) => void
 }

@@ -1,7 +1,7 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { ConnectionPool, DbConnection, StatementResult } from './connection-pool.ts'
+import type { ConnectionPool, DbConnection, LocalReads, StatementResult } from './connection-pool.ts'
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 import { optimizeAllTables } from './statistics.ts'
 
@@ -43,7 +43,7 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
   }
   const run = (text: string, parameters: readonly unknown[]) =>
     retryWhileBusy(database, () => attempt(text, parameters))
-  const acquire = serializeAccess(run)
+  const acquire = serializeAccess(run, createLocalReads(database))
   // No other statement runs in the middle of a transaction, so the one connection suffices; a second one would compete
   // with it for the file.
   const openSeparate = (): ConnectionPool => ({ kind: 'sqlite', acquire, openSeparate, close: async () => {} })
@@ -65,14 +65,14 @@ function optimizeOnClose(database: Database.Database): void {
 const transactionBoundary = /^(begin|commit)/
 
 /** There is one connection: its user keeps it until the end of the transaction, and others wait in order. */
-function serializeAccess(run: DbConnection['run']): ConnectionPool['acquire'] {
+function serializeAccess(run: DbConnection['run'], local: LocalReads): ConnectionPool['acquire'] {
   let lastRelease: Promise<void> = Promise.resolve()
   return async () => {
     const previous = lastRelease
     const { promise, resolve } = Promise.withResolvers<void>()
     lastRelease = promise
     await previous
-    return { run, release: () => resolve() }
+    return { run, local, release: () => resolve() }
   }
 }
 
@@ -122,8 +122,23 @@ function runStatement(statement: Statement, parameters: readonly unknown[]): Sta
 
 /** Converts bigints that fit into a number, in place. */
 function narrowIntegers(row: Record<string, unknown>): void {
-  for (const name in row) {
-    const value = row[name]
-    if (typeof value === 'bigint' && BigInt.asIntN(54, value) === value) row[name] = Number(value)
+  for (const name in row) row[name] = narrowInteger(row[name])
+}
+
+function narrowInteger(value: unknown): unknown {
+  return typeof value === 'bigint' && BigInt.asIntN(54, value) === value ? Number(value) : value
+}
+
+function createLocalReads(database: Database.Database): LocalReads {
+  return {
+    *iterate(text, parameters) {
+      const statement = database.prepare<unknown[], unknown[]>(text).raw(true).safeIntegers(true)
+      for (const row of statement.iterate(...parameters)) yield row.map(narrowInteger)
+    },
+    columnOrigins: (text) =>
+      database
+        .prepare(text)
+        .columns()
+        .map(({ table, column, type }) => ({ table, column, declaredType: type })),
   }
 }

@@ -1,7 +1,8 @@
 /** The columns of CSV files: parses the header of an import, and converts cells to request fields and back. */
+import { byteOrderMark, toCsvLine } from '../../core/csv.ts'
 import { commonFields } from '../../core/outbox/request-fields.ts'
 import { operationTypes, targetKinds, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import { fromCsvCell, toCsvCell, toCsvLine } from './csv-cells.ts'
+import { fromCsvCell, toCsvCell } from './csv-cells.ts'
 import { type CsvSeparator, csvSeparators } from './csv-records.ts'
 
 const payloadFields = new Map(Object.values(operationTypes).flatMap(({ fields }) => Object.entries(fields)))
@@ -89,8 +90,7 @@ function quoteName(name: string): string {
 /** The outcome of a write-back, by column name of the table `writebacks`. */
 type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
 
-/** Starts with a BOM, as spreadsheets otherwise misread UTF-8 and save it damaged. */
-export const csvHeader = `\uFEFF${toCsvLine([...outcomeColumns, ...requestColumns])}`
+export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...requestColumns])}`
 
 /** One line below `csvHeader`. Importing it gives the same request. */
 export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {

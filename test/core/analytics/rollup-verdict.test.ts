@@ -20,7 +20,7 @@ describe('a definition is learned from the days on which it is equal', () => {
 
   test('proven: equal on at least 14 days of various values, and no other one fits', () => {
     expect(learned(numbers(20), candidate('wrong', numbers(20, 1)), candidate('right', numbers(20)))).toEqual({
-      ...{ verdict: 'proven', best: 'right', days: 20, days_equal: 20, distinct_values: 10 },
+      ...{ verdict: 'proven' as const, best: 'right', days: 20, days_equal: 20, distinct_values: 10 },
       ...{ as_good: 0, next_best_equal: 0, mean_difference: 0 },
     })
   })
@@ -113,7 +113,7 @@ describe('a day is compared once it is final', () => {
 
 describe('a definition that is proven is a behaviour of the service', () => {
   const learned = {
-    ...{ verdict: 'proven', best: candidate('by creation', []), days: 60, days_equal: 60, distinct_values: 9 },
+    ...{ verdict: 'proven' as const, best: candidate('by creation', []), days: 60, days_equal: 60, distinct_values: 9 },
     ...{ as_good: 0, next_best_equal: 20, mean_difference: 0 },
   } as const
   const name = 'analytics.conversations.started'

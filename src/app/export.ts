@@ -1,0 +1,27 @@
+/** Runs `export`: reads the warehouse, and writes files or standard output. */
+import type { Config } from '../config/config.ts'
+import type { ExportProgress, ExportReport } from '../core/export.ts'
+import { type ExportRequest, exportObjects } from '../export/export-objects.ts'
+import { withWarehouse } from './with-resources.ts'
+
+export type ExportOptions = {
+  /** Whether to count the rows of tables first, for an estimate. */
+  readonly countFirst: boolean
+  readonly onProgress: (progress: ExportProgress) => void
+  readonly signal: AbortSignal
+}
+
+/** Not retried when the warehouse is away: what was read so far would no longer be of one state. */
+export async function exportFromWarehouse(
+  config: Config,
+  request: ExportRequest,
+  options: ExportOptions,
+): Promise<ExportReport> {
+  const began = performance.now()
+  const exported = await withWarehouse(
+    config,
+    (warehouse) => warehouse.withSnapshot((snapshot) => exportObjects(request, { snapshot, ...options })),
+    { access: 'read' },
+  )
+  return { ...exported, tookMs: Math.round(performance.now() - began) }
+}

@@ -1,0 +1,160 @@
+/** `deskmirror export`: tables and views of the warehouse as files for other programs. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type ExportFormat, type ExportReport, exportFormats } from '../core/export.ts'
+import { UserError } from '../core/user-error.ts'
+import type { CommandContext } from './command-context.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
+import { quietOption } from './options.ts'
+import { createExportProgress } from './render/export-progress.ts'
+import { formatBytes, pluralize } from './render/format.ts'
+import { alignColumns } from './render/table.ts'
+
+type Condition = { readonly column: string; readonly value: string | null }
+type Options = {
+  readonly format?: ExportFormat
+  readonly output?: string
+  readonly force?: true
+  readonly excel?: true
+  readonly project?: string
+  readonly since?: string
+  readonly until?: string
+  readonly timeColumn?: string
+  readonly where?: readonly Condition[]
+  readonly columns?: readonly string[]
+  readonly quiet?: true
+  readonly json?: true
+}
+
+const examples = `
+OBJECT is a table or a view, or a pattern: 'fct_*' (quoted). A pattern leaves out deskmirror's own state (sync_…). All objects
+of a call show one state of the warehouse; files get their names when all are complete.
+
+Examples:
+  $ deskmirror export messages > messages.csv
+  $ deskmirror export conversations messages --format parquet --output exports/
+  $ deskmirror export messages --since 2026-01-01 --until 2026-02-01 --format jsonl | gzip > january.jsonl.gz
+  $ deskmirror export visitors --columns name,email --excel --output visitors.csv
+  $ deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db      one SQLite file, which a read-only folder may hold
+
+Exit code: 0 exported · 1 failed or interrupted, trying again may help · 2 a person must change something`
+
+export function exportCommand(context: CommandContext): Command {
+  return new Command('export')
+    .summary('export tables and views as CSV, JSON Lines, Parquet or SQLite')
+    .description(
+      'Exports tables and views of the warehouse. Reads only the warehouse: needs no key and makes no request.',
+    )
+    .argument('<object...>', 'tables and views')
+    .addOption(
+      new Option('--format <format>', 'the format; otherwise the ending of --output decides, then csv').choices(
+        exportFormats,
+      ),
+    )
+    .option('--output <path>', 'a file, or a folder; - is standard output, the default for a single object')
+    .option('--force', 'overwrite existing files')
+    .option('--project <name>', 'only this project of deskmirror.yaml; otherwise all that the warehouse holds')
+    .option('--since <time>', 'from this date or time on: 2026-01-31, or 2026-01-31T08:00:00Z')
+    .option('--until <time>', 'before this date or time')
+    .option('--time-column <name>', 'what --since and --until mean; otherwise created_at, or the first time or date')
+    .addOption(
+      new Option('--where <column=value>', 'only rows with this value (null: with none); may be repeated').argParser(
+        parseCondition,
+      ),
+    )
+    .addOption(new Option('--columns <a,b>', 'only these columns, in this order').argParser(parseNames))
+    .option('--excel', 'CSV for spreadsheets: a byte order mark, and no text that would be executed as a formula')
+    .addOption(quietOption())
+    .addOption(new Option('--json', 'print a summary as one JSON document; needs --output'))
+    .addHelpText('after', examples)
+    .action((objects: readonly string[], options: Options) =>
+      runAndPrint(context, options, () => runExport(context, objects, options)),
+    )
+}
+
+async function runExport(
+  context: CommandContext,
+  objects: readonly string[],
+  options: Options,
+): Promise<CommandResult> {
+  const format = options.format ?? formatOfPath(options.output) ?? 'csv'
+  const target = options.output === undefined || options.output === '-' ? context.openStdout() : options.output
+  rejectContradictions(format, options, typeof target === 'string' ? null : target)
+  // Without --project the projects are not needed, only the database.
+  const config = context.loadConfig(options.project === undefined ? 'database' : 'mirror')
+  const project =
+    options.project === undefined ? null : selectOneProject(config.projects, options.project, 'cannot export')
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openInterruptSignal(display, 'the current rows')
+  const { exportFromWarehouse } = await context.load(() => import('../app/export.ts'))
+  const request = {
+    objects,
+    format,
+    target,
+    overwrite: options.force === true,
+    forSpreadsheets: options.excel === true,
+    projectId: project?.projectId ?? null,
+    since: options.since ?? null,
+    until: options.until ?? null,
+    timeColumn: options.timeColumn ?? null,
+    where: options.where ?? [],
+    columns: options.columns ?? [],
+  }
+  const onProgress = createExportProgress(display, context.now)
+  const exportOptions = { countFirst: display.kind === 'terminal', onProgress, signal }
+  const report = await exportFromWarehouse(config, request, exportOptions).finally(display.clear)
+  return { document: report, lines: typeof target === 'string' ? renderExport(report) : [], exit: 0 }
+}
+
+function rejectContradictions(
+  format: ExportFormat,
+  { json, excel, columns, output }: Options,
+  stdout: { readonly isTerminal: boolean } | null,
+): void {
+  const problem = [
+    [json === true && stdout !== null, '--json would be mixed with the rows on standard output', 'add --output'],
+    [excel === true && format !== 'csv', '--excel is for CSV', 'leave it out, or add --format csv'],
+    [format === 'parquet' && stdout?.isTerminal === true, 'Parquet is not for a terminal', 'add --output FILE'],
+    [columns?.length === 0, '--columns names no column', 'name some'],
+    [output === '', '--output names no file', 'name one'],
+  ].find(([isWrong]) => isWrong)
+  if (problem === undefined) return
+  const [, why, next] = problem
+  throw new UserError({ what: 'cannot export', why: String(why), next: String(next), exitCode: 2 })
+}
+
+const endings: readonly (readonly [RegExp, ExportFormat])[] = [
+  [/\.csv$/i, 'csv'],
+  [/\.(jsonl|ndjson)$/i, 'jsonl'],
+  [/\.parquet$/i, 'parquet'],
+  [/\.(db|sqlite|sqlite3)$/i, 'sqlite'],
+]
+
+function formatOfPath(path: string | undefined): ExportFormat | undefined {
+  return path === undefined ? undefined : endings.find(([ending]) => ending.test(path))?.[1]
+}
+
+function parseNames(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}
+
+function parseCondition(text: string, earlier: readonly Condition[] = []): readonly Condition[] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('Write COLUMN=VALUE.')
+  const value = text.slice(at + 1)
+  return [...earlier, { column: text.slice(0, at), value: value === 'null' ? null : value }]
+}
+
+export function renderExport({ objects }: ExportReport): readonly string[] {
+  return alignColumns(
+    objects.map(({ object, rows, bytes, file, timeColumn }) => [
+      object,
+      pluralize(rows, 'row'),
+      bytes === null ? '' : formatBytes(bytes),
+      file ?? '',
+      timeColumn === null ? '' : `by ${timeColumn}`,
+    ]),
+  )
+}

@@ -1,0 +1,76 @@
+/** A file that appears under its name only when it is complete: until then it is a temporary file beside it. */
+import { randomUUID } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { ByteOutput } from '../core/export.ts'
+import { systemErrorText } from '../core/system-error-text.ts'
+import { UserError } from '../core/user-error.ts'
+
+export type OutputFile = {
+  readonly path: string
+  /** An empty file in the same folder. */
+  readonly temporaryPath: string
+  readonly output: ByteOutput
+  /** Gives the file its name; returns its size in bytes. */
+  readonly publish: () => Promise<number>
+  /** Removes the temporary file. */
+  readonly discard: () => Promise<void>
+}
+
+export type OverwriteOptions = { readonly overwrite: boolean }
+
+/** Creates missing folders. Throws UserError if the file exists or cannot be created. */
+export async function createOutputFile(path: string, { overwrite }: OverwriteOptions): Promise<OutputFile> {
+  rejectExisting(path, overwrite)
+  const temporaryPath = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.partial`)
+  const file = await explainErrors(path, async () => {
+    await mkdir(dirname(path), { recursive: true })
+    return open(temporaryPath, 'wx')
+  })
+  const remove = () => rm(temporaryPath, { force: true })
+  return {
+    path,
+    temporaryPath,
+    output: { write: (bytes) => explainErrors(path, () => writeAll(file, bytes)) },
+    publish: () =>
+      explainErrors(path, async () => {
+        await file.sync()
+        await file.close()
+        const { size } = await stat(temporaryPath)
+        rejectExisting(path, overwrite)
+        await rename(temporaryPath, path)
+        return size
+      }),
+    discard: async () => {
+      await file.close().catch(() => {})
+      await remove()
+    },
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let from = 0; from < bytes.length; ) from += (await file.write(bytes, from)).bytesWritten
+}
+
+function rejectExisting(path: string, overwrite: boolean): void {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || (overwrite && found.isFile())) return
+  const why = found.isFile() ? 'the file exists' : 'it exists and is not a file'
+  const next = found.isFile() ? 'choose another name, or overwrite it with --force' : 'choose another name'
+  throw new UserError({ what: `cannot write ${path}`, why, next, exitCode: 2 })
+}
+
+export function isFolder(path: string): boolean {
+  return path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
+}
+
+async function explainErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const text = systemErrorText(error)
+    if (text === undefined) throw error
+    throw new UserError({ what: `cannot write ${path}`, ...text })
+  }
+}

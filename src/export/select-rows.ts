@@ -1,0 +1,120 @@
+/** Turns what a person asked for into the columns and conditions of one object. */
+import type { ExportColumn, ExportCondition, ExportObject, ExportSelection, ExportType } from '../core/export.ts'
+import { nearestNames } from '../core/nearest-names.ts'
+import { parseTime, rfc3339 } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
+
+/** Null or empty: not limited by it. */
+export type RowRequest = {
+  readonly columns: readonly string[]
+  readonly projectId: string | null
+  /** A date or an RFC 3339 time; `until` itself is excluded. A date begins at midnight UTC. */
+  readonly since: string | null
+  readonly until: string | null
+  /** The column that they are compared with; null = the object's usual one. */
+  readonly timeColumn: string | null
+  /** `value` null: the column has no value. */
+  readonly where: readonly { readonly column: string; readonly value: string | null }[]
+}
+
+/** Throws UserError if the object lacks a column, or a value does not fit its column. */
+export function selectRows(object: ExportObject, request: RowRequest): ExportSelection {
+  const columns =
+    request.columns.length === 0 ? object.columns : request.columns.map((name) => findColumn(object, name))
+  return {
+    object,
+    columns,
+    conditions: [
+      ...projectCondition(object, request.projectId),
+      ...timeConditions(object, request),
+      ...request.where.map(({ column, value }) => equalTo(object, findColumn(object, column), value)),
+    ],
+  }
+}
+
+/** Objects without the column belong to no project, and are exported whole. */
+function projectCondition({ columns }: ExportObject, projectId: string | null): readonly ExportCondition[] {
+  const column = columns.find(({ name }) => name === 'project_id')
+  return projectId === null || column === undefined ? [] : [{ column, operator: '=', value: projectId }]
+}
+
+function timeConditions(object: ExportObject, request: RowRequest): readonly ExportCondition[] {
+  if (request.since === null && request.until === null) return []
+  const column = request.timeColumn === null ? usualTimeColumn(object) : findColumn(object, request.timeColumn)
+  if (column === undefined || (column.type !== 'time' && column.type !== 'date')) {
+    const why = column === undefined ? 'it has no column with a time' : `${column.name} is not a time or a date`
+    throw selectionError(object, why, 'leave out --since and --until, or name a column with --time-column')
+  }
+  const bounds = [['>=', request.since] as const, ['<', request.until] as const]
+  return bounds.flatMap(([operator, text]) =>
+    text === null ? [] : [{ column, operator, value: toBound(object, column, text) }],
+  )
+}
+
+/** When deskmirror itself did something; never what an analyst means. */
+const ownTimes: readonly string[] = ['synced_at', 'deleted_at']
+
+/** `created_at`, or else the first time or date. */
+export function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
+  const times = columns.filter(({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name))
+  return times.find(({ name }) => name === 'created_at') ?? times[0]
+}
+
+function toBound(object: ExportObject, column: ExportColumn, text: string): string {
+  const isDate = parseDate(text) !== undefined
+  if (column.type === 'date') {
+    if (isDate) return text
+    throw selectionError(object, `${column.name} is a date, and ${text} is not`, 'write a date like 2026-01-31')
+  }
+  const at = parseTime(isDate ? `${text}T00:00:00Z` : text)
+  if (at !== undefined) return rfc3339(at)
+  throw selectionError(object, `${text} is neither a date nor a time`, 'write 2026-01-31 or 2026-01-31T08:00:00Z')
+}
+
+function parseDate(text: string): string | undefined {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined
+}
+
+function equalTo(object: ExportObject, column: ExportColumn, text: string | null): ExportCondition {
+  const value = text === null ? null : parsers[column.type](text)
+  if (value !== undefined) return { column, operator: '=', value }
+  const why = `${column.name} is ${typeNames[column.type]}, and ${text} is not`
+  throw selectionError(object, why, 'write --where COLUMN=VALUE with a value of that type')
+}
+
+const typeNames: Readonly<Record<ExportType, string>> = {
+  text: 'a text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  time: 'a time',
+  date: 'a date',
+  json: 'JSON, which cannot be compared',
+}
+
+/** Undefined: the text is not a value of the type. */
+const parsers: Readonly<Record<ExportType, (text: string) => string | number | bigint | boolean | undefined>> = {
+  text: (text) => text,
+  integer: (text) => (/^-?\d{1,18}$/.test(text) ? BigInt(text) : undefined),
+  number: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
+  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  time: (text) => {
+    const at = parseTime(text)
+    return at === undefined ? undefined : rfc3339(at)
+  },
+  date: parseDate,
+  json: () => undefined,
+}
+
+function findColumn(object: ExportObject, name: string): ExportColumn {
+  const column = object.columns.find((existing) => existing.name === name)
+  if (column !== undefined) return column
+  const names = object.columns.map((existing) => existing.name)
+  const nearest = nearestNames(name, names)
+  const next = nearest.length > 0 ? `perhaps ${nearest.join(', ')}` : `choose from ${names.join(', ')}`
+  throw selectionError(object, `it has no column ${name}`, next)
+}
+
+function selectionError({ name }: ExportObject, why: string, next: string): UserError {
+  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
+}

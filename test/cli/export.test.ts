@@ -1,0 +1,165 @@
+/** `deskmirror export`: what the options mean, what contradicts, what is printed; and the real command when it is stopped. */
+import { spawn } from 'node:child_process'
+import { readdirSync, watch } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { exportCommand } from '../../src/cli/export.ts'
+import { renderExportProgress } from '../../src/cli/render/export-progress.ts'
+import type { ExportReport } from '../../src/core/export.ts'
+import type { ExportRequest } from '../../src/export/export-objects.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { runCommand } from './run-command.ts'
+import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
+
+const report: ExportReport = {
+  format: 'csv',
+  tookMs: 12,
+  objects: [
+    {
+      object: 'messages',
+      kind: 'table',
+      rows: 1_200_000,
+      file: 'out/messages.csv',
+      bytes: 310_400_000,
+      timeColumn: 'created_at',
+    },
+    { object: 'calls', kind: 'table', rows: 1, file: 'out/calls.csv', bytes: 980, timeColumn: null },
+  ],
+}
+
+/** Runs the command, and returns what it asked for. */
+async function run(args: readonly string[], isTerminal = false) {
+  const requests: ExportRequest[] = []
+  const exportFromWarehouse = async (_config: unknown, request: ExportRequest) => {
+    requests.push(request)
+    return report
+  }
+  return { ...(await runCommand(exportCommand, args, { exportFromWarehouse }, { isTerminal })), request: requests[0] }
+}
+
+describe('what is asked for', () => {
+  test('a single object goes to standard output as CSV', async () => {
+    const { exit, out, request } = await run(['messages'])
+    expect([exit, out]).toEqual([0, ''])
+    expect(request).toMatchObject({ objects: ['messages'], format: 'csv', projectId: null, columns: [], where: [] })
+    expect(request!.target).toHaveProperty('write')
+  })
+
+  test.each([
+    ['layer.db', 'sqlite'],
+    ['m.parquet', 'parquet'],
+    ['m.ndjson', 'jsonl'],
+    ['m.txt', 'csv'],
+    ['out/', 'csv'],
+  ])('the ending of --output %s means %s', async (path, format) => {
+    expect((await run(['messages', '--output', path])).request).toMatchObject({ format, target: path })
+  })
+
+  test('project, times, conditions and columns', async () => {
+    const args = ['--project', 'shop', '--since', '2026-01-01', '--where', 'kind=utterance', '--where', 'content=null']
+    const { request } = await run(['messages', ...args, '--where', 'content==1', '--columns', 'id, content'])
+    expect(request).toMatchObject({
+      projectId: 'p',
+      since: '2026-01-01',
+      until: null,
+      where: [
+        { column: 'kind', value: 'utterance' },
+        { column: 'content', value: null },
+        { column: 'content', value: '=1' },
+      ],
+      columns: ['id', 'content'],
+    })
+  })
+})
+
+describe('what contradicts', () => {
+  test.each([
+    [['messages', '--json'], /--json would be mixed/],
+    [['messages', '--format', 'parquet'], /Parquet is not for a terminal/],
+    [['messages', '--format', 'jsonl', '--excel'], /--excel is for CSV/],
+    [['messages', '--columns', ','], /--columns names no column/],
+    [['messages', '--project', 'school2'], /there is no project school2/],
+  ])('%j', async (args, says) => {
+    const { exit, err, request } = await run(args, true)
+    expect([exit, request]).toEqual([2, undefined])
+    expect(err).toMatch(says)
+  })
+})
+
+describe('what is printed', () => {
+  test('each file with its rows and size, and the column of the times', async () => {
+    const { out } = await run(['messages', 'calls', '--output', 'out', '--since', '2026-01-01'])
+    expect(out).toBe(
+      'messages   1,200,000 rows   310.4 MB    out/messages.csv   by created_at\n' +
+        'calls              1 row    980 bytes   out/calls.csv\n',
+    )
+  })
+
+  test('with --json the report', async () => {
+    expect(JSON.parse((await run(['messages', '--output', 'out', '--json'])).out)).toEqual(report)
+  })
+
+  test('the progress has an estimate where the rows were counted', () => {
+    const progress = { object: 'messages', rows: 250_000, total: 1_000_000 }
+    expect(renderExportProgress(progress, 5000)).toBe(
+      'messages   250,000 of 1,000,000 rows   50,000 rows/s   about 15.0 s left',
+    )
+    expect(renderExportProgress({ ...progress, total: null }, 100)).toBe('messages   250,000 rows')
+  })
+})
+
+describe('the real command', () => {
+  const many = `insert into conversations (project_id, id, raw, synced_at, asked_at)
+    with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 100000)
+    select 'p', printf('%08d', n), '{}', '2026-01-01T00:00:00Z', 1 from numbers`
+
+  async function makeWarehouse() {
+    const cwd = createTempFolder()
+    const env = { DESKMIRROR_DATABASE_URL: `sqlite:${join(cwd, 'mirror.db')}` }
+    const warehouse = await openWarehouse(env.DESKMIRROR_DATABASE_URL)
+    await warehouse.query(many)
+    await warehouse.close()
+    return { cwd, env }
+  }
+
+  test('exports to standard output and to a file, without any other setting than the database', async () => {
+    const { cwd, env } = await makeWarehouse()
+    const columns = ['--columns', 'id']
+    const stdout = await runDeskmirror(['export', 'conversations', ...columns], { cwd, env })
+    expect([stdout.exit, stdout.out.split('\r\n').length, stdout.out.slice(0, 14)]).toEqual([
+      0,
+      100_002,
+      'id\r\n00000001\r\n',
+    ])
+    const file = await runDeskmirror(['export', 'conversations', '--output', 'c.parquet', '--json'], { cwd, env })
+    expect(JSON.parse(file.out)).toMatchObject({ format: 'parquet', objects: [{ rows: 100_000, file: 'c.parquet' }] })
+    const unknown = await runDeskmirror(['export', 'conversation'], { cwd, env })
+    expect([unknown.exit, unknown.out]).toEqual([2, ''])
+    expect(unknown.err).toMatch(/perhaps conversations/)
+  }, 30_000)
+
+  test.each([
+    ['SIGKILL', null],
+    ['SIGINT', 1],
+  ] as const)(
+    '%s midway leaves no file that looks whole',
+    async (signal, exit) => {
+      const { cwd, env } = await makeWarehouse()
+      const folder = createTempFolder()
+      const started = Promise.withResolvers<void>()
+      const watcher = watch(folder, () => started.resolve())
+      const args = ['export', 'conversations', '--output', join(folder, 'c.csv'), '--quiet']
+      const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env), stdio: 'ignore' })
+      const ended = new Promise((resolve) => child.on('exit', resolve))
+      await started.promise
+      child.kill(signal)
+      expect(await ended).toBe(exit)
+      watcher.close()
+      const left = readdirSync(folder)
+      if (signal === 'SIGINT') expect(left).toEqual([])
+      else expect(left).toEqual([expect.stringMatching(/^\.c\.csv\.\w+\.partial$/)])
+    },
+    30_000,
+  )
+})

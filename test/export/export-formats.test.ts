@@ -1,0 +1,129 @@
+/** The same rows, byte for byte, from every database, and read back by other programs' readers. */
+import { parse } from 'csv-parse/sync'
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createParquetWriter } from '../../src/export/parquet-writer.ts'
+import { encodeText } from '../../src/warehouse/database/escape.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { databases } from '../support/databases.ts'
+import { createMemoryOutput, exportBytes, hostileTexts, openWorld, openWorlds, stableColumns } from './export-world.ts'
+
+test('SQLite, PGlite and Postgres give the same bytes: tables and views, in every format', async () => {
+  const warehouses = await openWorlds()
+  for (const object of ['conversations', 'messages', 'visitors', 'report_numbers']) {
+    const [first] = warehouses
+    const columns = await stableColumns(first!, object)
+    for (const format of ['csv', 'jsonl', 'parquet'] as const) {
+      const [sqlite, ...others] = await Promise.all(
+        warehouses.map((warehouse) => exportBytes(warehouse, object, format, { columns })),
+      )
+      expect(sqlite!.length, `${object} ${format}`).toBeGreaterThan(100)
+      for (const other of others) expect(other.equals(sqlite!), `${object} ${format}`).toBe(true)
+    }
+  }
+}, 60_000)
+
+/** As the export has it: what a database cannot store is escaped as Postgres does. */
+const exportedTexts = [...hostileTexts.map((text) => encodeText('postgres', text)), null]
+
+for (const db of databases) {
+  describe(db.name, () => {
+    let warehouse: Warehouse
+    beforeAll(async () => {
+      warehouse = (await openWorld(db, afterAll)).warehouse
+    })
+
+    test('CSV is read back: every text, and null apart from the empty text', async () => {
+      const bytes = await exportBytes(warehouse, 'messages', 'csv', {
+        where: [{ column: 'conversation_id', value: 'c1' }],
+      })
+      const rows: Record<string, string | null>[] = parse(bytes, {
+        columns: true,
+        cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
+      })
+      expect(rows.map((row) => row.content)).toEqual(exportedTexts)
+      expect(rows.map((row) => row.id)).toEqual(exportedTexts.map((_, n) => String(n + 1)))
+      expect(rows[0]!.created_at).toBe('2026-01-01T00:00:00Z')
+      expect(rows[0]!.deleted_at).toBe(null)
+      expect(JSON.parse(rows[11]!.raw!).content).toBe('a NUL: \0.')
+    })
+
+    test('JSON Lines are read back, with all digits of an integer', async () => {
+      const lines = (await exportBytes(warehouse, 'messages', 'jsonl')).toString().trimEnd().split('\n')
+      const rows = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+      expect(rows.slice(0, -1).map((row) => row.content)).toEqual(exportedTexts)
+      expect(lines.at(-1)).toContain('"id":9007199254740993,')
+    })
+
+    test('Parquet is read back: times, dates, 64-bit integers, numbers, booleans, JSON as text', async () => {
+      const messages = await readParquet(await exportBytes(warehouse, 'messages', 'parquet'))
+      expect(messages.map((row) => row.content)).toEqual([...exportedTexts, 'an id beyond 2^53'])
+      expect(messages.at(-1)).toMatchObject({ id: 9_007_199_254_740_993n, deleted_at: null })
+      expect(messages[1]!.created_at).toEqual(new Date('2026-01-01T01:00:00Z'))
+      const [visitor, other] = await readParquet(await exportBytes(warehouse, 'visitors', 'parquet'))
+      expect(visitor).toMatchObject({
+        plan__seats: 3n,
+        plan__price: 9.5,
+        plan__tags: '["b","a"]',
+        since: new Date('2026-01-31T08:00:00Z'),
+        vip: true,
+      })
+      expect(other).toMatchObject({ name: null, email: '', vip: null })
+    })
+
+    test('a view has the types of the columns that it shows', async () => {
+      const bytes = await exportBytes(warehouse, 'report_numbers', 'parquet')
+      const schema = parquetMetadata(toArrayBuffer(bytes)).schema.slice(1)
+      expect(schema.map(({ name, type, converted_type }) => [name, type, converted_type])).toEqual([
+        ['conversation_id', 'BYTE_ARRAY', 'UTF8'],
+        ['created_at', 'INT64', 'TIMESTAMP_MILLIS'],
+        ['messages', 'INT64', undefined],
+        ['half', 'DOUBLE', undefined],
+        ['label', 'BYTE_ARRAY', 'UTF8'],
+      ])
+    })
+  })
+}
+
+test('CSV for spreadsheets has a byte order mark, and no text that would be executed', async () => {
+  const { warehouse } = await openWorld(databases[0]!)
+  const bytes = await exportBytes(warehouse, 'messages', 'csv', { forSpreadsheets: true, columns: ['id', 'content'] })
+  expect(bytes.subarray(0, 3).toString('hex')).toBe('efbbbf')
+  const rows: string[][] = parse(bytes, { bom: true })
+  const cells = rows.map(([, content]) => content)
+  expect(cells).toEqual(expect.arrayContaining(["'=1+2", "'+49 30 1234", "'-1", "'@SUM(A1)", "'\tindented", 'null']))
+  expect(cells.filter((cell) => /^[=+\-@\t]/.test(cell!))).toEqual([])
+})
+
+test('Parquet is written group by group, and every group is read back', async () => {
+  const output = createMemoryOutput()
+  const columns = [
+    { name: 'id', type: 'integer' },
+    { name: 'day', type: 'date' },
+  ] as const
+  const object = { name: 'numbers', kind: 'table', columns, key: ['id'] } as const
+  const writer = createParquetWriter({ object, columns, conditions: [] }, output)
+  const rows = Array.from({ length: 60_000 }, (_, n) => [n, n % 2 === 0 ? '2026-01-31' : null] as const)
+  for (let from = 0; from < rows.length; from += 1000) await writer.write(rows.slice(from, from + 1000))
+  expect(output.bytes().length).toBeGreaterThan(1000)
+  await writer.end()
+  const { row_groups, num_rows } = parquetMetadata(toArrayBuffer(output.bytes()))
+  expect([num_rows, row_groups.map((group) => group.num_rows)]).toEqual([60_000n, [25_000n, 25_000n, 10_000n]])
+  const read = await readParquet(output.bytes())
+  expect([read.length, read.at(-2)]).toEqual([60_000, { id: 59_998n, day: new Date('2026-01-31') }])
+})
+
+test('an object without rows is a file with its columns', async () => {
+  const { warehouse } = await openWorld(databases[0]!)
+  expect((await exportBytes(warehouse, 'calls', 'csv')).toString()).toMatch(/^project_id,.*\r\n$/)
+  expect((await exportBytes(warehouse, 'calls', 'jsonl')).toString()).toBe('')
+  expect(await readParquet(await exportBytes(warehouse, 'calls', 'parquet'))).toEqual([])
+})
+
+function readParquet(bytes: Buffer): Promise<Record<string, unknown>[]> {
+  return parquetReadObjects({ file: toArrayBuffer(bytes) })
+}
+
+function toArrayBuffer(bytes: Buffer): ArrayBuffer {
+  return Uint8Array.from(bytes).buffer
+}
