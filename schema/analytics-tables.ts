@@ -119,7 +119,7 @@ export const analyticsTables = {
       from_hour: ['int32', 'local hour of from_at, 0 to 23'],
       began_by: [
         'text',
-        'how exact from_at is: created or service = exact; message = the first message after a handling; seen = when a sync found the reopening; unknown',
+        'how exact from_at is: created or service = exact; message = the first utterance after a handling; seen = when a sync found the reopening; unknown',
       ],
       to_at: ['utc_time?', 'when it ended; null = it is the present state'],
       to_date: ['local_date?', 'local day of to_at'],

@@ -1,6 +1,6 @@
 /**
  * The spans in which a conversation was open and handled. The service shows only its present state: earlier ones follow
- * from the changes that two reads showed. A handled span that is over ended with the first message after it, at the
+ * from the changes that two reads showed. A handled span that is over ended with the first utterance after it, at the
  * latest when we saw the change or with the next handling.
  */
 import type { EpochSeconds } from '../time.ts'
@@ -61,7 +61,7 @@ function reopeningOf(
   messages: readonly TimedMessage[],
 ): Beginning {
   const latest = Math.min(goneAt ?? Number.POSITIVE_INFINITY, next?.at ?? Number.POSITIVE_INFINITY)
-  const message = messages.find((candidate) => candidate.at > at)
+  const message = messages.find((candidate) => candidate.at > at && candidate.role !== 'event')
   if (message !== undefined && message.at <= latest) return { at: message.at, by: 'message' }
   // Never before the handling: our clock, which says when we saw the change, may be behind that of the service.
   return { at: Number.isFinite(latest) ? Math.max(latest, at) : at, by: goneAt === null ? 'unknown' : 'seen' }

@@ -41,7 +41,7 @@ function handlingsOf({ row, handledChanges }: ModelConversation): number[] {
 }
 
 /**
- * The reopening after a handling: the first message after it, as long as that came before the change was seen and
+ * The reopening after a handling: the first utterance after it (a service may add a system event to each handling), as long as that came before the change was seen and
  * before the next handling; else when the change was seen, or the next handling, if that was earlier.
  */
 function findReopening(
@@ -55,7 +55,7 @@ function findReopening(
     .sort((a, b) => a - b)[0]
   const latest = Math.min(seen ?? Number.POSITIVE_INFINITY, next ?? Number.POSITIVE_INFINITY)
   if (!Number.isFinite(latest)) return null
-  const message = timed.find(({ at }) => at > handled && at <= latest)
+  const message = timed.find(({ at, role }) => role !== 'event' && at > handled && at <= latest)
   if (message !== undefined) return { beganBy: 'message', from: message.at }
   return { beganBy: seen === undefined ? 'unknown' : 'seen', from: Math.max(latest, handled) }
 }
