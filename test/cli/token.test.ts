@@ -106,7 +106,7 @@ describe.concurrent('neither the token nor the key is printed, written or logged
     }
     await runDeskmirror(['migrate'], { cwd, env })
     const { out, err } = await runDeskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
-    expect(err).toMatch(/"event":"call\.ended".*"status":200/)
+    expect(err).toMatch(/"event":"request\.completed".*"status":200/)
     const written = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'latin1'))
     for (const secret of [out.trim(), service.key, 'ada@example.com'])
       expect([err, ...written].join('\n')).not.toContain(secret)
