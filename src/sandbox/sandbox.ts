@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRouter } from './api/operation.ts'
 import { operations } from './api/operations.ts'
-import { computeRollup } from './api/overview-operations.ts'
 import { createServiceClock, realNow } from './clock.ts'
 import type { Sandbox } from './handle.ts'
 import type { SandboxOptions } from './options.ts'
@@ -21,6 +20,8 @@ import { truthOf } from './truth.ts'
 
 export type { Sandbox } from './handle.ts'
 export type { KeyOptions, ProjectOptions, SandboxOptions } from './options.ts'
+
+import { computeRollup } from './rollup.ts'
 
 export const defaultNow = '2026-06-01T12:00:00Z'
 
@@ -69,7 +70,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 function applySwitchChanges(switchSettings: SwitchSettings, service: SandboxService): void {
   switchSettings.onChange((names) => {
     if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
-    if (!names.some((name) => name.startsWith('storm.') || name === 'content')) return
+    if (!names.some((name) => name.startsWith('storm.') || name === 'content' || name === 'rows.rhythm')) return
     for (const project of service.projects.values()) project.reset()
   })
 }
@@ -111,7 +112,8 @@ function createReaders(service: SandboxService, requestLog: RequestLogEntry[], f
     },
     ledger: (id) => findProject(id).ledger,
     truth: (stream, id) => truthOf(findProject(id), stream, service.switches()),
-    rollup: (from, to, id) => computeRollup(findProject(id), Date.parse(from), Date.parse(to)),
+    rollup: (from, to, id) =>
+      computeRollup(findProject(id), { from: Date.parse(from), to: Date.parse(to) }, service.switches()),
     now: service.clock,
   } satisfies Partial<Sandbox>
 }
