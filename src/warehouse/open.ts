@@ -17,6 +17,7 @@ import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts, type ProjectFacts } from './analytics/project-facts.ts'
 import { type ReportData, readReportData } from './analytics/report-data.ts'
+import { createRollupComparison, type RollupComparison } from './analytics/rollup-comparison.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
@@ -45,20 +46,22 @@ export type Warehouse = {
   readonly mirror: (project: string, options?: MirrorOptions) => Mirror & MirrorReader
   /** The facts of the project for analysts, by these settings. */
   readonly facts: (project: string, settings: FactsSettings) => ProjectFacts
+  /** Compares the service's rollups with counts of our own. `clock`: milliseconds since 1970. */
+  readonly rollups: (project: string, settings: FactsSettings, clock?: () => number) => RollupComparison
   /** The project's queue of write-backs: for the sender, and for people. */
   readonly outbox: (project: string) => OutboxRepository
   readonly outboxAdmin: (project: string) => OutboxAdmin
   /** Locks streams of the project for this process, and closes runs of dead processes. `now`: in milliseconds. */
   readonly lockStreams: (project: string, streams: readonly string[], now: number) => Promise<LockResult>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
-  /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
-  readonly grantToAnalyst: (role: string) => Promise<GrantReport>
   /** The numbers of a report. `now`: in milliseconds. Null: no facts of the project have been derived yet. */
   readonly reportData: (
     project: string,
     now: number,
     choosePeriod: (today: LocalDate) => ReportPeriod,
   ) => Promise<ReportData | null>
+  /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
+  readonly grantToAnalyst: (role: string) => Promise<GrantReport>
   /** The project's open gaps, oldest first, up to a thousand. */
   readonly listGaps: (project: string) => Promise<readonly GapReport[]>
   /** The request budget of that name, shared by all processes that have this warehouse open. */
@@ -149,12 +152,14 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     migration,
     mirror: (project, options = {}) => createMirror(db, pool, project, options),
     facts: (project, settings) => createProjectFacts({ db, kind: pool.kind, project }, settings, Date.now),
+    rollups: (project, settings, clock = Date.now) =>
+      createRollupComparison({ db, kind: pool.kind, project }, settings, clock),
     outbox: (project) => createOutboxRepository({ db, kind: pool.kind, project, clock: Date.now }),
     outboxAdmin: (project) => createOutboxAdmin({ db, kind: pool.kind, project, clock: Date.now }),
     lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
-    grantToAnalyst: (role) => grantToAnalyst(db, pool.kind, role),
     reportData: (project, now, choosePeriod) => readReportData(db, pool.kind, project, now, choosePeriod),
+    grantToAnalyst: (role) => grantToAnalyst(db, pool.kind, role),
     listGaps: (project) => listGaps(db, project),
     budgetRecord: budgets.record,
     keyUse: budgets.keyUse,
