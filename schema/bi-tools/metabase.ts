@@ -15,14 +15,14 @@ const daySql: Readonly<Record<DatabaseKind, Day>> = {
 
 /**
  * Metabase removes what is in double brackets where a filter is empty: then the first project and the last 90 days count. In
- * SQLite it passes a day as `YYYY-MM-DD`, so dates can be compared with it, and times cannot.
+ * SQLite it passes a day as `YYYY-MM-DD`, so dates can be compared with it, and times cannot; `coalesce` needs two arguments.
  */
 function filtersOf(kind: DatabaseKind): ChartFilters {
   const { daysAgo, tomorrow } = daySql[kind]
   return {
-    project: (column) => `${column} = coalesce([[{{project}}, ]](select min(project_id) from dim_project))`,
+    project: (column) => `${column} = coalesce([[{{project}}, ]](select min(project_id) from dim_project), null)`,
     days: (column) =>
-      `${column} >= coalesce([[{{from}}, ]]${daysAgo(90)}) and ${column} <= coalesce([[{{to}}, ]]${tomorrow})`,
+      `${column} >= coalesce([[{{from}}, ]]${daysAgo(90)}, null) and ${column} <= coalesce([[{{to}}, ]]${tomorrow}, null)`,
   }
 }
 

@@ -50,7 +50,7 @@ function dateLiteral(kind: DatabaseKind, date: string): string {
 
 /** Of what type each kind of column is, in both databases. */
 const checks: Readonly<Record<ChartColumn['kind'], (value: unknown) => boolean>> = {
-  day: (value) => /^\d{4}-\d{2}-\d{2}/.test(String(value)),
+  day: (value) => /^\d{4}-\d{2}-\d{2}$/.test(String(comparable(value))),
   category: (value) => typeof value === 'string',
   series: (value) => typeof value === 'string',
   text: (value) => typeof value === 'string',
