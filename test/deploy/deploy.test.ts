@@ -110,8 +110,8 @@ describe('the fleet', () => {
   test('shows the dashboard in Grafana, by a data source that the dashboard names', () => {
     for (const kind of ['postgres', 'sqlite']) {
       const folder = `deploy/grafana/${kind}`
-      const [source] = yaml(`${folder}/provisioning/datasources/deskmirror.yaml`).datasources
-      const [provider] = yaml(`${folder}/provisioning/dashboards/deskmirror.yaml`).providers
+      const [source] = yaml(`${folder}/provisioning/datasources/warehouse.yaml`).datasources
+      const [provider] = yaml(`${folder}/provisioning/dashboards/support.yaml`).providers
       const { panels, templating } = JSON.parse(read(`${folder}/dashboards/support.json`))
       const used = [...panels, ...templating.list].map(({ datasource }) => datasource)
       expect(new Set(used.map(({ uid, type }) => `${uid} ${type}`))).toEqual(new Set([`${source.uid} ${source.type}`]))
