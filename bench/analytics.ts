@@ -1,8 +1,8 @@
 /**
  * Tables and views for analysts beside a mirror of 1,000,000 messages in 50,000 conversations, on SQLite and Postgres: how
- * long they take to build and to keep up to date, how much room, and how fast they answer. Then a first sync: with
- * `DESKMIRROR_BENCH_BASELINE`, the folder of another checkout, how much longer it takes than there. An argument is another
- * number of conversations.
+ * long they take to build and to keep up to date, how much storage they add, and how fast they answer. Then a first sync:
+ * with `BASELINE`, the folder of another checkout, how much longer it takes than there. An argument is another number of
+ * conversations.
  */
 import { join } from 'node:path'
 import { openWarehouse } from '../src/warehouse/open.ts'
@@ -20,7 +20,7 @@ import { withTempFolder } from './temp-folder.ts'
 const conversations = Number(process.argv[2] ?? 50_000)
 const syncedMessages = 4 * conversations
 const syncRuns = 3
-const baseline = process.env['DESKMIRROR_BENCH_BASELINE']
+const baseline = process.env['BASELINE']
 
 const batches = () => synthesizeProject(conversations, seededRandom(1))
 

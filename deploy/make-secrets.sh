@@ -15,7 +15,9 @@ new() {
 new superuser-password
 new warehouse-password
 new reader-password
+new analyst-password
 new metabase-password
+new grafana-password
 new worker/http-token
 # Hexadecimal digits need no escaping in an address.
 [ -e secrets/worker/warehouse-url ] ||

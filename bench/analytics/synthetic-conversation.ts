@@ -48,7 +48,7 @@ export function synthesizeConversation(createdAt: number, until: number, random:
 function converse(createdAt: number, until: number, origin: string, agent: number, random: Random): SyntheticMessage[] {
   const messages: SyntheticMessage[] = []
   const substitute = random() < 0.12 ? intBetween(0, agentCount - 1, random) : agent
-  const length = random() < 0.05 ? 1 : intBetween(6, 34, random)
+  const length = random() < 0.05 ? 1 : intBetween(6, 36, random)
   const isAiSolving = random() < 0.2
   const isByAgent = origin === 'agent_initiated'
   let hasHuman = isByAgent || random() < 0.45

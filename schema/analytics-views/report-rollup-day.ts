@@ -23,10 +23,10 @@ export const reportRollupDay: AnalyticsView = {
   },
   select: () => `
     select c.project_id, c.date, c.metric, c.service_value,
-      case when d.verdict in ('proven', 'likely') then c.own_value end as own_value,
-      case when d.verdict in ('proven', 'likely') then c.service_value - c.own_value end as difference,
+      case when d.definition is not null then c.own_value end as own_value,
+      case when d.definition is not null then c.service_value - c.own_value end as difference,
       case
-        when d.verdict is null or d.verdict not in ('proven', 'likely') or c.own_value is null then 'not compared'
+        when d.definition is null or c.own_value is null then 'not compared'
         when not c.is_final then 'not final'
         when c.own_value = c.service_value then 'equal'
         else 'different'

@@ -9,6 +9,7 @@ import { heartbeatTimeoutMs, type LockResult } from '../warehouse/mirror/stream-
 import type { Warehouse } from '../warehouse/open.ts'
 import { withFreshFacts } from './facts.ts'
 import type { RequestBudgets } from './request-budgets.ts'
+import { withRollupNotices } from './rollup-notices.ts'
 import { type Service, type ServiceOptions, withService } from './service.ts'
 
 export type AcquiredLock = Extract<LockResult, { held: true }>
@@ -57,7 +58,8 @@ export async function runSyncUnderLock(
         })
       const { log, maxFactsMs } = options
       const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
-      const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
+      const synced = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
+      const run = options.streams.includes('analytics') ? await withRollupNotices(warehouse, project, synced) : synced
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
       stopHeartbeat()

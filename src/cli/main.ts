@@ -23,6 +23,7 @@ Start here:
   $ deskmirror check      what a real project needs, and how to get it
   $ deskmirror sync       mirror the project into SQLite, or into Postgres
   $ deskmirror start      keep it up to date by schedule, until stopped
+  $ deskmirror report     the last week on one page
 
 Write back:
   $ deskmirror writeback import replies.csv     queue replies, handled flags, notes and corrections

@@ -87,6 +87,7 @@ function renderStatus(
       ...clockRow(report),
       ...budgetRows(report, now),
       ...factsRow(report),
+      ...rollupsRow(report),
       ...writebackRows(report, hint, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
@@ -209,6 +210,18 @@ function writebackRows(
     ...renderBlockedLanes(heldLanes, hint),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
+}
+
+/** How much of the service's rollups is explained by our own counts. */
+function rollupsRow({ rollups }: StatusReport): string[][] {
+  if (rollups.length === 0) return []
+  const known = rollups.filter(({ definition }) => definition !== null)
+  const different = known
+    .filter(({ days, daysEqual }) => daysEqual < days)
+    .map(({ metric, days, daysEqual }) => `; ${metric} differs on ${days - daysEqual} of ${pluralize(days, 'day')}`)
+  return [
+    ['rollups', `our own counts match ${known.length} of ${pluralize(rollups.length, 'number')}${different.join('')}`],
+  ]
 }
 
 function behaviourLines({ behaviours }: StatusReport, verbose: boolean): string[] {

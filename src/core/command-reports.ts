@@ -111,6 +111,7 @@ export type StatusReport = {
   readonly paused: { readonly until: string; readonly why: string } | null
   readonly gaps: readonly GapReport[]
   readonly facts: FactsWaiting
+  readonly rollups: readonly RollupDefinition[]
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
   readonly nameless: number
@@ -128,20 +129,24 @@ export type StatusReport = {
   }
 }
 
+/** What a number of the service's daily rollup counts. */
+export type RollupDefinition = {
+  /** Dotted path of the number within the rollup. */
+  readonly metric: string
+  readonly verdict: 'proven' | 'likely' | 'unknown'
+  /** Null: no count of our own fits. */
+  readonly definition: string | null
+  /** Final days compared, and those on which both are equal. */
+  readonly days: number
+  readonly daysEqual: number
+  readonly learnedAt: string
+}
+
 /** The conversations whose facts for analysts are still to be derived. */
 export type FactsWaiting = {
   readonly conversations: number
   /** All facts are being derived anew, because the settings or the definitions changed. */
   readonly isRebuild: boolean
-}
-
-/** `migrate --rebuild-analytics`, one project. */
-export type FactsRebuildReport = {
-  readonly project: string
-  readonly conversations: number
-  readonly tookMs: Ms
-  /** `interrupted`: the next sync run continues. */
-  readonly outcome: 'complete' | 'interrupted'
 }
 
 /** What a role may read after `migrate --grant`. */
@@ -151,6 +156,15 @@ export type GrantReport = {
   readonly granted: readonly string[]
   /** What else in the schema it can read, by rights that it had before. */
   readonly otherReadable: readonly string[]
+}
+
+/** `migrate --rebuild-analytics`, one project. */
+export type FactsRebuildReport = {
+  readonly project: string
+  readonly conversations: number
+  readonly tookMs: Ms
+  /** `interrupted`: the next sync run continues. */
+  readonly outcome: 'complete' | 'interrupted'
 }
 
 /** `push`, one project. */

@@ -11,6 +11,8 @@ export type ProjectCounts = {
   readonly gaps: number
   /** Write-backs by state. */
   readonly writebacks: Readonly<Record<string, number>>
+  /** Numbers of the rollups that do not match what was proven of them, on a final day of the last week. */
+  readonly changedDefinitions: number
 }
 
 export type ProjectHealth = ProjectCounts & {

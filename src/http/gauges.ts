@@ -21,6 +21,10 @@ export function createHealthGauges(registry: Registry) {
   const failed = gauge('stream_failed', '1: the last sync run of the stream failed', 'stream')
   const skipped = gauge('stream_skipped', '1: the stream is not read because the key lacks its scope', 'stream')
   const gaps = gauge('open_gaps', 'Rows or ranges known to be missing')
+  const changedDefinitions = gauge(
+    'rollup_metrics_changed',
+    'Numbers of the rollups that no longer match our own counts, on a day of the last week',
+  )
   const writebacks = gauge('writebacks', 'Write-backs by state', 'state')
   const paused = gauge('project_paused', '1: nothing is read because the service denies the key')
   const limit = gauge('budget_limit', 'Requests in a window that the key allows')
@@ -61,6 +65,7 @@ export function createHealthGauges(registry: Registry) {
         showStreams(health)
         showBudget(health)
         gaps.set({ project }, health.gaps)
+        changedDefinitions.set({ project }, health.changedDefinitions)
         paused.set({ project }, Number(health.isPaused))
         for (const [state, rows] of Object.entries(health.writebacks)) writebacks.set({ project, state }, rows)
       }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { callOperations } from './api/call-operations.ts'
 import { conversationOperations } from './api/conversation-operations.ts'
 import { createRouter, type Operation } from './api/operation.ts'
-import { computeRollup, overviewOperations } from './api/overview-operations.ts'
+import { overviewOperations } from './api/overview-operations.ts'
 import { visitorOperations } from './api/visitor-operations.ts'
 import { createServiceClock, realNow } from './clock.ts'
 import type { Sandbox } from './handle.ts'
@@ -12,6 +12,7 @@ import type { SandboxOptions } from './options.ts'
 import type { Project } from './project.ts'
 import { createKeys, createProjects, defaultKey } from './projects.ts'
 import { applyRandomMutations } from './random-mutations.ts'
+import { computeRollup } from './rollup.ts'
 import { createControl } from './server/control.ts'
 import { createFaults } from './server/faults.ts'
 import { createListener } from './server/listener.ts'
@@ -32,7 +33,7 @@ export const operations: readonly Operation[] = [
   ...overviewOperations,
 ]
 
-const defaultNow = '2026-06-01T12:00:00Z'
+export const defaultNow = '2026-06-01T12:00:00Z'
 
 /** Resolves when it listens. Throws RangeError for invalid options, and the system's error for a port in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -79,7 +80,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 function applySwitchChanges(switchSettings: SwitchSettings, service: SandboxService): void {
   switchSettings.onChange((names) => {
     if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
-    if (!names.some((name) => name.startsWith('storm.') || name === 'content')) return
+    if (!names.some((name) => name.startsWith('storm.') || name === 'content' || name === 'rows.rhythm')) return
     for (const project of service.projects.values()) project.reset()
   })
 }
@@ -118,7 +119,8 @@ function createReaders(service: SandboxService, requestLog: RequestLogEntry[], f
     },
     ledger: (id) => findProject(id).ledger,
     truth: (stream, id) => truthOf(findProject(id), stream, service.switches()),
-    rollup: (from, to, id) => computeRollup(findProject(id), Date.parse(from), Date.parse(to)),
+    rollup: (from, to, id) =>
+      computeRollup(findProject(id), { from: Date.parse(from), to: Date.parse(to) }, service.switches()),
     now: service.clock,
   } satisfies Partial<Sandbox>
 }

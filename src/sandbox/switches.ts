@@ -51,6 +51,21 @@ export const switchTable = {
   'calls.range': choice('whether `from` and `to` must be given', 'optional', 'required'),
   'calls.fields': choice('names and shape of a call', 'plain', 'nested', 'snake'),
   'analytics.range': choice('whether `from` and `to` must be given', 'required', 'optional'),
+  'analytics.day': choice(
+    'which time a rollup counts: from `from` to before `to`, or the day of that date in a zone of its own',
+    'asked',
+    'UTC',
+    'America/New_York',
+  ),
+  'analytics.bots': flag(
+    'whether a rollup counts the AI: conversations that only the AI answered as active, and its answers as responses',
+    true,
+  ),
+  'analytics.started': choice(
+    'when a rollup counts a conversation as started: at its creation, or at the first message of an agent',
+    'creation',
+    'agentMessage',
+  ),
   'activity.before': choice('whether `before` includes the time itself', 'exclusive', 'inclusive'),
   'activity.fields': choice('names and shape of an entry', 'plain', 'nested', 'snake'),
   'messages.paging': choice('how to reach more than a page of messages', 'since', 'before', 'limit', 'all'),
@@ -89,6 +104,11 @@ export const switchTable = {
   'rows.zone': signed(
     'hours: times of rows are shown in the local time of that zone, but with a `Z`; filters compare the right times',
     0,
+  ),
+  'rows.rhythm': choice(
+    'how many rows begin on each day: about as many on all, or more and fewer in the course of each week',
+    'even',
+    'weekly',
   ),
   'misdated.share': amount('0..1: share of rows whose times are shifted by `misdated.seconds`', 0),
   'misdated.seconds': signed('how far into the future; negative: into the past', 3600),

@@ -13,6 +13,7 @@ import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'
 import { readReportData } from './analytics/report-data.ts'
+import { createRollupComparison } from './analytics/rollup-comparison.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { type ConnectionPool, type Db, type LocalReads, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
@@ -120,6 +121,9 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
     facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings, Date.now),
+    /** Compares the service's rollups with counts of our own. */
+    rollups: (project: string, settings: FactsSettings, clock: () => EpochMs = Date.now) =>
+      createRollupComparison(ofProject(project), settings, clock),
     /** The project's queue of write-backs: for the sender, and for people. */
     outbox: (project: string) => createOutboxRepository(ofProject(project)),
     outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),

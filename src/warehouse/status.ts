@@ -7,6 +7,7 @@ import { clockOffsetCursor } from '../core/mirror.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
+import { listRollupDefinitions } from './analytics/rollup-changes.ts'
 import { countWaitingConversations } from './analytics/waiting-facts.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
@@ -61,6 +62,7 @@ export async function readStatus(
     paused,
     gaps: await listGaps(db, project),
     facts: await countWaitingConversations(db, project),
+    rollups: await listRollupDefinitions(db, project),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),

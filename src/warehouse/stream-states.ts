@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { ProjectCounts } from '../core/health.ts'
 import type { ChildStreamName, StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
+import { countChangedDefinitions } from './analytics/rollup-changes.ts'
 import type { Db } from './database/connection-pool.ts'
 import { countAllPending, listPendingStreams } from './mirror/pending-children.ts'
 
@@ -16,7 +17,13 @@ export type ProjectSyncState = ProjectCounts & {
 }
 
 /** Of a project that has never been synced. */
-export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
+export const noSyncState: ProjectSyncState = {
+  streams: new Map(),
+  pendingChildren: new Map(),
+  gaps: 0,
+  writebacks: {},
+  changedDefinitions: 0,
+}
 
 export function createStreamStates(db: Db) {
   return {
@@ -67,6 +74,7 @@ async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, Proj
   const queue = await sql<{ project: string; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
+  const changedDefinitions = await countChangedDefinitions(db, now)
   const streamStates = await readStreamStates(db)
   const projects = new Set([...streamStates.keys(), ...pending.keys(), ...writebacks.keys()])
   return new Map(
@@ -76,6 +84,7 @@ async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, Proj
         streams: streamStates.get(project) ?? new Map(),
         pendingChildren: pending.get(project) ?? new Map(),
         gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
+        changedDefinitions: changedDefinitions.get(project) ?? 0,
         writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
       },
     ]),

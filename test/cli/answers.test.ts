@@ -10,6 +10,7 @@ import { ApiError } from '../../src/core/api-failure.ts'
 import type {
   CheckItem,
   FactsRebuildReport,
+  RollupDefinition,
   StatusReport,
   SyncReport,
   VerifyReport,
@@ -242,6 +243,11 @@ describe('migrate --rebuild-analytics', () => {
   })
 })
 
+const rollupDefinition = (metric: string, definition: string | null, daysEqual: number): RollupDefinition => ({
+  ...{ metric, definition, verdict: definition === null ? 'unknown' : 'proven', days: 60, daysEqual },
+  learnedAt: '2026-06-01T11:58:00Z',
+})
+
 describe('status', () => {
   const now = Date.parse('2026-06-01T12:00:00Z')
   const report: StatusReport = {
@@ -275,6 +281,11 @@ describe('status', () => {
       { stream: 'messages', from: null, to: null, reason: 'the list ends at 50', foundAt: '2026-06-01T11:58:00Z' },
     ],
     facts: { conversations: 1200, isRebuild: false },
+    rollups: [
+      rollupDefinition('calls.total', 'calls, by occurred_at', 60),
+      rollupDefinition('conversations.active', 'conversations, by last message', 58),
+      rollupDefinition('satisfaction', null, 2),
+    ],
     writebacks: { queued: 3 },
     nameless: 1,
     heldLanes: 2,
@@ -298,6 +309,7 @@ describe('status', () => {
       'running       host (process 12), since 1 min ago',
       'budget        120 of 600 in the last 1 min; what is pending takes about 2.0 s',
       'facts         to be derived again for 1,200 conversations, with the next sync',
+      'rollups       our own counts match 2 of 3 numbers; conversations.active differs on 2 of 60 days',
       'write-backs   3 queued',
       '              1 row has no project and is not sent until project_id is set in writebacks and writeback_events',
       '              2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',

@@ -16,6 +16,7 @@ const commands = [
   'push',
   'start',
   'status',
+  'report',
   'verify',
   'export',
   'token',

@@ -91,11 +91,11 @@ describe('the fleet', () => {
     expect(images.filter((image) => !/:v?\d+\.\d+\.\d+|:\d+\.\d+-/.test(image))).toEqual([])
   })
 
-  test('pulls no image by a movable tag alone; docs/operations.md names the exception', () => {
+  test('pulls no image by a movable tag alone; docs/operations.md names the exceptions', () => {
     const pulled = images.filter((image) => !image.startsWith('deskmirror:'))
     const floating = pulled.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image))
-    expect(floating).toEqual(['metabase/metabase:v0.64.2.2'])
-    expect(read('docs/operations.md')).toContain(floating[0])
+    expect(floating).toEqual(['metabase/metabase:v0.64.2.2', 'grafana/grafana:12.3.1'])
+    for (const image of floating) expect(read('docs/operations.md')).toContain(image)
   })
 
   test('mounts only files that exist or that make-secrets.sh creates', () => {
@@ -105,6 +105,23 @@ describe('the fleet', () => {
     )
     expect(paths).toContain('./deploy/alerts.yml')
     expect(paths.filter((path) => !existsSync(join(folder, path.replace('./deploy/', ''))))).toEqual([])
+  })
+
+  test('shows the dashboard in Grafana, by a data source that the dashboard names', () => {
+    for (const kind of ['postgres', 'sqlite']) {
+      const folder = `deploy/grafana/${kind}`
+      const [source] = yaml(`${folder}/provisioning/datasources/warehouse.yaml`).datasources
+      const [provider] = yaml(`${folder}/provisioning/dashboards/support.yaml`).providers
+      const { panels, templating } = JSON.parse(read(`${folder}/dashboards/support.json`))
+      const used = [...panels, ...templating.list].map(({ datasource }) => datasource)
+      expect(new Set(used.map(({ uid, type }) => `${uid} ${type}`))).toEqual(new Set([`${source.uid} ${source.type}`]))
+      if (kind === 'sqlite') continue
+      const { volumes } = compose.services['grafana'] ?? {}
+      expect(volumes).toContain(`./${folder}/provisioning:/etc/grafana/provisioning:ro`)
+      expect(volumes).toContain(`./${folder}/dashboards:${provider.options.path}:ro`)
+      expect(source.secureJsonData.password).toContain('/run/secrets/analyst-password')
+      expect(read('deploy/postgres/roles.sql')).toContain(`create role ${source.user} login`)
+    }
   })
 
   test('can be reached from this machine only', () => {

@@ -18,7 +18,7 @@ const owner = 'warehouse_owner'
 
 beforeAll(async () => {
   server = await startPrivatePostgres()
-  for (const name of ['warehouse', 'reader', 'metabase'])
+  for (const name of ['warehouse', 'reader', 'analyst', 'metabase'])
     writeFileSync(join(folder, `${name}-password`), `${name}'s own`)
   const text = readFileSync(script, 'utf8').replaceAll('/run/secrets', folder)
   const file = join(folder, 'roles.sql')
@@ -28,7 +28,9 @@ beforeAll(async () => {
   )
   const psql = findProgram('psql', ['/usr/lib/postgresql/*/bin', '/opt/homebrew/opt/postgresql@*/bin']) ?? 'psql'
   execFileSync(psql, ['-v', 'ON_ERROR_STOP=1', '-d', server.url, '-f', file], { stdio: 'pipe' })
-  await (await openWarehouse(url(owner, 'warehouse', 'deskmirror'))).close()
+  const warehouse = await openWarehouse(url(owner, 'warehouse', 'deskmirror'))
+  await warehouse.grantToAnalyst('analyst')
+  await warehouse.close()
 })
 
 afterAll(() => server.stop())
@@ -50,6 +52,14 @@ test('the reader changes nothing, even in a transaction that allows writes', asy
       as('reader', 'deskmirror', (client) => client.query(`begin read write; ${write}`)),
       write,
     ).rejects.toThrow(/permission denied/)
+})
+
+test('the analyst reads the objects for analysts and nothing else', async () => {
+  const read = (table: string) => as('analyst', 'deskmirror', (client) => client.query(`select * from ${table}`))
+  expect((await read('report_day')).rows).toEqual([])
+  for (const table of ['messages', 'conversations', 'writebacks'])
+    await expect(read(table), table).rejects.toThrow(/permission denied/)
+  await expect(read('fct_wait; create temp table mine (a int)')).rejects.toThrow(/permission denied|read-only/)
 })
 
 test("only Metabase can use Metabase's own database", async () => {

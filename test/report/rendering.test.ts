@@ -162,6 +162,21 @@ test('a line has a gap where a value is missing', () => {
   expect([...markup.matchAll(/<circle/g)]).toHaveLength(3)
 })
 
+test('many points are a line without dots, but a single one can still be seen', () => {
+  const values = Array.from({ length: 60 }, (_, day) => (day === 57 || day === 59 ? null : day))
+  const labels = values.map((_, day) => `day ${day}`)
+  const markup = chart({ kind: 'lines', ...texts, labels, lines: [{ name: 'open', values }] })
+  expect([...markup.matchAll(/<circle/g)]).toHaveLength(1)
+  expect(markup).toContain('<title>day 58, open: 58</title>')
+})
+
+test('large numbers in a heat map are short, and exact where the pointer is', () => {
+  const markup = chart({ kind: 'heat map', ...texts, rows: ['Mon'], columns: ['00', '01'], values: [[999, 2539]] })
+  expect(markup).toContain('>999</text>')
+  expect(markup).toContain('>2.5K</text>')
+  expect(markup).toContain('<title>Mon 01: 2,539</title>')
+})
+
 test('a chart without any value is still a chart', () => {
   const none = [
     chart({ kind: 'bars', ...texts, bars: [] }),

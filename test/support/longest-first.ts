@@ -14,6 +14,7 @@ const longestFiles = [
   'app/worker/lifecycle',
   'end-to-end/package',
   'sync/faults',
+  'sync/rollup-definitions',
   'app/worker/writebacks',
   'jobs/opening',
   'sync/random-services',

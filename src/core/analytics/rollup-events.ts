@@ -28,8 +28,11 @@ export type RollupRows = {
   /** Until it is reopened. */
   readonly handlings: readonly (Timed & { readonly conversation: string; readonly until: EpochSeconds | null })[]
   readonly messages: readonly (Counted & { readonly senderType: string | null; readonly role: Role })[]
-  /** Roles of a conversation's messages, each once for some time. */
-  readonly activeConversations: readonly (Timed & { readonly conversation: string; readonly role: Role })[]
+  /** Roles of the messages that a conversation had in some time. */
+  readonly activeConversations: readonly (Timed & {
+    readonly conversation: string
+    readonly roles: ReadonlySet<Role>
+  })[]
   readonly answers: readonly RollupAnswer[]
   /** `by`: the column with the time. */
   readonly visitors: readonly (Counted & { readonly by: string })[]
@@ -41,7 +44,7 @@ export type RollupRows = {
   })[]
 }
 
-/** A wait that somebody ended. */
+/** A wait that has ended. */
 export type RollupAnswer = {
   readonly clock: AnswerMeasure['clock']
   readonly isFirst: boolean
@@ -57,11 +60,12 @@ export type RollupAnswer = {
 export function* eventsOf(measure: RollupMeasure, rows: RollupRows): Generator<MeasureEvent> {
   switch (measure.population) {
     case 'conversations':
-      yield* withFilter(conversationTimes(measure.by, rows), measure.filter, rows)
+      for (const event of withFilter(conversationTimes(measure.by, rows), measure.filter, rows))
+        yield { ...event, value: '' }
       return
     case 'active conversations':
       for (const row of rows.activeConversations)
-        if (isOfKind(row.role, measure.with)) yield* withFilter([toEvent(row)], measure.filter, rows)
+        if (hasKind(row.roles, measure.with)) yield* withFilter([toEvent(row)], measure.filter, rows)
       return
     case 'messages':
       for (const { at, count, senderType, role } of rows.messages) {
@@ -190,18 +194,18 @@ function until(at: EpochSeconds | null): readonly Span[] {
   return at === null ? always : [{ until: at }]
 }
 
-function isOfKind(role: Role, kind: MessageKind): boolean {
+function hasKind(roles: ReadonlySet<Role>, kind: MessageKind): boolean {
   switch (kind) {
     case 'any message':
       return true
     case 'an utterance':
-      return role !== 'event'
+      return roles.size > 1 || !roles.has('event')
     case 'a visitor message':
-      return role === 'visitor'
+      return roles.has('visitor')
     case 'a human message':
-      return role === 'human'
+      return roles.has('human')
     case 'an AI message':
-      return role === 'ai'
+      return roles.has('ai')
   }
 }
 

@@ -36,32 +36,35 @@ function renderBars({ bars }: BarChart): Markup[] {
   ]
 }
 
+/** Of more points, a dot for each would hide the line. */
+const maxDots = 31
+
 function renderLines({ labels: names, lines }: LineChart): Markup[] {
   const scale = countScale(lines.flatMap(({ values }) => values.filter((value) => value !== null)))
   const columns = columnsOf(names.length)
   const x = (index: number) => round(columns.x(index) + columns.width / 2)
-  return [
-    ...axis(scale),
-    ...lines.flatMap(({ name, values }, index) => [
-      ...runsOf(values).map(
-        (run) =>
-          html`<polyline class="line line-${index}" points="${run.map(([at, value]) => `${x(at)},${scale.y(value)}`).join(' ')}"/>`,
-      ),
-      ...runsOf(values)
-        .flat()
-        .map(
-          ([at, value]) =>
-            html`<circle class="dot line-${index}" cx="${x(at)}" cy="${scale.y(value)}" r="3"><title>${names[at] ?? ''}, ${name}: ${formatCount(value)}</title></circle>`,
-        ),
-      ...nameOfLine(name, values, x, scale),
-    ]),
-    ...labels(names),
-  ]
+  const dotOf = (name: string, style: string, [at, value]: Point) =>
+    html`<circle class="dot ${style}" cx="${x(at)}" cy="${scale.y(value)}" r="3"><title>${names[at] ?? ''}, ${name}: ${formatCount(value)}</title></circle>`
+  const renderLine = ({ name, values }: LineChart['lines'][number], index: number): Markup[] => {
+    const style = `line-${index}`
+    const runs = runsOf(values)
+    const dots = runs.filter((run) => names.length <= maxDots || run.length === 1).flat()
+    const pointsOf = (run: readonly Point[]) => run.map(([at, value]) => `${x(at)},${scale.y(value)}`).join(' ')
+    return [
+      ...runs.map((run) => html`<polyline class="line ${style}" points="${pointsOf(run)}"/>`),
+      ...dots.map((point) => dotOf(name, style, point)),
+      ...nameOfLine(name, runs[0]?.[0], x, scale),
+    ]
+  }
+  return [...axis(scale), ...lines.flatMap(renderLine), ...labels(names)]
 }
 
-/** Consecutive known values with their places: a line must not cross a gap. */
-function runsOf(values: readonly (number | null)[]): (readonly [number, number])[][] {
-  const runs: (readonly [number, number])[][] = []
+/** A known value, and its place. */
+type Point = readonly [at: number, value: number]
+
+/** Consecutive known values: a line must not cross a gap. */
+function runsOf(values: readonly (number | null)[]): Point[][] {
+  const runs: Point[][] = []
   let isOpen = false
   for (const [index, value] of values.entries()) {
     if (value !== null && isOpen) runs.at(-1)?.push([index, value])
@@ -72,8 +75,7 @@ function runsOf(values: readonly (number | null)[]): (readonly [number, number])
 }
 
 /** Beside its first known value: a colour alone would not say which line is which. */
-function nameOfLine(name: string, values: readonly (number | null)[], x: (index: number) => number, scale: Scale) {
-  const first = runsOf(values)[0]?.[0]
+function nameOfLine(name: string, first: Point | undefined, x: (index: number) => number, scale: Scale): Markup[] {
   if (first === undefined) return []
   return [html`<text x="${x(first[0]) + 6}" y="${Math.max(plot.top, scale.y(first[1]) - 6)}">${name}</text>`]
 }
@@ -118,7 +120,7 @@ function renderHeatMap({ rows, columns, values }: HeatMap): Markup[] {
         ...(value === 0
           ? []
           : [
-              html`<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${formatCount(value)}</text>`,
+              html`<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${formatShort(value)}</text>`,
             ]),
       ]),
     ]),
@@ -129,4 +131,11 @@ function renderHeatMap({ rows, columns, values }: HeatMap): Markup[] {
 function heatOf(value: number, most: number): number {
   const [faintest, fullest] = [0.04, 0.6]
   return Math.round((faintest + (fullest - faintest) * (value / most)) * 100) / 100
+}
+
+const shortFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 2 })
+
+/** 2.5K: a cell has room for four characters. */
+function formatShort(value: number): string {
+  return value < 1000 ? formatCount(value) : shortFormat.format(value)
 }

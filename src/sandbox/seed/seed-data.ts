@@ -41,9 +41,10 @@ const dayMs = 86_400_000
 export function createSeedData({ seed, size, end }: SeedOptions, switches: Switches) {
   const random = createRandom(seed)
   const sampleText = createSampleText(random)
+  const isWeekly = switches['rows.rhythm'] === 'weekly'
   const [from, to] = [end - size.days * dayMs, end - 5000]
   const createLine = (purpose: 'conversation' | 'visitor' | 'call', count: number, storm: number) =>
-    createTimeline({ from, to, count, storm }, random, purposes[purpose])
+    createTimeline({ from, to, count, storm, isWeekly }, random, purposes[purpose])
   const visitorIds = createRowIds(random, purposes.visitor)
   const visitorOf = (draw: number) => visitorIds.idAt(draw % Math.max(1, size.visitors))
   const parts = { random, sampleText, to, visitorOf, textVariety: switches.content }

@@ -5,15 +5,22 @@ import { type Purpose, purposes, type Random, toUnitInterval } from './random.ts
 
 export type Timeline = ReturnType<typeof createTimeline>
 
-type TimelineOptions = Readonly<Record<'from' | 'to', EpochMs> & Record<'count' | 'storm', number>>
+type TimelineOptions = Readonly<Record<'from' | 'to', EpochMs> & Record<'count' | 'storm', number>> & {
+  /** More rows begin in the first half of each week than in the second. */
+  readonly isWeekly?: boolean
+}
+
+const weekMs = 7 * 86_400_000
 
 export function createTimeline(options: TimelineOptions, random: Random, purpose: Purpose) {
   const { from, to, count } = options
-  const step = (to - from) / Math.max(1, count)
   const size = Math.min(options.storm, count)
   const first = Math.floor((count - size) / 2)
-  const spread = (index: number) =>
-    Math.floor(from + (index + toUnitInterval(random(purposes.time, purpose, index))) * step)
+  const timeOf = options.isWeekly ? weeklyTime : (share: number) => share
+  const spread = (index: number) => {
+    const share = (index + toUnitInterval(random(purposes.time, purpose, index))) / Math.max(1, count)
+    return Math.floor(from + timeOf(share, (to - from) / weekMs) * (to - from))
+  }
   /** Whether the row is one of those that share one second. */
   const inStorm = (index: number) => index >= first && index < first + size
   const stormSecond = Math.ceil(spread(first) / 1000) * 1000
@@ -34,4 +41,10 @@ export function createTimeline(options: TimelineOptions, random: Random, purpose
     endAt: (index: number, span: Ms): EpochMs =>
       startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
   }
+}
+
+/** The share of time after which that share of the rows has begun; the busiest day has four times the rows of another. */
+function weeklyTime(share: number, weeks: number): number {
+  const turn = 2 * Math.PI * Math.max(1, Math.round(weeks))
+  return share + (0.6 * Math.sin(turn * share)) / turn
 }

@@ -2,6 +2,7 @@
  * Compares each number of the service's daily rollups with counts of our own, and learns which count it is. The result is
  * stored beside the facts; a definition that is proven is a behaviour of the service.
  */
+import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
 import { type LearnedDefinition, learnDefinition } from '../../core/analytics/learn-rollup-definition.ts'
@@ -82,7 +83,13 @@ async function readCandidates(
   const calendar = createCalendar({ ...analytics, timeZone })
   const rows = await readRollupRows({ ...context, settings: analytics, calendar }, days, columns)
   const measures = rollupMeasures(vocabularyOf(rows, columns, [...new Set([timeZone, 'UTC'])]))
-  return measures.flatMap((measure) => candidatesOf(measure, eventsOf(measure, rows), days))
+  const candidates: Candidate[] = []
+  for (const measure of measures) {
+    candidates.push(...candidatesOf(measure, eventsOf(measure, rows), days))
+    // Seconds in a large project: heartbeats and other projects must not wait for all of it.
+    await setImmediate()
+  }
+  return candidates
 }
 
 type ProvenDefinition = { readonly definition: string; readonly isEqual: boolean }

@@ -2,7 +2,9 @@
 import { sql } from 'kysely'
 import { isFinalDay } from '../../core/analytics/compare-rollup-day.ts'
 import type { RollupWindow } from '../../core/analytics/rollup-days.ts'
+import { clockOffsetCursor } from '../../core/mirror.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
+import { readCursor } from '../mirror/cursors.ts'
 import type { FactsContext } from './pending-facts.ts'
 import { epochSeconds } from './sql-time.ts'
 
@@ -73,7 +75,7 @@ async function readMetrics({ db, project }: FactsContext, since: EpochSeconds) {
 /** Both ends are included. */
 type TimeSpan = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
-/** What a single conversation lacks is told by the conversation. */
+/** The conversation itself says what it lacks. */
 async function readGaps({ db, project }: FactsContext): Promise<TimeSpan[]> {
   const rows = await db
     .selectFrom('sync_gaps')
@@ -104,14 +106,16 @@ async function readIncompleteConversations(
   return rows.map(({ from, to }) => ({ from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY }))
 }
 
-/** When all lists had been read to their end; 0 = one of them never was. */
-async function readMirroredAt({ db, project }: FactsContext): Promise<EpochSeconds> {
-  const rows = await db
+/** When all lists had been read to their end, by the service's clock; 0 = one of them never was. */
+async function readMirroredAt(context: FactsContext): Promise<EpochSeconds> {
+  const rows = await context.db
     .selectFrom('sync_streams')
     .select('synced_at')
-    .where('project_id', '=', project)
+    .where('project_id', '=', context.project)
     .where('stream', 'in', ['conversations', 'visitors', 'calls'])
     .where('skipped', 'is', null)
     .execute()
-  return rows.length === 0 ? 0 : Math.min(...rows.map(({ synced_at }) => parseTime(synced_at) ?? 0))
+  const clockOffset = Number((await readCursor(context, clockOffsetCursor)) ?? 0)
+  const times = rows.map(({ synced_at }) => parseTime(synced_at) ?? Number.NEGATIVE_INFINITY)
+  return times.length === 0 ? 0 : Math.min(...times) + clockOffset
 }

@@ -3,6 +3,7 @@
  * that no definition tells apart are grouped, so that little leaves the database.
  */
 import { sql } from 'kysely'
+import type { Role } from '../../core/analytics/conversation-history.ts'
 import type { RollupDays } from '../../core/analytics/rollup-days.ts'
 import type { RollupConversation, RollupRows } from '../../core/analytics/rollup-events.ts'
 import { createRoleOfSender } from '../../core/analytics/sender-roles.ts'
@@ -55,7 +56,7 @@ function min(kind: RollupRange['kind']) {
 
 type ConversationTime = RollupRows['lastMessages'][number]
 
-/** Of messages of a conversation that follow each other within a quarter of an hour, only the last one. */
+/** Of messages of a conversation that all readings show together, only the last one. */
 async function readLastMessages(range: RollupRange): Promise<ConversationTime[]> {
   const { db, kind, project, from, days } = range
   const { rows } = await sql<ConversationTime>`
@@ -67,7 +68,12 @@ async function readLastMessages(range: RollupRange): Promise<ConversationTime[]>
     ) as followed
     where at < ${sql.lit(days.to)}
       and (until is null or ${groupedQuarter(range, 'at')} <> ${groupedQuarter(range, 'until')})`.execute(db)
-  return rows
+  const readTimes = days.windows.map(({ readAt }) => readAt)
+  const isLastOfSome = ({ at, until }: ConversationTime) =>
+    until === null ||
+    days.pieceOf(at) !== days.pieceOf(until) ||
+    readTimes.some((readAt) => at <= readAt && readAt < until)
+  return rows.filter(isLastOfSome)
 }
 
 async function readHandlings({ db, kind, project, from, to }: RollupRange): Promise<ConversationTime[]> {
@@ -96,7 +102,15 @@ async function readActiveConversations(range: RollupRange): Promise<RollupRows['
     select distinct ${groupedTime(range, 'at')} as at, conversation, "senderType", "isUtterance"
     from (${timedMessages(range)}) as timed`.execute(range.db)
   const roleOf = createRoleOfRow(range)
-  return rows.map((row) => ({ at: row.at, conversation: row.conversation, role: roleOf(row) }))
+  const active = new Map<string, { at: EpochSeconds; conversation: string; roles: Set<Role> }>()
+  for (const row of rows) {
+    const { at, conversation } = row
+    const key = `${at} ${conversation}`
+    const found = active.get(key)
+    if (found === undefined) active.set(key, { at, conversation, roles: new Set([roleOf(row)]) })
+    else found.roles.add(roleOf(row))
+  }
+  return [...active.values()]
 }
 
 function timedMessages({ kind, project, from, to }: RollupRange) {

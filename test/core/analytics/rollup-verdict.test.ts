@@ -1,7 +1,7 @@
 /** Learning what a number of the service's rollups counts, and reporting when it counts something else. */
 import { describe, expect, test } from 'vitest'
 import { asShown, isEqualAsShown, isFinalDay } from '../../../src/core/analytics/compare-rollup-day.ts'
-import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
+import { type LearnedDefinition, learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
 import { toDefinitionChange } from '../../../src/core/analytics/proven-definition.ts'
 import type { Candidate } from '../../../src/core/analytics/rollup-definitions.ts'
 
@@ -112,13 +112,13 @@ describe('a day is compared once it is final', () => {
 })
 
 describe('a definition that is proven is a behaviour of the service', () => {
-  const learned = {
+  const learned: LearnedDefinition = {
     ...{ verdict: 'proven' as const, best: candidate('by creation', []), days: 60, days_equal: 60, distinct_values: 9 },
     ...{ as_good: 0, next_best_equal: 20, mean_difference: 0 },
-  } as const
+  }
   const name = 'analytics.conversations.started'
   const evidence = 'equal on 60 of 60 final days; the next best definition on 20'
-  const change = (over: Partial<Parameters<typeof toDefinitionChange>[1]>, proven: string | null, wasEqual = true) =>
+  const change = (over: Partial<LearnedDefinition>, proven: string | null, wasEqual = true) =>
     toDefinitionChange('conversations.started', { ...learned, ...over }, { proven, wasEqual })
 
   test('it is recorded once', () => {

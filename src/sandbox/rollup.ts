@@ -1,0 +1,114 @@
+/** The sandbox's analytics rollup. What its numbers count is up to the service, so switches define it. */
+import { createTimeZone, localDayOf, startOfDay } from '../core/analytics/time-zone.ts'
+import type { Json } from '../core/row.ts'
+import { type EpochMs, type EpochSeconds, toTimestamp } from '../core/time.ts'
+import { type Conversation, each, type Message, type Sequence } from './model.ts'
+import type { Project } from './project.ts'
+import { purposes, toUnitInterval } from './seed/random.ts'
+import type { ProjectState } from './state.ts'
+import type { Switches } from './switches.ts'
+import { findFirstPosition } from './time-order.ts'
+
+type Window = { readonly from: EpochMs; readonly to: EpochMs }
+
+/** Counts and times are exact; ratings are random, but stable: no row has one. */
+export function computeRollup({ state }: Project, asked: Window, s: Switches): Json {
+  const window = countedWindow(asked, s)
+  const conversations = [...within(state.conversations.orderedBy('createdAt'), window)]
+  const started = s['analytics.started'] === 'creation' ? conversations.length : countFirstAgentMessages(state, window)
+  const answers = firstAnswerSeconds(state, conversations, s)
+  const [first, last] = [asked.from, asked.to].map((at) => Math.floor(at / 60_000))
+  const rating = toUnitInterval(state.seedData.random(purposes.rollup, first ?? 0, last ?? 0))
+  return {
+    from: toTimestamp(asked.from),
+    to: toTimestamp(asked.to),
+    conversations: { started, active: countActive(state, window, s) },
+    visitors: { new: countWithin(state.visitors.orderedBy('createdAt'), window) },
+    calls: { total: countWithin(state.calls.orderedBy('startedAt'), window) },
+    responseTimes: { firstMedianSeconds: median(answers), firstP90Seconds: smallestCovering(answers, 0.9) },
+    satisfaction: started === 0 ? null : Math.round(rating * 500) / 100,
+    busiestHours: busiestHours(conversations).slice(0, 2),
+  }
+}
+
+/** Of the date that has most of the window: from the midnight of the zone that the switch names. */
+function countedWindow({ from, to }: Window, s: Switches): Window {
+  if (s['analytics.day'] === 'asked') return { from, to }
+  const [utc, zone] = [createTimeZone('UTC'), createTimeZone(s['analytics.day'])]
+  const midnight = (at: EpochMs) => startOfDay(zone, localDayOf(utc, Math.floor(at / 1000) + 12 * 3600)) * 1000
+  return { from: midnight(from), to: midnight(to) }
+}
+
+function positions(rows: Sequence<unknown>, { from, to }: Window): [first: number, end: number] {
+  const first = (time: EpochMs) => findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
+  return [first(from), Math.max(first(from), first(to))]
+}
+
+function countWithin(rows: Sequence<unknown>, window: Window): number {
+  const [first, end] = positions(rows, window)
+  return end - first
+}
+
+function* within<T>(rows: Sequence<T>, window: Window): Generator<T> {
+  const [first, end] = positions(rows, window)
+  for (let position = first; position < end; position += 1) yield rows.rowAt(position)
+}
+
+function countFirstAgentMessages(state: ProjectState, { from, to }: Window): number {
+  const since = { from, to: Number.POSITIVE_INFINITY }
+  let count = 0
+  for (const row of within(state.conversations.orderedBy('lastMessageAt'), since)) {
+    const first = row.createdAt < to ? firstMessage(state, row, ['agent']) : undefined
+    if (first !== undefined && first.createdAt >= from && first.createdAt < to) count += 1
+  }
+  return count
+}
+
+function countActive(state: ProjectState, window: Window, s: Switches): number {
+  const rows = state.conversations.orderedBy('lastMessageAt')
+  if (s['analytics.bots']) return countWithin(rows, window)
+  const isOnlyBot = (row: Conversation) =>
+    firstMessage(state, row, ['ai']) !== undefined && firstMessage(state, row, ['agent']) === undefined
+  return [...within(rows, window)].filter((row) => !isOnlyBot(row)).length
+}
+
+function firstMessage(state: ProjectState, row: Conversation, senders: readonly string[]): Message | undefined {
+  for (const message of each(state.messages(row))) if (senders.includes(message.senderType)) return message
+  return undefined
+}
+
+/** From the visitor's first message to the first answer after it, by the times that rows show, in order. */
+function firstAnswerSeconds(state: ProjectState, conversations: readonly Conversation[], s: Switches): number[] {
+  const senders = s['analytics.bots'] ? ['agent', 'ai'] : ['agent']
+  const seconds = conversations.flatMap((row) => {
+    const messages = [...each(state.messages(row))]
+    const asked = messages.findIndex(({ senderType }) => senderType === 'visitor')
+    const answer = messages.slice(asked + 1).find(({ senderType }) => senders.includes(senderType))
+    const question = messages[asked]
+    return question === undefined || answer === undefined ? [] : [shown(answer) - shown(question)]
+  })
+  return seconds.sort((a, b) => a - b)
+}
+
+function shown({ createdAt }: Message): EpochSeconds {
+  return Math.floor(createdAt / 1000)
+}
+
+function median(sorted: readonly number[]): number | null {
+  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]
+  return low === undefined || high === undefined ? null : Math.round((low + high) / 2)
+}
+
+function smallestCovering(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? null
+}
+
+/** Hours of UTC in which conversations began, the busiest first, of equal ones the earlier. */
+function busiestHours(conversations: readonly Conversation[]): number[] {
+  const counts = new Map<number, number>()
+  for (const { createdAt } of conversations) {
+    const hour = new Date(createdAt).getUTCHours()
+    counts.set(hour, (counts.get(hour) ?? 0) + 1)
+  }
+  return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([hour]) => hour)
+}
