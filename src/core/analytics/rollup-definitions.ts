@@ -31,17 +31,26 @@ export type Candidate = {
 /** Every definition by a measure. `events`: of all days, in any order. */
 export function candidatesOf(measure: RollupMeasure, events: Iterable<MeasureEvent>, days: RollupDays): Candidate[] {
   const pieces = toPieces(events, days)
+  const countDifferent = createDifferentCounter(pieces)
   return days.borders.flatMap(({ border, ranges }) => {
-    const ofDays = ranges.map(([first, end], index) =>
-      eventsOfDay(pieces.slice(first, end), days.windows[index]?.readAt ?? 0),
-    )
+    const ofDays = ranges.map(([first, end], index) => ({ first, end, readAt: days.windows[index]?.readAt ?? 0 }))
     const complexity = complexityOf(measure) + border.complexity
-    return numbersOf(measure, ofDays).map(({ name, values }) => ({
+    const numbers = countsEachOnce(measure)
+      ? [{ name: describeMeasure(measure), values: ofDays.map(countDifferent) }]
+      : numbersOf(
+          measure,
+          ofDays.map(({ first, end, readAt }) => eventsOfDay(pieces.slice(first, end), readAt)),
+        )
+    return numbers.map(({ name, values }) => ({
       name: border.name === '' ? name : `${name}, ${border.name}`,
       complexity,
       values,
     }))
   })
+}
+
+function countsEachOnce({ population }: RollupMeasure): boolean {
+  return population === 'active conversations' || population === 'active visitors'
 }
 
 /** Events of one piece. Those that all readings show and that have the same value are one. */
@@ -53,13 +62,49 @@ function toPieces(events: Iterable<MeasureEvent>, days: RollupDays): Piece[] {
     const number = days.pieceOf(event.at)
     const [piece, reads] = number === null ? [] : [pieces[number], days.pieces[number]]
     if (piece === undefined || reads === undefined) continue
-    const { value, count = 1, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = event
+    const { at, value, count = 1, until = Number.POSITIVE_INFINITY } = event
+    // A zone's day may go on when the day that was asked for is over: a reading knows nothing of later times.
+    const since = Math.max(at, event.since ?? at)
     if (since > reads.lastReadAt || until <= reads.firstReadAt) continue
     if (since <= reads.firstReadAt && until > reads.lastReadAt)
       piece.counts.set(value, (piece.counts.get(value) ?? 0) + count)
-    else piece.timed.push(event)
+    else piece.timed.push({ ...event, since })
   }
   return pieces
+}
+
+type DayOfPieces = { readonly first: number; readonly end: number; readonly readAt: EpochSeconds }
+
+/** How many different values a day has. A large project has many of them on each of the days of all borders. */
+function createDifferentCounter(pieces: readonly Piece[]): (day: DayOfPieces) => number {
+  const numbers = new Map<MeasureEvent['value'], number>()
+  const numberOf = (value: MeasureEvent['value']) => {
+    const number = numbers.get(value) ?? numbers.size
+    numbers.set(value, number)
+    return number
+  }
+  const numbersOfPieces = pieces.map(({ counts }) => [...counts.keys()].map(numberOf))
+  /** By number: the last call that counted it. */
+  const countedBy: number[] = []
+  let call = 0
+  return ({ first, end, readAt }) => {
+    call++
+    let count = 0
+    const add = (number: number) => {
+      if (countedBy[number] === call) return
+      countedBy[number] = call
+      count++
+    }
+    for (let piece = first; piece < end; piece++) {
+      for (const number of numbersOfPieces[piece] ?? []) add(number)
+      for (const event of pieces[piece]?.timed ?? []) if (isShown(event, readAt)) add(numberOf(event.value))
+    }
+    return count
+  }
+}
+
+function isShown({ since, until }: MeasureEvent, readAt: EpochSeconds): boolean {
+  return (since === undefined || since <= readAt) && (until === undefined || readAt < until)
 }
 
 type DayValues = ReadonlyMap<MeasureEvent['value'], number>
@@ -72,8 +117,7 @@ function eventsOfDay(pieces: readonly Piece[], readAt: EpochSeconds): DayValues 
   const add = (value: MeasureEvent['value'], count: number) => counts.set(value, (counts.get(value) ?? 0) + count)
   for (const piece of pieces) {
     for (const [value, count] of piece.counts) add(value, count)
-    for (const { value, count = 1, since, until } of piece.timed)
-      if ((since === undefined || since <= readAt) && (until === undefined || readAt < until)) add(value, count)
+    for (const event of piece.timed) if (isShown(event, readAt)) add(event.value, event.count ?? 1)
   }
   return counts
 }
@@ -87,9 +131,6 @@ function numbersOf(measure: RollupMeasure, days: readonly DayValues[]): NamedVal
       return durationNumbers(counted, days.map(sortedValues))
     case 'hours':
       return hourNumbers(counted, days)
-    case 'active conversations':
-    case 'active visitors':
-      return [{ name: counted, values: days.map(({ size }) => size) }]
     default:
       return [{ name: counted, values: days.map((values) => [...values.values()].reduce((sum, n) => sum + n, 0)) }]
   }

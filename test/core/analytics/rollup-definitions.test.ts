@@ -37,14 +37,14 @@ describe('a candidate counts the events of each day', () => {
 
   test('the day may begin and end in several ways', () => {
     // At the start, an hour before its end, at its end, and within the UTC day of the same date.
-    const candidates = candidatesOf(byCreation, hours(0, 23, 24, 25.5), createRollupDays(windows, borders))
+    const candidates = candidatesOf(byCreation, hours(0, 23, 24, 24.5), createRollupDays(windows, borders))
     expect(candidates.map(({ name, values }) => [name, values[0]])).toEqual([
       ['conversations, by creation', 2],
       ['conversations, by creation, in the day of UTC', 3],
       ['conversations, by creation, in the day of America/New_York', 3],
       ['conversations, by creation, with the last second', 3],
       ['conversations, by creation, without the first second', 2],
-      ['conversations, by creation, an hour later', 2],
+      ['conversations, by creation, an hour later', 3],
     ])
   })
 
@@ -93,6 +93,14 @@ describe('a candidate counts the events of each day', () => {
     const read = (readAt: number) =>
       candidatesOf(measure, events, createRollupDays([{ ...day!, readAt }], borders))[0]!.values
     expect([read(firstMidnight + 25 * hour), read(firstMidnight + 31 * hour)]).toEqual([[1], [0]])
+  })
+
+  test('a day of another zone that was read before its end has what had happened by then', () => {
+    const read = windows.map((window) => ({ ...window, readAt: window.to + hour }))
+    const days = createRollupDays(read, rollupBorders(['America/New_York']))
+    const name = 'conversations, by creation, in the day of America/New_York'
+    // The day of New York ends seven hours later.
+    expect(valuesOf(candidatesOf(byCreation, hours(8, 24, 26, 30), days), name)).toEqual([2])
   })
 
   test('the busiest hours are those with the most events; of two equal ones the earlier is first', () => {

@@ -77,6 +77,17 @@ for (const db of databases) {
     ])
   })
 
+  test(`incomplete conversations count, but have no response times — ${db.name}`, async () => {
+    const { warehouse, all } = await openViewsWarehouse(db)
+    await all("update fct_conversation set is_complete = false where conversation_id = 'by both'")
+    const { current, before } = await read(warehouse)
+    expect(before.conversations).toMatchObject({ started: 2, incomplete: 1 })
+    expect(before.waits.waits).toBe(4)
+    const every = before.responseTimes.find(({ which, clock }) => which === 'every' && clock === 'human')
+    expect(every).toMatchObject({ answers: 2, medianSeconds: 1500, p90Seconds: 2400 })
+    expect(current.agents).toMatchObject([{ name: 'Ann', messages: 1, answers: 0, medianSeconds: null }])
+  })
+
   test(`its medians are those of the view by week, where the period is a week — ${db.name}`, async () => {
     const { warehouse, all } = await openViewsWarehouse(db)
     const { responseTimes } = (await read(warehouse, { from: '2025-10-20' })).current
