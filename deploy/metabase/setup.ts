@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { databaseDetails, type Engine } from './database-details.ts'
 import { createMetabaseApi, type MetabaseApi } from './metabase-api.ts'
 
-type Engine = 'postgres' | 'sqlite'
 type Card = {
   readonly name: string
   readonly description: string
@@ -71,22 +71,6 @@ async function findOrCreateDatabase({ api, options }: Step): Promise<Database> {
   return api.post<Database>('database', { name: options.databaseName, ...databaseDetails(options.warehouseUrl) })
 }
 
-function databaseDetails(url: string): { readonly engine: Engine; readonly details: unknown } {
-  if (url.startsWith('sqlite:')) return { engine: 'sqlite', details: { db: url.slice('sqlite:'.length) } }
-  const { hostname, port, pathname, username, password, searchParams } = new URL(url)
-  return {
-    engine: 'postgres',
-    details: {
-      host: hostname,
-      port: Number(port || 5432),
-      dbname: decodeURIComponent(pathname.slice(1)),
-      user: decodeURIComponent(username),
-      password: decodeURIComponent(password),
-      ssl: /^(require|verify-ca|verify-full)$/.test(searchParams.get('sslmode') ?? ''),
-    },
-  }
-}
-
 /** Metabase finds the tables in the background. */
 async function waitForTables({ api, options, starter }: Step, { id }: Database): Promise<readonly Table[]> {
   const expected = new Set(starter.relations.flatMap(({ table, target }) => [table, target]))
@@ -105,7 +89,7 @@ async function waitForTables({ api, options, starter }: Step, { id }: Database):
   )
 }
 
-/** Relations that somebody else has set stay as they are. */
+/** Relations that people have set stay as they are. */
 async function relateFields({ api, options, starter }: Step, tables: readonly Table[]): Promise<void> {
   const fieldOf = (table: string, column: string) =>
     tables.find(({ name }) => name === table)?.fields.find(({ name }) => name === column)
