@@ -43,6 +43,19 @@ test('an analyst gets facts, dimensions and reports, and no text of messages', (
   expect(columns.filter((column) => /^(body|content|raw|text)$/.test(column))).toEqual([])
 })
 
+test('the dashboards read only what an analyst may read, and what an exported file holds', () => {
+  for (const path of [
+    'grafana/postgres/dashboards/support.json',
+    'grafana/sqlite/dashboards/support.json',
+    'metabase/dashboard.json',
+  ]) {
+    const sources = readFileSync(`${root}deploy/${path}`, 'utf8').matchAll(/\b(?:from|join) ([a-z]\w+)/g)
+    const read = new Set([...sources].map(([, name]) => name ?? '').filter((name) => name.includes('_')))
+    expect(read.size).toBeGreaterThan(8)
+    expect([...read].filter((name) => !analystObjectNames.includes(name))).toEqual([])
+  }
+})
+
 test('dbt and Cube know every object and every column, with what it means', () => {
   for (const { name, note, columns } of analystObjects) {
     const table = dbtTables.find((other) => other.name === name)
