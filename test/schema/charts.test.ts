@@ -31,7 +31,7 @@ const starters: Readonly<Record<string, (kind: DatabaseKind, filters: Filters | 
   metabase: (kind, filters) =>
     readJson('metabase/dashboard.json').cards.map(({ queries }: MetabaseCard) =>
       filters === null
-        ? queries[kind].replaceAll(/\[\[.*?\]\]/g, '')
+        ? queries[kind].replaceAll(/\[\[.*?\]\]/g, '').replaceAll('{{project}}', "'main'")
         : queries[kind]
             .replaceAll(/\[\[(.*?)\]\]/g, '$1')
             .replaceAll('{{project}}', `'${filters.project}'`)
