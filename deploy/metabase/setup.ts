@@ -5,24 +5,15 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type Card, isCurrent, type StoredCard, toCardBody } from './card-body.ts'
+import { databaseDetails } from './database-details.ts'
 import { createMetabaseApi, type MetabaseApi } from './metabase-api.ts'
 
-type Engine = 'postgres' | 'sqlite'
-type Card = {
-  readonly name: string
-  readonly description: string
-  readonly display: string
-  readonly queries: Readonly<Record<Engine, string>>
-  readonly templateTags: Readonly<Record<string, unknown>>
-  readonly parameterMappings: readonly { readonly parameter_id: string; readonly target: unknown }[]
-  readonly visualizationSettings: Readonly<Record<string, unknown>>
-  readonly position: Readonly<Record<'row' | 'col' | 'size_x' | 'size_y', number>>
-}
 type Relation = Readonly<Record<'table' | 'column' | 'target' | 'targetColumn', string>>
 type Starter = {
   readonly name: string
   readonly description: string
-  readonly parameters: readonly { readonly id: string }[]
+  readonly parameters: readonly { readonly id: string; readonly slug: string }[]
   readonly cards: readonly Card[]
   readonly relations: readonly Relation[]
 }
@@ -56,8 +47,9 @@ export async function setupMetabase(options: SetupOptions): Promise<void> {
   const database = await findOrCreateDatabase(step)
   await relateFields(step, await waitForTables(step, database))
   const collection = await findOrCreateCollection(step)
-  const cardIds = await updateCards(step, database, collection.id)
-  await updateDashboard(step, collection.id, cardIds)
+  const project = await readFirstProject(step, database)
+  const cardIds = await updateCards(step, database, collection.id, project)
+  await updateDashboard(step, collection.id, cardIds, project)
 }
 
 async function findOrCreateDatabase({ api, options }: Step): Promise<Database> {
@@ -69,22 +61,6 @@ async function findOrCreateDatabase({ api, options }: Step): Promise<Database> {
   }
   options.log(`creating the database ${options.databaseName}`)
   return api.post<Database>('database', { name: options.databaseName, ...databaseDetails(options.warehouseUrl) })
-}
-
-function databaseDetails(url: string): { readonly engine: Engine; readonly details: unknown } {
-  if (url.startsWith('sqlite:')) return { engine: 'sqlite', details: { db: url.slice('sqlite:'.length) } }
-  const { hostname, port, pathname, username, password, searchParams } = new URL(url)
-  return {
-    engine: 'postgres',
-    details: {
-      host: hostname,
-      port: Number(port || 5432),
-      dbname: decodeURIComponent(pathname.slice(1)),
-      user: decodeURIComponent(username),
-      password: decodeURIComponent(password),
-      ssl: /^(require|verify-ca|verify-full)$/.test(searchParams.get('sslmode') ?? ''),
-    },
-  }
 }
 
 /** Metabase finds the tables in the background. */
@@ -105,7 +81,7 @@ async function waitForTables({ api, options, starter }: Step, { id }: Database):
   )
 }
 
-/** Relations that somebody else has set stay as they are. */
+/** Relations that people have set stay as they are. */
 async function relateFields({ api, options, starter }: Step, tables: readonly Table[]): Promise<void> {
   const fieldOf = (table: string, column: string) =>
     tables.find(({ name }) => name === table)?.fields.find(({ name }) => name === column)
@@ -132,13 +108,28 @@ async function listItems(api: MetabaseApi, collection: number, model: 'card' | '
   return (await api.get<{ readonly data: readonly Named[] }>(path)).data
 }
 
+/** Every chart is of one project: this one, until people choose another. */
+async function readFirstProject({ api }: Step, { id }: Database): Promise<string> {
+  const native = { query: 'select min(project_id) as project_id from dim_project' }
+  type Answer = { readonly data: { readonly rows: readonly (readonly unknown[])[] } }
+  const { data } = await api.post<Answer>('dataset', { database: id, type: 'native', native })
+  const project = data.rows[0]?.[0]
+  if (typeof project === 'string') return project
+  throw new Error('the warehouse has no project yet: run `deskmirror sync` first')
+}
+
 /** The ids of the cards, in their order. */
-async function updateCards({ api, options, starter }: Step, database: Database, collection: number): Promise<number[]> {
+async function updateCards(
+  { api, options, starter }: Step,
+  database: Database,
+  collection: number,
+  project: string,
+): Promise<number[]> {
   const engine = database.engine === 'sqlite' ? 'sqlite' : 'postgres'
   const existing = await listItems(api, collection, 'card')
   const ids: number[] = []
   for (const card of starter.cards) {
-    const wanted = cardBody(card, engine, database.id, collection)
+    const wanted = toCardBody(card, { engine, database: database.id, collection, project })
     const id = existing.find(({ name }) => name === card.name)?.id
     if (id === undefined) {
       options.log(`creating the card ${card.name}`)
@@ -154,46 +145,6 @@ async function updateCards({ api, options, starter }: Step, database: Database, 
   return ids
 }
 
-type CardBody = ReturnType<typeof cardBody>
-
-function cardBody(card: Card, engine: Engine, database: number, collection: number) {
-  const { name, description, display, queries, templateTags, visualizationSettings } = card
-  return {
-    ...{ name, description, display, collection_id: collection, visualization_settings: visualizationSettings },
-    dataset_query: {
-      ...{ database, type: 'native' },
-      native: { query: queries[engine], 'template-tags': templateTags },
-    },
-  }
-}
-
-/** Newer versions of Metabase answer with stages. */
-type StoredCard = Omit<CardBody, 'dataset_query'> & {
-  readonly dataset_query: {
-    readonly database: number
-    readonly native?: { readonly query: string }
-    readonly stages?: readonly { readonly native?: string }[]
-  }
-}
-
-function isCurrent(wanted: CardBody, stored: StoredCard): boolean {
-  const { database, native, stages } = stored.dataset_query
-  return (
-    wanted.description === stored.description &&
-    wanted.display === stored.display &&
-    wanted.dataset_query.database === database &&
-    wanted.dataset_query.native.query === (native?.query ?? stages?.[0]?.native) &&
-    contains(stored.visualization_settings, wanted.visualization_settings)
-  )
-}
-
-/** Metabase adds settings of its own. */
-function contains(stored: unknown, wanted: unknown): boolean {
-  if (typeof wanted !== 'object' || wanted === null) return Object.is(stored, wanted)
-  if (typeof stored !== 'object' || stored === null) return false
-  return Object.entries(wanted).every(([key, value]) => contains((stored as Record<string, unknown>)[key], value))
-}
-
 type DashboardCard = { readonly id: number; readonly card_id: number | null }
 type Dashboard = Named & {
   readonly parameters: readonly { readonly id: string }[]
@@ -201,8 +152,16 @@ type Dashboard = Named & {
 }
 
 /** Adds what is missing. Cards that people moved or added stay as they are. */
-async function updateDashboard({ api, options, starter }: Step, collection: number, cardIds: number[]): Promise<void> {
-  const { name, description, parameters, cards } = starter
+async function updateDashboard(
+  { api, options, starter }: Step,
+  collection: number,
+  cardIds: readonly number[],
+  project: string,
+): Promise<void> {
+  const { name, description, cards } = starter
+  const parameters = starter.parameters.map((parameter) =>
+    parameter.slug === 'project' ? { ...parameter, default: project } : parameter,
+  )
   const existing = (await listItems(api, collection, 'dashboard')).find((dashboard) => dashboard.name === name)
   if (existing === undefined) options.log(`creating the dashboard ${name}`)
   const id = existing?.id ?? (await api.post<Named>('dashboard', { name, description, collection_id: collection })).id

@@ -2,10 +2,15 @@
 import { analystObjects } from '../analytics-views/analyst-objects.ts'
 import type { ViewColumn } from '../analytics-views/analytics-view.ts'
 import type { AnalyticsObject } from '../analytics-views/layer.ts'
-import { type Relation, relationOf } from '../analytics-views/relations.ts'
+import { relationOf } from '../analytics-views/relations.ts'
 
-/** A conversation outlives its visitor, and an agent is listed only if a human wrote in a conversation of the agent. */
-const objectsThatMayLackRows: ReadonlySet<string> = new Set(['dim_visitor', 'dim_agent'])
+/**
+ * Relations that may rightly lead nowhere: a conversation outlives its visitor, an agent is listed only if a human wrote in a
+ * conversation of the agent, and a target may begin before the calendar.
+ */
+export function mayLeadNowhere(object: string, target: string): boolean {
+  return target === 'dim_visitor' || target === 'dim_agent' || (object === 'dim_sla' && target === 'dim_date')
+}
 
 export function dbtSources(): unknown {
   return {
@@ -28,7 +33,7 @@ function describeTable({ name, note, caveat, key, columns }: AnalyticsObject): u
     // Keys of one column have a test of dbt's own.
     ...(key.length === 1 ? {} : { data_tests: [{ unique_key: { arguments: { columns: key } } }] }),
     columns: Object.entries(columns).map(([column, described]) =>
-      describeColumn(column, described, key, relationOf(name, column)),
+      describeColumn(column, described, key, relationTests(name, column)),
     ),
   }
 }
@@ -37,19 +42,20 @@ function describeColumn(
   name: string,
   { note, isNullable }: ViewColumn,
   key: readonly string[],
-  relation: Relation | null,
+  relations: readonly unknown[],
 ): unknown {
   const tests = [
     ...(isNullable ? [] : ['not_null']),
     ...(key.length === 1 && key[0] === name ? ['unique'] : []),
-    ...(relation === null ? [] : [{ relationships: relationshipTest(relation) }]),
+    ...relations,
   ]
   return { name, description: note, ...(tests.length === 0 ? {} : { data_tests: tests }) }
 }
 
-function relationshipTest({ object, column }: Relation): unknown {
-  return {
-    arguments: { to: `source('deskmirror', '${object}')`, field: column },
-    ...(objectsThatMayLackRows.has(object) ? { config: { severity: 'warn' } } : {}),
-  }
+function relationTests(object: string, column: string): readonly unknown[] {
+  const relation = relationOf(object, column)
+  if (relation === null) return []
+  const config = mayLeadNowhere(object, relation.object) ? { config: { severity: 'warn' } } : {}
+  const target = { to: `source('deskmirror', '${relation.object}')`, field: relation.column }
+  return [{ relationships: { arguments: target, ...config } }]
 }

@@ -63,10 +63,17 @@ function panel(kind: DatabaseKind, chart: Chart, index: number): unknown {
     type: panelTypes[chart.visualisation],
     datasource: dataSources[kind],
     gridPos: { x: (index % 2) * 12, y: Math.floor(index / 2) * 9, w: 12, h: 9 },
-    fieldConfig: { defaults: { custom: {} }, overrides: Object.entries(chart.columns).map(columnOverride) },
+    fieldConfig: { defaults: panelDefaults(chart), overrides: Object.entries(chart.columns).map(columnOverride) },
     options: panelOptions(chart),
     targets: [target(kind, chart)],
   }
+}
+
+/** Lines that are named by a series have no column name that an override could find. */
+function panelDefaults({ visualisation, columns }: Chart): unknown {
+  const names = Object.values(columns).map(({ kind }) => units[kind])
+  const unit = visualisation === 'line' ? names.find((name) => name !== undefined) : undefined
+  return { custom: {}, min: 0, ...(unit === undefined ? {} : { unit }) }
 }
 
 function columnOverride([name, { kind, title }]: [string, Chart['columns'][string]]): unknown {

@@ -14,13 +14,14 @@ const daySql: Readonly<Record<DatabaseKind, Day>> = {
 }
 
 /**
- * Metabase removes what is in double brackets where a filter is empty: then the first project and the last 90 days count. In
- * SQLite it passes a day as `YYYY-MM-DD`, so dates can be compared with it, and times cannot; `coalesce` needs two arguments.
+ * Metabase removes what is in double brackets where a filter is empty: then the last 90 days count. In SQLite it passes a day
+ * as `YYYY-MM-DD`, so dates can be compared with it, and times cannot; `coalesce` needs two arguments. The project always has
+ * a value, which the setup finds: a subquery instead would keep SQLite from filtering within views.
  */
 function filtersOf(kind: DatabaseKind): ChartFilters {
   const { daysAgo, tomorrow } = daySql[kind]
   return {
-    project: (column) => `${column} = coalesce([[{{project}}, ]](select min(project_id) from dim_project), null)`,
+    project: (column) => `${column} = {{project}}`,
     days: (column) =>
       `${column} >= coalesce([[{{from}}, ]]${daysAgo(90)}, null) and ${column} <= coalesce([[{{to}}, ]]${tomorrow}, null)`,
   }
@@ -56,7 +57,10 @@ function card(chart: Chart, index: number): unknown {
     display: chart.visualisation,
     queries,
     templateTags: Object.fromEntries(
-      used.map(({ id, name, slug, tag }) => [slug, { id, name: slug, 'display-name': name, type: tag }]),
+      used.map(({ id, name, slug, tag }) => [
+        slug,
+        { id, name: slug, 'display-name': name, type: tag, ...(slug === 'project' ? { required: true } : {}) },
+      ]),
     ),
     parameterMappings: used.map(({ id, slug }) => ({
       parameter_id: id,

@@ -9,7 +9,7 @@ type Fields = Map<number, Item & { table: string; name: string }>
 
 export type MetabaseDouble = {
   readonly url: string
-  /** Every request that was not a GET, as `METHOD path`. */
+  /** Every request that changes something, as `METHOD path`. */
   readonly writes: string[]
   readonly databases: Item[]
   readonly collections: Item[]
@@ -45,6 +45,7 @@ export async function startMetabaseDouble(
     [/^POST database\/\d+\/sync_schema$/, () => ({ status: 'ok' })],
     [/^GET database\/\d+\/metadata$/, () => ({ tables: polls++ < emptyPolls ? [] : tablesOf(state.fields) })],
     [/^PUT field\/\d+$/, (path, body) => Object.assign(state.fields.get(idOf(path)) ?? {}, body)],
+    [/^POST dataset$/, () => ({ data: { rows: [['project 1']] } })],
     [/^GET collection$/, () => [{ id: 'root', name: 'Our analytics' }, ...state.collections]],
     [/^POST collection$/, (_, body) => create(state.collections, body)],
     [/^GET collection\/\d+\/items\?models=card&limit=1000$/, (path) => ({ data: itemsOf(state.cards, idOf(path)) })],
@@ -71,7 +72,7 @@ export async function startMetabaseDouble(
     const path = (request.url ?? '').replace(/^\/api\//, '')
     const answer = (status: number, value: unknown) => response.writeHead(status).end(JSON.stringify(value))
     if (request.headers['x-api-key'] !== key) return answer(401, 'Unauthenticated')
-    if (request.method !== 'GET') state.writes.push(`${request.method} ${path}`)
+    if (request.method !== 'GET' && path !== 'dataset') state.writes.push(`${request.method} ${path}`)
     const route = routes.find(([pattern]) => pattern.test(`${request.method} ${path}`))
     const found = route?.[1](path, body)
     return found === undefined ? answer(404, `no such thing: ${request.method} ${path}`) : answer(200, found)

@@ -63,8 +63,10 @@ test('each card is on the dashboard, and each of its variables is a filter of it
   const [dashboard] = metabase.dashboards
   const filters = dashboard?.parameters.map((parameter) => (parameter as { id: string }).id)
   expect(dashboard?.dashcards.map(({ card_id }) => card_id)).toEqual(metabase.cards.map(({ id }) => id))
+  expect(dashboard?.parameters).toContainEqual(expect.objectContaining({ slug: 'project', default: 'project 1' }))
   for (const card of metabase.cards) {
     const { native } = card['dataset_query'] as { native: { query: string; 'template-tags': object } }
+    expect(native['template-tags']).toMatchObject({ project: { required: true, default: 'project 1' } })
     const variables = new Set([...native.query.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name))
     expect([...variables].sort()).toEqual(Object.keys(native['template-tags']).sort())
     const mappings = dashboard?.dashcards.find(({ card_id }) => card_id === card.id)?.['parameter_mappings']

@@ -4,13 +4,13 @@ import type { UserError } from '../../src/core/user-error.ts'
 import type { ExportRequest } from '../../src/export/export-objects.ts'
 import { findObjects } from '../../src/export/find-objects.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { databases } from '../support/databases.ts'
+import { sqliteAndPostgres } from '../support/databases.ts'
 import { commit, message } from '../warehouse/row-fixtures.ts'
 import { exportBytes, exportWith, hostileTexts, openWorld } from './export-world.ts'
 
 type Limits = Partial<Omit<ExportRequest, 'objects' | 'format' | 'target'>>
 
-for (const db of databases) {
+for (const db of sqliteAndPostgres) {
   describe(db.name, () => {
     let warehouse: Warehouse
     beforeAll(async () => {
@@ -96,7 +96,7 @@ for (const db of databases) {
   })
 }
 
-for (const db of databases.filter(({ name }) => name !== 'pglite')) {
+for (const db of sqliteAndPostgres) {
   test(`what others commit meanwhile is not exported, and they need not wait — ${db.name}`, async () => {
     const { warehouse, database } = await openWorld(db)
     const other = (await database.open()).mirror('main')

@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { analystObjectNames, analystObjects, relationsOf } from '../../schema/analytics-views/analyst-objects.ts'
-import { databases } from '../support/databases.ts'
+import { mayLeadNowhere } from '../../schema/bi-tools/dbt-sources.ts'
+import { databases, sqliteAndPostgres } from '../support/databases.ts'
 import { openViewsWarehouse } from '../warehouse/analytics/view-fixtures.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const yaml = (path: string) => parse(readFileSync(`${root}deploy/${path}`, 'utf8'))
 
-type DbtTest = string | Readonly<Record<string, { readonly arguments: unknown; readonly config?: unknown }>>
+type DbtTest = string | Readonly<Record<string, { readonly arguments: { readonly columns?: readonly string[] } }>>
 type DbtColumn = { readonly name: string; readonly description: string; readonly data_tests?: readonly DbtTest[] }
 type DbtTable = {
   readonly name: string
@@ -42,6 +43,19 @@ test('an analyst gets facts, dimensions and reports, and no text of messages', (
   expect(columns.filter((column) => /^(body|content|raw|text)$/.test(column))).toEqual([])
 })
 
+test('the dashboards read only what an analyst may read, and what an exported file holds', () => {
+  for (const path of [
+    'grafana/postgres/dashboards/support.json',
+    'grafana/sqlite/dashboards/support.json',
+    'metabase/dashboard.json',
+  ]) {
+    const sources = readFileSync(`${root}deploy/${path}`, 'utf8').matchAll(/\b(?:from|join) ([a-z]\w+)/g)
+    const read = new Set([...sources].map(([, name]) => name ?? '').filter((name) => name.includes('_')))
+    expect(read.size).toBeGreaterThan(8)
+    expect([...read].filter((name) => !analystObjectNames.includes(name))).toEqual([])
+  }
+})
+
 test('dbt and Cube know every object and every column, with what it means', () => {
   for (const { name, note, columns } of analystObjects) {
     const table = dbtTables.find((other) => other.name === name)
@@ -71,7 +85,7 @@ test('an object has one join to another, and names in the model are unique', () 
   }
 })
 
-for (const db of databases) {
+for (const db of sqliteAndPostgres) {
   test(`what dbt tests holds: keys, columns that are not null, relations that do not only warn — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
     for (const { name, data_tests = [], columns } of dbtTables) {
@@ -86,7 +100,7 @@ for (const db of databases) {
     }
     for (const object of analystObjects) {
       for (const { column, target, targetColumn } of relationsOf(object)) {
-        if (['dim_visitor', 'dim_agent'].includes(target)) continue
+        if (mayLeadNowhere(object.name, target)) continue
         const orphans = await all(`select distinct ${column} from ${object.name} where ${column} is not null
           and ${column} not in (select ${targetColumn} from ${target})`)
         expect(orphans, `${object.name}.${column}`).toEqual([])
@@ -99,7 +113,9 @@ function keyOf(tests: readonly DbtTest[], columns: readonly DbtColumn[]): readon
   const unique = columns.filter((column) => column.data_tests?.includes('unique')).map(({ name }) => name)
   if (unique.length > 0) return unique
   const [test] = tests
-  return typeof test === 'object' ? (test['unique_key']?.arguments as { columns: string[] }).columns : []
+  if (typeof test !== 'object') return []
+  const { columns: key } = test['unique_key']?.arguments ?? {}
+  return key ?? []
 }
 
 for (const db of databases.filter(({ name }) => name !== 'sqlite')) {

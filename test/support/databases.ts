@@ -29,6 +29,9 @@ export const databases: readonly TestDatabase[] = [
   { name: 'postgres', make: makePostgres },
 ]
 
+/** For long tests of SQL that the others show to be the same in both kinds of Postgres. */
+export const sqliteAndPostgres = databases.filter(({ name }) => name !== 'pglite')
+
 function createInstance(
   kind: DatabaseInstance['kind'],
   url: string | null,

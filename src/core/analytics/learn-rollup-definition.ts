@@ -19,7 +19,9 @@ export type LearnedDefinition = {
 
 /** Below them a candidate can fit by accident. */
 const proof = { days: 14, distinctValues: 5, lead: 3 }
-const likelihood = { days: 7, distinctValues: 3, lead: 1, equalShare: 0.95 }
+/** With fewer final days nothing is likely. */
+export const minFinalDays = 7
+const likelihood = { days: minFinalDays, distinctValues: 3, lead: 1, equalShare: 0.95 }
 
 type Score = { readonly candidate: Candidate; readonly daysEqual: number; readonly meanDifference: number }
 

@@ -44,7 +44,7 @@ export type RollupRows = {
   })[]
 }
 
-/** A wait that has ended. */
+/** A wait that an answer ended. */
 export type RollupAnswer = {
   readonly clock: AnswerMeasure['clock']
   readonly isFirst: boolean

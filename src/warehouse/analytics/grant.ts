@@ -55,7 +55,7 @@ function rolesMissingError(role: string): UserError {
   return new UserError({
     what: `cannot grant anything to ${role}`,
     why: 'SQLite has no roles: whoever can read the file can read all of it',
-    next: 'give analysts a file that holds only what is for them: `deskmirror export --format sqlite`',
+    next: "give analysts a file that holds only what is for them: `deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`",
     exitCode: 2,
   })
 }

@@ -13,6 +13,7 @@ export async function countChangedDefinitions(db: Db, now: EpochMs): Promise<Map
   const { rows } = await sql<{ project: string; count: number }>`
     select c.project_id as project, count(distinct c.metric) as count from rollup_comparisons c
     join service_behaviours b on b.project_id = c.project_id and b.name = ${sql.lit(definitionBehaviours)} || c.metric
+    join rollup_definitions d on d.project_id = c.project_id and d.metric = c.metric and d.definition is not null
     where c.is_final and c.window_to > ${toTimestamp(now - alertMs)}
       and (c.own_value is null or c.own_value <> c.service_value)
     group by c.project_id`.execute(db)

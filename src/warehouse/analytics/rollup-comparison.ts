@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
-import { type LearnedDefinition, learnDefinition } from '../../core/analytics/learn-rollup-definition.ts'
+import { type LearnedDefinition, learnDefinition, minFinalDays } from '../../core/analytics/learn-rollup-definition.ts'
 import { createCalendar } from '../../core/analytics/project-calendar.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
 import { createRollupDays, likelyZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
@@ -46,7 +46,8 @@ export function createRollupComparison(
       const readings = await readRollupReadings(context)
       const metrics = [...new Set(readings.flatMap((reading) => [...reading.metrics.keys()]))].sort()
       if (metrics.length === 0) return null
-      const candidates = await readCandidates(context, settings, readings)
+      const finalDays = readings.filter(({ isFinal }) => isFinal).length
+      const candidates = finalDays < minFinalDays ? [] : await readCandidates(context, settings, readings)
       const before = await readProvenDefinitions(context)
       const learned = metrics.slice(0, maxMetrics).map((metric): LearnedMetric => {
         const values = readings.map(({ isFinal, metrics }) => (isFinal ? (metrics.get(metric) ?? null) : null))

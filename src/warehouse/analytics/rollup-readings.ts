@@ -75,7 +75,7 @@ async function readMetrics({ db, project }: FactsContext, since: EpochSeconds) {
 /** Both ends are included. */
 type TimeSpan = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
-/** The conversation itself says what it lacks. */
+/** Without those of single conversations, which know themselves whether they are complete. */
 async function readGaps({ db, project }: FactsContext): Promise<TimeSpan[]> {
   const rows = await db
     .selectFrom('sync_gaps')

@@ -95,7 +95,7 @@ test('in SQLite the error says what to do instead', async () => {
   const { warehouse } = await openTestWarehouse(databases[0]!)
   await expect(warehouse.grantToAnalyst('analyst')).rejects.toMatchObject({
     why: expect.stringContaining('SQLite has no roles'),
-    next: expect.stringContaining('deskmirror export --format sqlite'),
+    next: expect.stringContaining("`deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`"),
     exitCode: 2,
   })
 })

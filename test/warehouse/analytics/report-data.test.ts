@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { chooseReportPeriod, type DateRange } from '../../../src/core/report-period.ts'
 import type { ReportData } from '../../../src/warehouse/analytics/report-data.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { databases } from '../../support/databases.ts'
+import { sqliteAndPostgres } from '../../support/databases.ts'
 import { commit, conversation, message } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
 import { readMessages } from './facts-fixtures.ts'
@@ -18,7 +18,7 @@ async function read(warehouse: Warehouse, dates: Partial<DateRange> = {}, projec
   return data
 }
 
-for (const db of databases) {
+for (const db of sqliteAndPostgres) {
   test(`a report counts what happened in its week, and in the week before, in which the clocks changed — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
     const { period, today, firstDate, hasBusinessHours, current, before, project } = await read(warehouse)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { analyticsViews } from '../../../schema/analytics-views/all-views.ts'
 import type { AnalyticsView } from '../../../schema/analytics-views/analytics-view.ts'
-import { databases } from '../../support/databases.ts'
+import { databases, sqliteAndPostgres } from '../../support/databases.ts'
 import { activity, call, commit, conversation, recording, visitor } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
 
@@ -17,7 +17,7 @@ const olderViews = [
   `create view sync_views as ${[...names, 'report_retired'].map((name) => `select '${name}' as name, 'older' as fingerprint`).join(' union all ')}`,
 ]
 
-for (const db of databases) {
+for (const db of sqliteAndPostgres) {
   const open = async () => {
     const opened = await openTestWarehouse(db)
     const runAll = async (statements: readonly string[]) => {
