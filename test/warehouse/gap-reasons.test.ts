@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { MirrorCommit } from '../../src/core/mirror.ts'
 import { gapReasons } from '../../src/core/pagination/scan-state.ts'
-import { databases } from '../support/databases.ts'
+import { sqliteAndPostgres } from '../support/databases.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const earlierReasons = {
@@ -29,7 +29,7 @@ function commitsWith({
   ]
 }
 
-for (const db of databases) {
+for (const db of sqliteAndPostgres) {
   test(`an upgrade rewords the reasons of gaps, and each open gap stays one gap (${db.name})`, async () => {
     const { database, warehouse, mirror, all } = await openTestWarehouse(db)
     const openGaps = () => all('select id, reason, subject from sync_gaps where resolved_at is null order by id')

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { StreamReport } from '../../src/core/mirror.ts'
 import { currentProcess, isProcessAlive } from '../../src/warehouse/database/process-identity.ts'
 import { addSample, type RequestSample, requestsSince } from '../../src/warehouse/request-counts.ts'
-import { databases } from '../support/databases.ts'
+import { databases, sqliteAndPostgres } from '../support/databases.ts'
 import { call, commit, conversation, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -22,7 +22,7 @@ const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}
   ...rest,
 })
 
-for (const db of databases) {
+for (const db of sqliteAndPostgres) {
   describe(`sync runs — ${db.name}`, () => {
     test('only one process can lock a stream, until it is released', async () => {
       const { warehouse } = await openTestWarehouse(db)
