@@ -1,4 +1,4 @@
-/** A service double in its own process, without a rate limit. */
+/** The sandbox in its own process, without a rate limit. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

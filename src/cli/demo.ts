@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>>
 type QueryResult = DemoQuery & { readonly rows: readonly Row[] }
 
 const examples = `
-Starts a service double in this process, mirrors it into an SQLite file, changes some data in the service, mirrors it
+Starts a mock server in this process, mirrors it into an SQLite file, changes some data in the service, mirrors it
 again, sends some replies, and shows what is in the warehouse. Takes some seconds and removes its files.
 
 Examples:
@@ -35,7 +35,7 @@ Examples:
 export function demoCommand(context: CommandContext): Command {
   return new Command('demo')
     .summary('see it work: nothing to configure, ends by itself')
-    .description('Shows deskmirror at work on a service double: nothing to configure, ends by itself.')
+    .description('Shows deskmirror at work on a mock server: nothing to configure, ends by itself.')
     .option('--keep <path>', 'keep the SQLite file under this name')
     .addOption(quietOption())
     .addOption(jsonOption())
@@ -70,7 +70,7 @@ async function runDemoSteps(
   const { applyDemoChanges } = await import('./demo/service.ts')
 
   print(
-    `A service double serves ${service.baseUrl} (project ${service.projectId}).`,
+    `A mock server serves ${service.baseUrl} (project ${service.projectId}).`,
     '',
     'The first sync reads everything:',
   )

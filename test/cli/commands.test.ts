@@ -1,4 +1,4 @@
-/** The real commands against a service double, in normal use and with errors. */
+/** The real commands against a sandbox, in normal use and with errors. */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

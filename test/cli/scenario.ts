@@ -1,4 +1,4 @@
-/** A service double, a mirror of it in a folder, and commands that run in that folder. */
+/** A sandbox, a mirror of it in a folder, and commands that run in that folder. */
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `deskmirror token` against a service double: prints the token on standard output, and nowhere else. */
+/** `deskmirror token` against a sandbox: prints the token on standard output, and nowhere else. */
 
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
