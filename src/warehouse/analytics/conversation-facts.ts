@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { deriveConversationFacts } from '../../core/analytics/conversation-facts.ts'
 import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { listParameter } from '../database/dialect.ts'
+import { inList } from '../database/dialect.ts'
 import { readHistories } from './conversation-histories.ts'
 import { deleteRows, insertRows } from './fact-rows.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
@@ -59,7 +59,7 @@ type Group = { readonly ids: readonly string[]; readonly messages: number }
 async function groupByMessages({ kind, project }: FactsContext, trx: Db, ids: readonly string[]): Promise<Group[]> {
   const { rows } = await sql<{ id: string; messages: number }>`
     select conversation_id as id, count(*) as messages from messages
-    where project_id = ${project} and conversation_id in (select value from ${listParameter(kind, ids)} as listed)
+    where project_id = ${project} and conversation_id ${inList(kind, ids)}
     group by conversation_id`.execute(trx)
   const messagesOf = new Map(rows.map(({ id, messages }) => [id, Number(messages)]))
   const groups: { ids: string[]; messages: number }[] = []

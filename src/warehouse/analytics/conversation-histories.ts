@@ -4,7 +4,7 @@ import type { ConversationHistory, HandledChange, HistoryMessage } from '../../c
 import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
 import { type EpochSeconds, parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { listParameter } from '../database/dialect.ts'
+import { inList } from '../database/dialect.ts'
 import type { FactsContext } from './pending-facts.ts'
 import { epochSeconds } from './sql-time.ts'
 
@@ -31,7 +31,7 @@ export async function readHistories(
     select id, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
       ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
       messages_complete as "isMessagesComplete" from conversations
-    where project_id = ${project} and id in (select value from ${listParameter(kind, ids)} as listed)
+    where project_id = ${project} and id ${inList(kind, ids)}
       and deleted_at is null`.execute(trx)
   const messages = await readMessages({ kind, project }, trx, ids, roleOf)
   const changes = await readHandledChanges({ kind, project }, trx, ids)
@@ -55,7 +55,7 @@ async function readMessages(
     select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
       sender_display_name as name from messages
     where project_id = ${project} and deleted_at is null
-      and conversation_id in (select value from ${listParameter(kind, conversationIds)} as listed)
+      and conversation_id ${inList(kind, conversationIds)}
     order by conversation_id, id`.execute(trx)
   return groupBy(
     rows,
@@ -78,7 +78,7 @@ async function readHandledChanges(
   const { rows } = await sql<Record<'conversation' | 'old' | 'new' | 'seen', string | null>>`
     select conversation_id as conversation, old_value as old, new_value as new, seen_at as seen from conversation_changes
     where project_id = ${project} and field = 'handled_at'
-      and conversation_id in (select value from ${listParameter(kind, conversationIds)} as listed)
+      and conversation_id ${inList(kind, conversationIds)}
     order by id`.execute(trx)
   return groupBy(
     rows,

@@ -4,7 +4,7 @@ import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { listParameter, rowsPerStatement, typedParameter } from '../database/dialect.ts'
+import { inList, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import { withoutNullability } from '../mirror/stream-tables.ts'
 import type { FactsContext } from './pending-facts.ts'
 import { timeText } from './time-text.ts'
@@ -99,7 +99,7 @@ export async function deleteRows(
   values: readonly string[],
 ): Promise<void> {
   await sql`delete from ${sql.table(table)} where project_id = ${project}
-    and ${sql.ref(column)} in (select value from ${listParameter(kind, values)} as listed)`.execute(trx)
+    and ${sql.ref(column)} ${inList(kind, values)}`.execute(trx)
 }
 
 /** Replaces all of the project's rows. */

@@ -6,7 +6,7 @@ import { CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { listParameter, typedParameter } from '../database/dialect.ts'
+import { inList, listParameter, typedParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 /** What facts belong to: all of its facts are derived together. */
@@ -142,5 +142,5 @@ export async function removePendingFacts(
 ): Promise<void> {
   await sql`
     delete from facts_due where project_id = ${project} and kind = ${kind}
-      and id in (select value from ${listParameter(database, ids)} as derived)`.execute(trx)
+      and id ${inList(database, ids)}`.execute(trx)
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../core/analytics/analytics-settings.ts'
 import { createRoleOfSender, type RoleOfSender, senderTypeRows } from '../../core/analytics/sender-roles.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { listParameter } from '../database/dialect.ts'
+import { inList } from '../database/dialect.ts'
 import { insertRows, replaceRows } from './fact-rows.ts'
 import type { FactsContext } from './pending-facts.ts'
 
@@ -46,7 +46,7 @@ export async function replaceSenderRoles(
 /** `among`: only these. */
 async function listSenderTypes({ kind, project }: Project, trx: Db, among?: readonly string[]): Promise<string[]> {
   const condition =
-    among === undefined ? sql`` : sql`and sender_type in (select value from ${listParameter(kind, among)} as listed)`
+    among === undefined ? sql`` : sql`and sender_type ${inList(kind, among)}`
   const { rows } = await sql<{ type: string }>`
     select sender_type as type from dim_sender_type where project_id = ${project} ${condition}
     order by sender_type`.execute(trx)
