@@ -17,20 +17,22 @@ type ConversationColumns = {
   readonly isMessagesComplete: boolean | number | null
 }
 
-/** The conversations with these ids that exist. */
+/** The conversations with these ids that exist, unless they have more messages. */
 export async function readHistories(
   source: ProjectDb,
   ids: readonly string[],
   roleOf: RoleOfSender,
-): Promise<ConversationHistory[]> {
+  maxMessages: number,
+): Promise<ConversationHistory[] | 'too many messages'> {
   const { db, kind, project } = source
+  const messages = await readMessages(source, ids, roleOf, maxMessages)
+  if (messages === null) return 'too many messages'
   const { rows } = await sql<ConversationColumns>`
     select id, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
       ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
       messages_complete as "isMessagesComplete" from conversations
     where project_id = ${project} and id ${inList(kind, ids)}
       and deleted_at is null`.execute(db)
-  const messages = await readMessages(source, ids, roleOf)
   const changes = await readHandledChanges(source, ids)
   return rows.map((row) => ({
     ...row,
@@ -40,19 +42,22 @@ export async function readHistories(
   }))
 }
 
-/** In the order of their ids. */
+/** In the order of their ids. Null: there are more. */
 async function readMessages(
   { db, kind, project }: ProjectDb,
   conversationIds: readonly string[],
   roleOf: RoleOfSender,
-): Promise<Map<string, HistoryMessage[]>> {
+  maxMessages: number,
+): Promise<Map<string, HistoryMessage[]> | null> {
+  const limit = Number.isFinite(maxMessages) ? sql`limit ${sql.lit(maxMessages + 1)}` : sql``
   type Row = Pick<HistoryMessage, 'id' | 'at'> & Record<'conversation' | 'sender' | 'kind' | 'name', string | null>
   const { rows } = await sql<Row>`
     select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
       sender_display_name as name from messages
     where project_id = ${project} and deleted_at is null
       and conversation_id ${inList(kind, conversationIds)}
-    order by conversation_id, id`.execute(db)
+    order by conversation_id, id ${limit}`.execute(db)
+  if (rows.length > maxMessages) return null
   return groupBy(
     rows,
     (row) => row.conversation ?? '',
