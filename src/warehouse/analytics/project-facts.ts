@@ -2,8 +2,7 @@
  * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole when the settings or
  * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock.
  */
-import type { Calendar } from '../../core/analytics/calendar.ts'
-import { createCalendar } from '../../core/analytics/project-calendar.ts'
+import { type Calendar, createCalendar } from '../../core/analytics/calendar.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
 import { inTransaction } from '../mirror/project-context.ts'

@@ -1,5 +1,6 @@
 /** What a report counts and measures over some days: its medians are those of all values, never of medians of days. */
 import { type RawBuilder, sql } from 'kysely'
+import { completeWaits } from '../../../schema/analytics-views/complete-waits.ts'
 import { percentilesOf } from '../../../schema/analytics-views/percentiles.ts'
 import type { LocalDate } from '../../core/analytics/fact-rows.ts'
 import type { DateRange } from '../../core/report-period.ts'
@@ -116,10 +117,6 @@ const responseTimeKinds = (['first', 'every'] as const).flatMap((which) =>
     (['all', 'business'] as const).map((hours) => ({ which, clock, hours, value: columns[`${clock} ${hours}`] })),
   ),
 )
-
-const completeWaits = `fct_wait w
-  join fct_conversation c
-    on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete`
 
 /** Count, median and 90th percentile of all values together, or of each group. */
 function percentiles<Group = unknown>(

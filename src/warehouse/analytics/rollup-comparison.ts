@@ -4,9 +4,9 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { createCalendar } from '../../core/analytics/calendar.ts'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
 import { type LearnedDefinition, learnDefinition, minFinalDays } from '../../core/analytics/learn-rollup-definition.ts'
-import { createCalendar } from '../../core/analytics/project-calendar.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
 import { createRollupDays, likelyZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
 import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
