@@ -168,7 +168,7 @@ export const analyticsTables = {
       snapshots: ['int32', 'how often the service was asked in this hour'],
       observed_seconds: [
         'integer',
-        'seconds for which a snapshot holds: until the next one, for `analytics.availability_holds` (10 minutes) at most',
+        'seconds for which a snapshot holds: until the next one, for `analytics.availability_holds` (10 minutes) at most. One that lacks the number of agents holds for none',
       ],
       available_seconds: ['integer', 'of these, seconds in which an agent was available'],
       agent_seconds: ['integer', 'sum of seconds times agents online'],

@@ -11,7 +11,7 @@ const merged = {
   waits_started: count('times that a visitor began to wait'),
   human_answers: count('answers of humans to waiting visitors'),
   ai_answers: count('answers of the AI to waiting visitors'),
-  observed_seconds: seconds('seconds for which the availability is known'),
+  observed_seconds: seconds('seconds for which the availability and the number of agents are known'),
 }
 
 export const reportHour: AnalyticsView = {

@@ -6,7 +6,7 @@ import { count, date, duration, key, optional, projectId, share } from './view-c
 export const reportSlaDay: AnalyticsView = {
   note: 'How many waits met each target, by the day on which the visitor asked. waits = met + missed + open + without.',
   caveat:
-    'A wait is judged by the target that applied when it began, so that changing a target leaves the past as it was. met_share leaves out waits that are open or ended without an answer.',
+    'A wait is judged by the target that applied when it began, so that changing a target leaves the past as it was. met_share leaves out waits that are open or ended without an answer. On the human clock, each human answer counts once, for the first wait that it ends; waits that the AI answered in between count as without.',
   key: ['project_id', 'date', 'sla'],
   columns: {
     project_id: projectId,
