@@ -105,7 +105,7 @@ async function readCallMedian(read: SnapshotReader, project: string, range: Date
 
 const noDurations: Durations = { answers: 0, medianSeconds: null, p90Seconds: null }
 
-const columns = {
+const valueColumns = {
   'human all': 'human_seconds',
   'human business': 'human_business_seconds',
   'any all': 'answer_seconds',
@@ -114,7 +114,7 @@ const columns = {
 
 const responseTimeKinds = (['first', 'every'] as const).flatMap((which) =>
   (['human', 'any'] as const).flatMap((clock) =>
-    (['all', 'business'] as const).map((hours) => ({ which, clock, hours, value: columns[`${clock} ${hours}`] })),
+    (['all', 'business'] as const).map((hours) => ({ which, clock, hours, value: valueColumns[`${clock} ${hours}`] })),
   ),
 )
 
