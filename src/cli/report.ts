@@ -34,8 +34,9 @@ type Options = {
 }
 
 const examples = `
-Reads only the warehouse: needs no key and makes no request. Without dates it shows the last week, Monday to Sunday, that
-is over; with one of them, seven days. Days are those of the project's time zone. Several projects: one part for each.
+Reads only the warehouse: makes no request, and needs no key, only the projects of the configuration. Without dates it
+shows the last week, Monday to Sunday, that is over; with one of them, seven days. Days are those of the project's time
+zone. Several projects: one part for each.
 
 Examples:
   $ deskmirror report                                          the last week, as Markdown

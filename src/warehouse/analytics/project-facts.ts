@@ -3,8 +3,7 @@
  * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock.
  */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { Calendar } from '../../core/analytics/calendar.ts'
-import { createCalendar } from '../../core/analytics/project-calendar.ts'
+import { type Calendar, createCalendar } from '../../core/analytics/calendar.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
 import { inTransaction } from '../mirror/project-context.ts'

@@ -4,9 +4,9 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { createCalendar } from '../../core/analytics/calendar.ts'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
 import { type LearnedDefinition, learnDefinition, minFinalDays } from '../../core/analytics/learn-rollup-definition.ts'
-import { createCalendar } from '../../core/analytics/project-calendar.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
 import { createRollupDays, likelyZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
 import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
@@ -44,13 +44,9 @@ export function createRollupComparison(context: ProjectDb, settings: FactsSettin
       const finalDays = readings.filter(({ isFinal }) => isFinal).length
       const candidates = finalDays < minFinalDays ? [] : await readCandidates(context, settings, readings)
       const before = await readProvenDefinitions(context)
-      const learned = metrics.slice(0, maxMetrics).map((metric): LearnedMetric => {
-        const values = readings.map(({ isFinal, metrics }) => (isFinal ? (metrics.get(metric) ?? null) : null))
-        const proven = before.get(metric)?.definition ?? null
-        const definition = learnDefinition(values, candidates, proven)
-        const isKnown = definition.verdict !== 'unknown' || definition.best?.name === proven
-        return { metric, ...definition, shown: isKnown ? definition.best : null }
-      })
+      const learned = metrics
+        .slice(0, maxMetrics)
+        .map((metric) => learnMetric(metric, readings, candidates, before.get(metric)?.definition ?? null))
       const changes = learned.map(({ metric, ...definition }) => {
         const { definition: proven = null, isEqual: wasEqual = false } = before.get(metric) ?? {}
         return toDefinitionChange(decodeText(metric), definition, { proven, wasEqual })
@@ -67,6 +63,19 @@ export function createRollupComparison(context: ProjectDb, settings: FactsSettin
 
 /** `shown`: the definition by which our own numbers are shown; null = none is known. */
 type LearnedMetric = LearnedDefinition & { readonly metric: string; readonly shown: Candidate | null }
+
+/** `proven`: the name of the definition that was proven before. */
+function learnMetric(
+  metric: string,
+  readings: readonly RollupReading[],
+  candidates: readonly Candidate[],
+  proven: string | null,
+): LearnedMetric {
+  const values = readings.map(({ isFinal, metrics }) => (isFinal ? (metrics.get(metric) ?? null) : null))
+  const definition = learnDefinition(values, candidates, proven)
+  const isKnown = definition.verdict !== 'unknown' || definition.best?.name === proven
+  return { metric, ...definition, shown: isKnown ? definition.best : null }
+}
 
 async function readCandidates(
   context: ProjectDb,

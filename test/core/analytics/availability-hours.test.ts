@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AvailabilitySnapshot, deriveAvailabilityHours } from '../../../src/core/analytics/availability-hours.ts'
-import { createCalendar } from '../../../src/core/analytics/project-calendar.ts'
+import { createCalendar } from '../../../src/core/analytics/calendar.ts'
 import { at, calendar } from './conversations-on-a-day.ts'
 
 const tenMinutes = 600
