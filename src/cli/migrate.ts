@@ -48,7 +48,7 @@ export function migrateCommand(context: CommandContext): Command {
     .addHelpText('after', examples)
     .action((options: Options) => {
       const { grant: role, rebuildAnalytics } = options
-      return runAndPrint(context, options, () => {
+      return runAndPrint(context, options, async () => {
         if (role !== undefined) return runGrant(context, role)
         if (rebuildAnalytics === true) return runRebuild(context, options)
         if (options.project !== undefined) throw projectWithoutRebuild()
