@@ -4,7 +4,7 @@ import type { SqlDialect } from './sql-dialect.ts'
 import { count, date, flag, level, number, projectId } from './view-columns.ts'
 
 const caveat =
-  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are left out.'
+  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are never open, but their visitors may be waiting.'
 
 const measures = {
   opened: count('conversations created'),
@@ -48,15 +48,43 @@ function changesBy(...parts: readonly ('date' | 'hour')[]): string {
       group by project_id, ${parts.join(', ')}`
 }
 
-/** The measures, from the periods `p`, their changes `c` and the state `s` of the project. */
+const earlyConversations = `
+          select y.project_id, y.conversation_id, f.first_date
+          from fct_conversation y
+          join (
+            select project_id, min(date) as first_date, min(starts_at) as starts_at from dim_date group by project_id
+          ) f on f.project_id = y.project_id
+          where y.created_at < f.starts_at or y.first_visitor_at < f.starts_at or y.first_handled_at < f.starts_at`
+
+/**
+ * What was open and waiting before the first day of the calendar, which leaves out the years of single wrong times, such
+ * as 1970. `cross join`: SQLite looks up the changes of these few conversations, instead of reading all.
+ */
+const beforeTheCalendar = `
+      select project_id, sum(opened_earlier) as open, sum(asked_earlier) as waiting
+      from (
+        select e.project_id, case when t.state = 'open' then 1 else -1 end as opened_earlier, 0 as asked_earlier
+        from (${earlyConversations}) e
+        cross join fct_state t
+        where t.project_id = e.project_id and t.conversation_id = e.conversation_id and t.from_date < e.first_date
+        union all
+        select e.project_id, 0, case when w.ended_date < e.first_date then 0 else 1 end
+        from (${earlyConversations}) e
+        cross join fct_wait w
+        where w.project_id = e.project_id and w.conversation_id = e.conversation_id and w.started_date < e.first_date
+      ) earlier
+      group by project_id`
+
+/** The measures, from the periods `p`, their changes `c`, the state `s` of the project and what was `b`efore. */
 function measuresBy(order: string): string {
-  const total = (value: string) => `cast(sum(${value}) over (partition by p.project_id order by ${order}) as bigint)`
+  const total = (value: string, before: string) =>
+    `cast(sum(${value}) over (partition by p.project_id order by ${order}) + coalesce(b.${before}, 0) as bigint)`
   return `
       cast(coalesce(c.opened, 0) as bigint) as opened,
       cast(coalesce(c.reopened, 0) as bigint) as reopened,
       cast(coalesce(c.handled, 0) as bigint) as handled,
-      ${total('coalesce(c.opened, 0) + coalesce(c.reopened, 0) - coalesce(c.handled, 0)')} as open_at_end,
-      ${total('coalesce(c.net_waits, 0)')} as waiting_at_end,
+      ${total('coalesce(c.opened, 0) + coalesce(c.reopened, 0) - coalesce(c.handled, 0)', 'open')} as open_at_end,
+      ${total('coalesce(c.net_waits, 0)', 'waiting')} as waiting_at_end,
       p.starts_at >= s.mirrored_since as reopens_known`
 }
 
@@ -72,6 +100,8 @@ export const reportBacklogDay: AnalyticsView = {
       from ${daysSoFar(sql)}
     ) p
     join facts_state s on s.project_id = p.project_id
+    left join (${beforeTheCalendar}
+    ) b on b.project_id = p.project_id
     left join (${changesBy('date')}
     ) c on c.project_id = p.project_id and c.date = p.date`,
 }
@@ -91,6 +121,8 @@ export const reportBacklogHour: AnalyticsView = {
     from (${hoursOfDays(sql)}
     ) p
     join facts_state s on s.project_id = p.project_id
+    left join (${beforeTheCalendar}
+    ) b on b.project_id = p.project_id
     left join (${changesBy('date', 'hour')}
     ) c on c.project_id = p.project_id and c.date = p.date and c.hour = p.hour`,
 }

@@ -1,7 +1,7 @@
 /** Renders the state of the outbox, for several commands. */
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount } from '../../core/format.ts'
 import { type StatusCounts, writebackStatuses } from '../../core/outbox/state.ts'
-import { formatCount } from './format.ts'
 
 /** `1,204 succeeded, 3 failed` */
 export function formatCounts(counts: StatusCounts): string {

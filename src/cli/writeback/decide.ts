@@ -1,6 +1,7 @@
 /** `deskmirror writeback approve`, `cancel`, `retry`, `resolve`: people's decisions about write-backs. */
 import { Command, Option } from 'commander'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
+import { formatCount } from '../../core/format.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { OutboxDecision, WritebackStatus } from '../../core/outbox/state.ts'
@@ -9,7 +10,6 @@ import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
-import { formatCount } from '../render/format.ts'
 import { statusOption } from './list.ts'
 
 type Options = CommonOptions & {

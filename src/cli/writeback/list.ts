@@ -1,5 +1,6 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
 import { Command, Option } from 'commander'
+import { formatAge, formatCount } from '../../core/format.ts'
 import type { OutboxEntry, OutboxFilter } from '../../core/outbox/admin.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
@@ -14,7 +15,6 @@ import { csvHeader, toCsvRow } from '../../writeback/import/csv-columns.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
-import { formatAge, formatCount } from '../render/format.ts'
 import { formatCounts, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 

@@ -1,9 +1,9 @@
 /** Renders the result of `import`: what was queued, or which lines have mistakes. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount, formatDuration, pluralize } from '../../core/format.ts'
 import type { ImportReport, LineMistake, SendEstimate } from '../../core/outbox/reports.ts'
 import type { CommandResult } from '../command-result.ts'
-import { formatCount, formatDuration, pluralize } from '../render/format.ts'
 
 export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)

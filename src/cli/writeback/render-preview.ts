@@ -1,9 +1,9 @@
 /** Renders the result of `import --dry-run`: a row for each line of the file, and totals. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import type { LinePreview, PreviewReport } from '../../core/outbox/reports.ts'
 import type { CommandResult } from '../command-result.ts'
-import { formatCount, pluralize, toPrintable } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
 import { renderEstimate, renderImportedBefore, renderMistakes } from './render-import.ts'
 

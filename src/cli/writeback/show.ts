@@ -1,12 +1,12 @@
 /** `deskmirror writeback show`: all stored data of one write-back. */
 import { Command } from 'commander'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
+import { pluralize, toPrintable } from '../../core/format.ts'
 import type { EventLogEntry } from '../../core/outbox/admin.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
-import { pluralize, toPrintable } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
 import { targetId } from './list.ts'
 

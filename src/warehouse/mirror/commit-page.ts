@@ -66,8 +66,7 @@ async function storeRows(page: Page, seenRowsKey: string | undefined): Promise<n
   const afterStore = await (storeHooks[stream] ?? markAllChildrenPending)(page)
   const { changed, returned } = await trx.upsert(trx.db, plan.shape, rows)
   await afterStore(returned)
-  if (changed > 0)
-    await markFactsOfRows(trx, trx.db, stream, plan.shape.returning === null ? rowKeys(plan, rows) : returned)
+  if (changed > 0) await markFactsOfRows(trx, stream, plan.shape.returning === null ? rowKeys(plan, rows) : returned)
   if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, rowKeys(plan, rows))
   return changed
 }

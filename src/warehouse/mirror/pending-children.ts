@@ -65,7 +65,7 @@ async function setMessagesComplete(trx: ProjectDb, parentId: string, complete: b
     where project_id = ${project} and id = ${parentId} and messages_complete is distinct from ${flag}
     returning id`
   if (isMarked) await update.execute(db)
-  else await markFactsOfUpdated(trx, db, 'conversation', update)
+  else await markFactsOfUpdated(trx, 'conversation', update)
 }
 
 export async function recordChildFailure(
