@@ -86,7 +86,7 @@ test('a schema of its own is opened to the role, too', async () => {
 })
 
 test('a name that no role has exactly is refused, so that nothing is granted to everybody', async () => {
-  const { warehouse } = await openTestWarehouse(databases.find(({ name }) => name === 'postgres')!)
+  const { warehouse } = await openTestWarehouse(databases.find(({ name }) => name === 'pglite')!)
   for (const role of ['public', 'PUBLIC', 'none', 'nobody here', 'x'.repeat(64), 'a\0b', ''])
     await expect(warehouse.grantToAnalyst(role), role).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
 })
