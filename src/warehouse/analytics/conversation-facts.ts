@@ -1,18 +1,18 @@
 /** Replaces the facts of conversations by what their stored rows say now. */
 import { sql } from 'kysely'
 import { deriveConversationFacts } from '../../core/analytics/conversation-facts.ts'
-import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
-import { listParameter } from '../database/dialect.ts'
+import type { ConversationHistory } from '../../core/analytics/conversation-history.ts'
+import { inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { readHistories } from './conversation-histories.ts'
 import { deleteRows, insertRows } from './fact-rows.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
 import { createSenderTypes } from './sender-types.ts'
 
-const factTables = ['fct_conversation', 'fct_wait', 'fct_state', 'fct_contribution'] as const
-
 /** Messages that are held in memory at once, unless one conversation has more. */
-const messagesPerGroup = 5000
+const maxMessagesPerGroup = 10_000
+/** Conversations of the first group. The next ones are smaller or larger, as these show. */
+const firstGroupSize = 50
 /** Messages of one transaction: half a second, for which other writers of the project wait. */
 const messagesPerTransaction = 50_000
 
@@ -25,21 +25,33 @@ export const conversationFacts: FactDerivation = {
 
 async function replaceFacts(source: FactSource, ids: readonly string[]): Promise<number> {
   const senderTypes = createSenderTypes(source.settings)
-  let [replaced, messages] = [0, 0]
-  for (const group of await groupByMessages(source, ids)) {
-    if (replaced > 0 && messages + group.messages > messagesPerTransaction) break
-    await replaceGroup(source, group.ids, senderTypes.roleOf)
-    replaced += group.ids.length
-    messages += group.messages
+  let [replaced, messages, size] = [0, 0, firstGroupSize]
+  while (replaced < ids.length && messages < messagesPerTransaction) {
+    const group = ids.slice(replaced, replaced + size)
+    const maxMessages = group.length === 1 ? Number.POSITIVE_INFINITY : maxMessagesPerGroup
+    // To count the messages beforehand would take as long as to read them.
+    const histories = await readHistories(source, group, senderTypes.roleOf, maxMessages)
+    if (histories === 'too many messages') {
+      size = Math.ceil(group.length / 2)
+      continue
+    }
+    await replaceGroup(source, group, histories)
+    const read = histories.reduce((sum, history) => sum + history.messages.length, 0)
+    if (read < maxMessagesPerGroup / 4) size *= 2
+    replaced += group.length
+    messages += read
   }
   await senderTypes.store(source)
   return replaced
 }
 
-async function replaceGroup(source: FactSource, ids: readonly string[], roleOf: RoleOfSender): Promise<void> {
-  const histories = await readHistories(source, ids, roleOf)
+async function replaceGroup(
+  source: FactSource,
+  ids: readonly string[],
+  histories: readonly ConversationHistory[],
+): Promise<void> {
   const facts = histories.map((history) => deriveConversationFacts(history, source.calendar, source.mirroredSince))
-  for (const table of factTables) await deleteRows(source, table, 'conversation_id', ids)
+  await deleteFacts(source, ids)
   const rowsOf = {
     fct_conversation: facts.map(({ conversation }) => conversation),
     fct_wait: facts.flatMap(({ waits }) => waits),
@@ -52,26 +64,16 @@ async function replaceGroup(source: FactSource, ids: readonly string[], roleOf: 
   await insertRows(source, 'fct_contribution', rowsOf.fct_contribution)
 }
 
-type Group = { readonly ids: readonly string[]; readonly messages: number }
-
-/** Keeps the order of the ids. */
-async function groupByMessages({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<Group[]> {
-  const { rows } = await sql<{ id: string; messages: number }>`
-    select conversation_id as id, count(*) as messages from messages
-    where project_id = ${project} and conversation_id in (select value from ${listParameter(kind, ids)} as listed)
-    group by conversation_id`.execute(db)
-  const messagesOf = new Map(rows.map(({ id, messages }) => [id, Number(messages)]))
-  const groups: { ids: string[]; messages: number }[] = []
-  for (const id of ids) {
-    const messages = messagesOf.get(id) ?? 0
-    const last = groups.at(-1)
-    if (last === undefined || last.messages + messages > messagesPerGroup) groups.push({ ids: [id], messages })
-    else {
-      last.ids.push(id)
-      last.messages += messages
-    }
-  }
-  return groups
+/** Each conversation that has facts has a row in fct_conversation: there is nothing else to delete for a new one. */
+async function deleteFacts(source: FactSource, ids: readonly string[]): Promise<void> {
+  const { db, kind, project } = source
+  const { rows } = await sql<{ id: string }>`
+    delete from fct_conversation where project_id = ${project} and conversation_id ${inList(kind, ids)}
+    returning conversation_id as id`.execute(db)
+  if (rows.length === 0) return
+  const known = rows.map(({ id }) => id)
+  for (const table of ['fct_wait', 'fct_state', 'fct_contribution'] as const)
+    await deleteRows(source, table, 'conversation_id', known)
 }
 
 async function listIds({ db, project }: ProjectDb, after: string, limit: number): Promise<string[]> {

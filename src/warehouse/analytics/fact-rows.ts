@@ -3,7 +3,7 @@ import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
-import { listParameter, rowsPerStatement } from '../database/dialect.ts'
+import { inList, rowsPerStatement } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { withoutNullability } from '../mirror/stream-tables.ts'
 import { timeText } from './time-text.ts'
@@ -88,7 +88,7 @@ export async function deleteRows(
   values: readonly string[],
 ): Promise<void> {
   await sql`delete from ${sql.table(table)} where project_id = ${project}
-    and ${sql.ref(column)} in (select value from ${listParameter(kind, values)} as listed)`.execute(db)
+    and ${sql.ref(column)} ${inList(kind, values)}`.execute(db)
 }
 
 /** Replaces all of the project's rows. */

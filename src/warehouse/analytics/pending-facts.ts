@@ -5,7 +5,7 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
-import { listParameter } from '../database/dialect.ts'
+import { inList, listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 /** What facts belong to: all of its facts are derived together. */
@@ -27,22 +27,27 @@ export async function markFactsOfRows(trx: ProjectDb, stream: StreamName, keys: 
   await markPendingFacts(trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
 }
 
-/** Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. */
+/**
+ * Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. `changed`: what
+ * is marked instead, as it changed whether or not the update finds something to do.
+ */
 export async function markFactsOfUpdated(
   trx: ProjectDb,
   kind: FactKind,
   update: RawBuilder<{ id: string }>,
+  changed: string | null = null,
 ): Promise<void> {
   if (trx.kind === 'sqlite') {
     const { rows } = await update.execute(trx.db)
-    const ids = rows.map(({ id }) => id)
+    const ids = changed === null ? rows.map(({ id }) => id) : [changed]
     if (ids.length > 0) await markPendingFacts(trx, kind, ids)
     return
   }
+  const ids = changed === null ? sql`select id from updated` : sql`select ${trx.typed('text', changed)} as id`
   await sql`
     with updated as (${update})
     insert into facts_due (project_id, kind, id)
-    select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id from updated
+    select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id from (${ids}) as due
     on conflict do nothing`.execute(trx.db)
 }
 
@@ -115,5 +120,5 @@ export async function removePendingFacts(
 ): Promise<void> {
   await sql`
     delete from facts_due where project_id = ${project} and kind = ${kind}
-      and id in (select value from ${listParameter(database, ids)} as derived)`.execute(db)
+      and id ${inList(database, ids)}`.execute(db)
 }

@@ -2,6 +2,7 @@
  * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole when the settings or
  * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock.
  */
+import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import { type Calendar, createCalendar } from '../../core/analytics/calendar.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
@@ -54,7 +55,7 @@ export function createProjectFacts(context: ProjectDb, settings: FactsSettings):
 }
 
 async function deriveAll(work: Work, { signal, onProgress }: FactsOptions): Promise<FactsReport> {
-  const statistics = createStatisticsUpdater(work.db, work.kind)
+  const statistics = createStatisticsUpdater(work.db, work.kind, analyticsTables)
   let conversations = 0
   while (!signal?.aborted) {
     const step = await deriveNext(work)
@@ -107,7 +108,7 @@ const derivations: Readonly<Record<FactKind, FactDerivation>> = {
 }
 
 /** Ids whose facts one transaction refreshes. */
-const idsPerRefresh = 500
+const idsPerRefresh = 2000
 
 /** Another process may have refreshed them meanwhile: none, then. */
 async function refreshPending(source: FactSource, derivation: FactDerivation): Promise<FactsStep> {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../core/analytics/analytics-settings.ts'
 import { createRoleOfSender, type RoleOfSender, senderTypeRows } from '../../core/analytics/sender-roles.ts'
-import { listParameter } from '../database/dialect.ts'
+import { inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { insertRows, replaceRows } from './fact-rows.ts'
 
@@ -38,8 +38,7 @@ export async function replaceSenderRoles(trx: ProjectDb, { roles }: Pick<Analyti
 
 /** `among`: only these. */
 async function listSenderTypes({ db, kind, project }: ProjectDb, among?: readonly string[]): Promise<string[]> {
-  const condition =
-    among === undefined ? sql`` : sql`and sender_type in (select value from ${listParameter(kind, among)} as listed)`
+  const condition = among === undefined ? sql`` : sql`and sender_type ${inList(kind, among)}`
   const { rows } = await sql<{ type: string }>`
     select sender_type as type from dim_sender_type where project_id = ${project} ${condition}
     order by sender_type`.execute(db)

@@ -4,7 +4,7 @@ import { type ActivityEntry, deriveVisits } from '../../core/analytics/visits.ts
 import { fieldAtPath } from '../../core/field-path.ts'
 import { tryParseJson } from '../../core/json.ts'
 import type { EpochSeconds } from '../../core/time.ts'
-import { listParameter } from '../database/dialect.ts'
+import { inList } from '../database/dialect.ts'
 import { decodeJson, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { deleteRows, insertRows } from './fact-rows.ts'
@@ -37,7 +37,7 @@ async function readActivity(
   const { rows } = await sql<{ visitorId: string; at: EpochSeconds; raw: string | null }>`
     select visitor_id as "visitorId", ${epochSeconds(kind, 'occurred_at')} as at, ${raw} as raw from visitor_activity
     where project_id = ${project} and deleted_at is null and occurred_at is not null
-      and visitor_id in (select value from ${listParameter(kind, visitorIds)} as listed)
+      and visitor_id ${inList(kind, visitorIds)}
     order by visitor_id, entry_hash, ordinal`.execute(db)
   const pageOf = (text: string | null) => {
     if (path === null || text === null) return null
