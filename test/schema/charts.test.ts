@@ -134,7 +134,8 @@ const targets = [
 ] as const
 
 test('each chart has rows in a mirror of the sandbox', async () => {
-  await withSandbox({}, async ({ sandbox, warehouse, sync }) => {
+  const size = { conversations: 100, visitors: 60, calls: 40, days: 40 }
+  await withSandbox({ size }, async ({ sandbox, warehouse, sync }) => {
     await sync({ project: { analytics: { ...settings, targets } } })
     await factsOf(warehouse, { ...settings, targets }).refresh()
     const filters = { project: sandbox.projectId, from: '2000-01-01', to: '2100-01-01' }
