@@ -48,32 +48,30 @@ function changesBy(...parts: readonly ('date' | 'hour')[]): string {
       group by project_id, ${parts.join(', ')}`
 }
 
-const earlyConversations = `
-          select y.project_id, y.conversation_id, f.first_date
-          from fct_conversation y
-          join (
-            select project_id, min(date) as first_date, min(starts_at) as starts_at from dim_date group by project_id
-          ) f on f.project_id = y.project_id
-          where y.created_at < f.starts_at or y.first_visitor_at < f.starts_at or y.first_handled_at < f.starts_at`
-
 /**
  * What was open and waiting before the first day of the calendar, which leaves out the years of single wrong times, such
- * as 1970. `cross join`: SQLite looks up the changes of these few conversations, instead of reading all.
+ * as 1970. Only the few conversations with such a time are looked up.
  */
 const beforeTheCalendar = `
-      select project_id, sum(opened_earlier) as open, sum(asked_earlier) as waiting
+      select e.project_id,
+        sum((
+          select coalesce(sum(case when t.state = 'open' then 1 else -1 end), 0) from fct_state t
+          where t.project_id = e.project_id and t.conversation_id = e.conversation_id and t.from_date < e.first_date
+        )) as open,
+        sum((
+          select count(*) from fct_wait w
+          where w.project_id = e.project_id and w.conversation_id = e.conversation_id
+            and w.started_date < e.first_date and (w.ended_date is null or w.ended_date >= e.first_date)
+        )) as waiting
       from (
-        select e.project_id, case when t.state = 'open' then 1 else -1 end as opened_earlier, 0 as asked_earlier
-        from (${earlyConversations}) e
-        cross join fct_state t
-        where t.project_id = e.project_id and t.conversation_id = e.conversation_id and t.from_date < e.first_date
-        union all
-        select e.project_id, 0, case when w.ended_date < e.first_date then 0 else 1 end
-        from (${earlyConversations}) e
-        cross join fct_wait w
-        where w.project_id = e.project_id and w.conversation_id = e.conversation_id and w.started_date < e.first_date
-      ) earlier
-      group by project_id`
+        select y.project_id, y.conversation_id, f.first_date
+        from fct_conversation y
+        join (
+          select project_id, min(date) as first_date, min(starts_at) as starts_at from dim_date group by project_id
+        ) f on f.project_id = y.project_id
+        where y.created_at < f.starts_at or y.first_visitor_at < f.starts_at or y.first_handled_at < f.starts_at
+      ) e
+      group by e.project_id`
 
 /** The measures, from the periods `p`, their changes `c`, the state `s` of the project and what was `b`efore. */
 function measuresBy(order: string): string {
