@@ -80,14 +80,14 @@ describe('each number of the sandbox’s rollup is the count that it says it is'
 describe('a service may count otherwise', () => {
   const [sqlite] = withUrl
   const humanAnswer = firstAnswer.replace('first answer', 'first human answer')
-  const inNewYork = ([verdict, definition]: readonly (string | null)[]) => [
+  const inKathmandu = ([verdict, definition]: readonly (string | null)[]) => [
     verdict,
-    definition === null ? null : `${definition}, in the day of America/New_York`,
+    definition === null ? null : `${definition}, in the day of Asia/Kathmandu`,
   ]
   const cases: Readonly<Record<string, readonly [Partial<Switches>, object]>> = {
-    'the days of another zone': [
-      { 'analytics.day': 'America/New_York' },
-      Object.fromEntries(Object.entries(asDocumented).map(([metric, found]) => [metric, inNewYork(found)])),
+    'the days of another zone, a quarter of an hour beside a likely one': [
+      { 'analytics.day': 'Asia/Kathmandu' },
+      Object.fromEntries(Object.entries(asDocumented).map(([metric, found]) => [metric, inKathmandu(found)])),
     ],
     'nothing that only the AI did': [
       { 'analytics.bots': false },

@@ -8,7 +8,7 @@ import { createCalendar } from '../../core/analytics/calendar.ts'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
 import { type LearnedDefinition, learnDefinition, minFinalDays } from '../../core/analytics/learn-rollup-definition.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
-import { createRollupDays, likelyZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
+import { createRollupDays, likelyZones, otherZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
 import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
 import { eventsOf } from '../../core/analytics/rollup-events.ts'
 import { rollupMeasures } from '../../core/analytics/rollup-measures.ts'
@@ -41,12 +41,12 @@ export function createRollupComparison(context: ProjectDb, settings: FactsSettin
       const readings = await readRollupReadings(context)
       const metrics = [...new Set(readings.flatMap((reading) => [...reading.metrics.keys()]))].sort()
       if (metrics.length === 0) return null
-      const finalDays = readings.filter(({ isFinal }) => isFinal).length
-      const candidates = finalDays < minFinalDays ? [] : await readCandidates(context, settings, readings)
       const before = await readProvenDefinitions(context)
-      const learned = metrics
-        .slice(0, maxMetrics)
-        .map((metric) => learnMetric(metric, readings, candidates, before.get(metric)?.definition ?? null))
+      const learned = await learnMetrics(context, settings, readings, (candidates) =>
+        metrics
+          .slice(0, maxMetrics)
+          .map((metric) => learnMetric(metric, readings, candidates, before.get(metric)?.definition ?? null)),
+      )
       const changes = learned.map(({ metric, ...definition }) => {
         const { definition: proven = null, isEqual: wasEqual = false } = before.get(metric) ?? {}
         return toDefinitionChange(decodeText(metric), definition, { proven, wasEqual })
@@ -77,13 +77,31 @@ function learnMetric(
   return { metric, ...definition, shown: isKnown ? definition.best : null }
 }
 
+/** `learnFrom` the definitions in likely time zones; if they prove nothing, in all others. */
+async function learnMetrics(
+  context: ProjectDb,
+  settings: FactsSettings,
+  readings: readonly RollupReading[],
+  learnFrom: (candidates: readonly Candidate[]) => readonly LearnedMetric[],
+): Promise<readonly LearnedMetric[]> {
+  if (readings.filter(({ isFinal }) => isFinal).length < minFinalDays) return learnFrom([])
+  const likely = learnFrom(await readCandidates(context, settings, readings, [...likelyZones, settings.timeZone]))
+  if (likely.some(isProven)) return likely
+  const others = learnFrom(await readCandidates(context, settings, readings, otherZones))
+  return others.some(isProven) ? others : likely
+}
+
+function isProven({ verdict }: LearnedMetric): boolean {
+  return verdict === 'proven'
+}
+
 async function readCandidates(
   context: ProjectDb,
   { timeZone, analytics }: FactsSettings,
   readings: readonly RollupReading[],
+  zones: readonly string[],
 ): Promise<Candidate[]> {
-  const zones = [...new Set([...likelyZones, timeZone])]
-  const days = createRollupDays(readings, rollupBorders(zones))
+  const days = createRollupDays(readings, rollupBorders([...new Set(zones)]))
   const columns = await findUndocumentedColumns(context)
   const calendar = createCalendar({ ...analytics, timeZone })
   const rows = await readRollupRows({ ...context, settings: analytics, calendar }, days, columns)
