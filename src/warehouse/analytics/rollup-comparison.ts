@@ -6,7 +6,12 @@ import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { createCalendar } from '../../core/analytics/calendar.ts'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
-import { type LearnedDefinition, learnDefinition, minFinalDays } from '../../core/analytics/learn-rollup-definition.ts'
+import {
+  isEnoughToProve,
+  type LearnedDefinition,
+  learnDefinition,
+  minFinalDays,
+} from '../../core/analytics/learn-rollup-definition.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
 import { createRollupDays, likelyZones, otherZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
 import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
@@ -86,7 +91,7 @@ async function learnMetrics(
 ): Promise<readonly LearnedMetric[]> {
   if (readings.filter(({ isFinal }) => isFinal).length < minFinalDays) return learnFrom([])
   const likely = learnFrom(await readCandidates(context, settings, readings, [...likelyZones, settings.timeZone]))
-  if (likely.some(isProven)) return likely
+  if (likely.some(isProven) || !likely.some(isEnoughToProve)) return likely
   const others = learnFrom(await readCandidates(context, settings, readings, otherZones))
   return others.some(isProven) ? others : likely
 }
