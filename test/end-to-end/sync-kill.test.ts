@@ -7,7 +7,7 @@ import { databases } from '../support/databases.ts'
 import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 const size = {
-  conversations: 210,
+  conversations: 140,
   visitors: 40,
   calls: 20,
   messagesPerConversation: [1, 12],
@@ -48,8 +48,8 @@ function* killPoints(n: number, most: number): Generator<number> {
 }
 
 for (const { db, kills } of [
-  { db: databases[0]!, kills: 12 },
-  { db: databases[2]!, kills: 6 },
+  { db: databases[0]!, kills: 6 },
+  { db: databases[2]!, kills: 4 },
 ]) {
   test(`${kills} kills at random times lose and duplicate nothing — ${db.name}`, async () => {
     const database = await db.make()

@@ -49,7 +49,15 @@ export const undocumentedBehaviours = {
   'errors.context': ['error', 'envelope'],
 } satisfies { [Name in keyof Switches]?: readonly Switches[Name][] }
 
-export const behaviourCombinations = make(undocumentedBehaviours) as Partial<Switches>[]
+/** The list that has more than one page. One at a time: the number of requests is what takes a test's time. */
+const longLists = ['conversations', 'visitors', 'calls'] as const
+
+export type Combination = { readonly switches: Partial<Switches>; readonly long: (typeof longLists)[number] }
+
+export const behaviourCombinations: readonly Combination[] = make({
+  ...undocumentedBehaviours,
+  long: [...longLists],
+}).map(({ long, ...switches }) => ({ long, switches }) as Combination)
 
 /** More than one page of each list, and of the messages of some conversations. */
 export const multiPageSize = {
@@ -61,3 +69,9 @@ export const multiPageSize = {
   activityPerVisitor: [0, 4],
   days: 4,
 } as const
+
+/** More than one page of one list, and a few rows of the others. */
+export const sizeOf = ({ long }: Combination) => {
+  const few = { conversations: 40, visitors: 30, calls: 20 }
+  return { ...multiPageSize, ...few, [long]: multiPageSize[long] }
+}

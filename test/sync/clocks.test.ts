@@ -10,7 +10,7 @@ import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 const [sqlite, , postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
 
-const lists = { conversations: 70, visitors: 30, calls: 20, days: 3 }
+const lists = { conversations: 40, visitors: 16, calls: 10, days: 3 }
 const size = { ...lists, messagesPerConversation: [1, 3], activityPerVisitor: [0, 2] } as const
 
 const optionsOf = (switches: Partial<Switches>, db = sqlite!) => ({ seed: 5, speed: 0, size, switches, db })

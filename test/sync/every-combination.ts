@@ -1,18 +1,25 @@
-/** The tests of all combinations, for one database per file so that the files run concurrently. `isChosen`: by number from 0. */
+/**
+ * The tests of all combinations, for one database per file so that the files run concurrently. `isChosen`: by number from 0.
+ * `size`: of the service.
+ */
 import { describe, expect, test } from 'vitest'
 import type { TestDatabase } from '../support/databases.ts'
-import { behaviourCombinations, multiPageSize } from './behaviour-combinations.ts'
+import { behaviourCombinations, type Combination, sizeOf } from './behaviour-combinations.ts'
 import { unexplainedDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
 const lists = ['conversations', 'visitors', 'calls'] as const
 
-export function testEveryCombination(db: TestDatabase, isChosen: (n: number) => boolean = () => true): void {
+export function testEveryCombination(
+  db: TestDatabase,
+  isChosen: (n: number) => boolean = () => true,
+  size: (combination: Combination) => object = sizeOf,
+): void {
   describe(`however the service behaves, the mirror is correct or has a gap — ${db.name}`, () => {
-    for (const [n, switches] of behaviourCombinations.entries()) {
+    for (const [n, combination] of behaviourCombinations.entries()) {
       if (!isChosen(n)) continue
       test(`combination ${n + 1} of ${behaviourCombinations.length}`, async () => {
-        const options = { seed: n + 1, size: multiPageSize, switches, db }
+        const options = { seed: n + 1, size: size(combination), switches: combination.switches, db }
         await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
           const first = await sync()
           sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })

@@ -1,3 +1,3 @@
 import { testRandomServices } from './random-services.ts'
 
-testRandomServices(8)
+testRandomServices(5)

@@ -23,7 +23,8 @@ test('a first sync uses at most 1.02 times the minimum number of requests', asyn
 
 for (const since of ['lastMessageAt', 'createdAt', 'updatedAt'] as const) {
   test(`a sync without new rows uses at most 8 requests and one per further page of open conversations — ordered by ${since}`, async () => {
-    const options = optionsOf(larger, { 'conversations.since': since, 'calls.order': 'newest' })
+    const size = { ...larger, messagesPerConversation: [1, 3], visitors: 60 }
+    const options = optionsOf(size, { 'conversations.since': since, 'calls.order': 'newest' })
     await withSandbox(options, async ({ sandbox, sync }) => {
       await sync()
       sandbox.resetLog()

@@ -9,9 +9,9 @@ import type { LogLine, LogReader } from './log-reader.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
 const size = {
-  conversations: 130,
-  visitors: 40,
-  calls: 30,
+  conversations: 70,
+  visitors: 20,
+  calls: 12,
   messagesPerConversation: [1, 6],
   activityPerVisitor: [0, 4],
   days: 5,
