@@ -2,6 +2,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { fastFolder } from './test/support/fast-folder.ts'
 import { LongestFirstSequencer } from './test/support/longest-first.ts'
 
 export default defineConfig({
@@ -13,7 +14,7 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), TMPDIR: fastFolder() },
     // Starting PGlite or a random world on a busy machine takes its time; no test measures time.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -2,8 +2,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { fastFolder } from './fast-folder.ts'
 
 export type Server = { readonly url: string; readonly stop: () => Promise<void> }
 
@@ -24,7 +24,7 @@ export function unprivilegedUser(...names: readonly string[]): ServerUser {
 }
 
 export function createServerFolder(name: string, owner: ServerUser): string {
-  const folder = mkdtempSync(join(tmpdir(), `deskmirror-${name}-`))
+  const folder = mkdtempSync(join(fastFolder(), `deskmirror-${name}-`))
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   return folder
 }

@@ -1,0 +1,22 @@
+/** How the tests run: one process a file, and a Postgres of their own for as long as they last. */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineConfig } from 'vitest/config'
+import { LongestFirstSequencer } from './test/support/longest-first.ts'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['/tmp/team/s16/cpu-setup.ts'],
+    pool: 'forks',
+    // Twice the cores that are promised: many tests wait for processes, servers and the disk.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirstSequencer },
+    // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
+    // Starting PGlite or a random world on a busy machine takes its time; no test measures time.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
