@@ -1,10 +1,10 @@
 /** Committing pages to the mirror. */
 import { describe, expect, test } from 'vitest'
-import { databases } from '../support/databases.ts'
+import { sqliteAndPostgres } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, recording, rollup, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
-for (const db of databases) {
+for (const db of sqliteAndPostgres) {
   describe(`committing a page — ${db.name}`, () => {
     test('a row is stored with its columns, its raw text and the time of the request', async () => {
       const { mirror, one } = await openTestWarehouse(db)
