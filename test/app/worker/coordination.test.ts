@@ -35,7 +35,7 @@ for (const { kind, make } of workerStores) {
     }
 
     test('syncs new rows while years of backfill are pending', async () => {
-      const size = { conversations: 250, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
+      const size = { conversations: 150, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
       const sandbox = await startTestSandbox({ size, switches: { 'latency.after': 100 } })
       const project = projectConfigOf(sandbox, {
         ...frequentSchedules,
@@ -145,7 +145,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
     const stores = useWorkerStores(make)
 
     test('do each job once, and one takes over what another leaves', async () => {
-      const size = { conversations: 120, visitors: 30, calls: 20, messagesPerConversation: [1, 3], days: 5 } as const
+      const size = { conversations: 70, visitors: 15, calls: 10, messagesPerConversation: [1, 3], days: 5 } as const
       const sandbox = await startSandbox({ seed: 4, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
       onTestFinished(sandbox.stop)
       // Without a look-back, young rows are not read again.
