@@ -30,18 +30,11 @@ export type Candidate = {
 
 /** Every definition by a measure. `events`: of all days, in any order. */
 export function candidatesOf(measure: RollupMeasure, events: Iterable<MeasureEvent>, days: RollupDays): Candidate[] {
-  const pieces = toPieces(events, days)
-  const countDifferent = createDifferentCounter(pieces)
+  const numbersOfDays = createNumbers(measure, toPieces(events, days))
   return days.borders.flatMap(({ border, ranges }) => {
     const ofDays = ranges.map(([first, end], index) => ({ first, end, readAt: days.windows[index]?.readAt ?? 0 }))
     const complexity = complexityOf(measure) + border.complexity
-    const numbers = countsEachOnce(measure)
-      ? [{ name: describeMeasure(measure), values: ofDays.map(countDifferent) }]
-      : numbersOf(
-          measure,
-          ofDays.map(({ first, end, readAt }) => eventsOfDay(pieces.slice(first, end), readAt)),
-        )
-    return numbers.map(({ name, values }) => ({
+    return numbersOfDays(ofDays).map(({ name, values }) => ({
       name: border.name === '' ? name : `${name}, ${border.name}`,
       complexity,
       values,
@@ -49,41 +42,92 @@ export function candidatesOf(measure: RollupMeasure, events: Iterable<MeasureEve
   })
 }
 
-function countsEachOnce({ population }: RollupMeasure): boolean {
-  return population === 'active conversations' || population === 'active visitors'
+type NamedValues = Pick<Candidate, 'name' | 'values'>
+/** A large project has many events on each of the days of all borders. */
+type NumbersOfDays = (days: readonly DayOfPieces[]) => NamedValues[]
+
+function createNumbers(measure: RollupMeasure, pieces: readonly Piece[]): NumbersOfDays {
+  const name = describeMeasure(measure)
+  switch (measure.population) {
+    case 'active conversations':
+    case 'active visitors': {
+      const countDifferent = createDifferentCounter(pieces)
+      return (days) => [{ name, values: days.map(countDifferent) }]
+    }
+    case 'answers':
+      return (days) =>
+        durationNumbers(
+          name,
+          days.map((day) => sortedValues(pieces, day)),
+        )
+    case 'hours':
+      return (days) =>
+        hourNumbers(
+          name,
+          days.map((day) => countsByHour(pieces, day)),
+        )
+    default: {
+      const totals = pieces.map(({ counts }) => counts.reduce((sum, count) => sum + count, 0))
+      return (days) => [{ name, values: days.map((day) => totalOf(pieces, totals, day)) }]
+    }
+  }
 }
 
-/** Events of one piece. Those that all readings show and that have the same value are one. */
-type Piece = { readonly counts: Map<MeasureEvent['value'], number>; readonly timed: MeasureEvent[] }
+type Value = MeasureEvent['value']
+
+/**
+ * Events of one piece: those that all readings show as their values, with how often each, and the others as they are. Many
+ * events have no objects of their own, so that they cost little.
+ */
+type Piece = { readonly values: Value[]; readonly counts: number[]; readonly timed: MeasureEvent[] }
 
 function toPieces(events: Iterable<MeasureEvent>, days: RollupDays): Piece[] {
-  const pieces = days.pieces.map((): Piece => ({ counts: new Map(), timed: [] }))
+  const pieces = days.pieces.map((): Piece => ({ values: [], counts: [], timed: [] }))
   for (const event of events) {
     const number = days.pieceOf(event.at)
-    const [piece, reads] = number === null ? [] : [pieces[number], days.pieces[number]]
+    if (number === null) continue
+    const [piece, reads] = [pieces[number], days.pieces[number]]
     if (piece === undefined || reads === undefined) continue
     const { at, value, count = 1, until = Number.POSITIVE_INFINITY } = event
     // A zone's day may go on when the day that was asked for is over: a reading knows nothing of later times.
     const since = Math.max(at, event.since ?? at)
     if (since > reads.lastReadAt || until <= reads.firstReadAt) continue
-    if (since <= reads.firstReadAt && until > reads.lastReadAt)
-      piece.counts.set(value, (piece.counts.get(value) ?? 0) + count)
+    if (since <= reads.firstReadAt && until > reads.lastReadAt) addValue(piece, value, count)
     else piece.timed.push({ ...event, since })
   }
   return pieces
 }
 
+function addValue({ values, counts }: Piece, value: Value, count: number): void {
+  const last = values.length - 1
+  if (values[last] === value) counts[last] = (counts[last] ?? 0) + count
+  else {
+    values.push(value)
+    counts.push(count)
+  }
+}
+
 type DayOfPieces = { readonly first: number; readonly end: number; readonly readAt: EpochSeconds }
 
-/** How many different values a day has. A large project has many of them on each of the days of all borders. */
-function createDifferentCounter(pieces: readonly Piece[]): (day: DayOfPieces) => number {
-  const numbers = new Map<MeasureEvent['value'], number>()
-  const numberOf = (value: MeasureEvent['value']) => {
-    const number = numbers.get(value) ?? numbers.size
-    numbers.set(value, number)
-    return number
+function totalOf(pieces: readonly Piece[], totals: readonly number[], { first, end, readAt }: DayOfPieces): number {
+  let total = 0
+  for (let piece = first; piece < end; piece++) {
+    total += totals[piece] ?? 0
+    for (const event of pieces[piece]?.timed ?? []) if (isShown(event, readAt)) total += event.count ?? 1
   }
-  const numbersOfPieces = pieces.map(({ counts }) => [...counts.keys()].map(numberOf))
+  return total
+}
+
+/** How many different values a day has. */
+function createDifferentCounter(pieces: readonly Piece[]): (day: DayOfPieces) => number {
+  const numbers = new Map<Value, number>()
+  const numberOf = (value: Value) => {
+    const known = numbers.get(value)
+    if (known !== undefined) return known
+    numbers.set(value, numbers.size)
+    return numbers.size - 1
+  }
+  const numbersOfPieces = pieces.map(({ values }) => values.map(numberOf))
   /** By number: the last call that counted it. */
   const countedBy: number[] = []
   let call = 0
@@ -107,39 +151,30 @@ function isShown({ since, until }: MeasureEvent, readAt: EpochSeconds): boolean 
   return (since === undefined || since <= readAt) && (until === undefined || readAt < until)
 }
 
-type DayValues = ReadonlyMap<MeasureEvent['value'], number>
+function sortedValues(pieces: readonly Piece[], day: DayOfPieces): Float64Array {
+  const all: number[] = []
+  forEachValue(pieces, day, (value, count) => {
+    for (let n = 0; n < count; n++) all.push(Number(value))
+  })
+  return Float64Array.from(all).sort()
+}
 
-/** How often the day has each value, as a reading at that time shows it. */
-function eventsOfDay(pieces: readonly Piece[], readAt: EpochSeconds): DayValues {
-  const [only] = pieces
-  if (pieces.length === 1 && only !== undefined && only.timed.length === 0) return only.counts
-  const counts = new Map<MeasureEvent['value'], number>()
-  const add = (value: MeasureEvent['value'], count: number) => counts.set(value, (counts.get(value) ?? 0) + count)
-  for (const piece of pieces) {
-    for (const [value, count] of piece.counts) add(value, count)
-    for (const event of piece.timed) if (isShown(event, readAt)) add(event.value, event.count ?? 1)
-  }
+function countsByHour(pieces: readonly Piece[], day: DayOfPieces): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>()
+  forEachValue(pieces, day, (value, count) => counts.set(Number(value), (counts.get(Number(value)) ?? 0) + count))
   return counts
 }
 
-type NamedValues = Pick<Candidate, 'name' | 'values'>
-
-function numbersOf(measure: RollupMeasure, days: readonly DayValues[]): NamedValues[] {
-  const counted = describeMeasure(measure)
-  switch (measure.population) {
-    case 'answers':
-      return durationNumbers(counted, days.map(sortedValues))
-    case 'hours':
-      return hourNumbers(counted, days)
-    default:
-      return [{ name: counted, values: days.map((values) => [...values.values()].reduce((sum, n) => sum + n, 0)) }]
+/** As a reading at that time shows them. */
+function forEachValue(
+  pieces: readonly Piece[],
+  { first, end, readAt }: DayOfPieces,
+  use: (value: Value, count: number) => void,
+): void {
+  for (const { values, counts, timed } of pieces.slice(first, end)) {
+    for (let n = 0; n < values.length; n++) use(values[n] ?? 0, counts[n] ?? 0)
+    for (const event of timed) if (isShown(event, readAt)) use(event.value, event.count ?? 1)
   }
-}
-
-function sortedValues(values: DayValues): Float64Array {
-  const all: number[] = []
-  for (const [value, count] of values) for (let i = 0; i < count; i++) all.push(Number(value))
-  return Float64Array.from(all).sort()
 }
 
 function durationNumbers(counted: string, days: readonly Float64Array[]): NamedValues[] {
@@ -152,8 +187,8 @@ function durationNumbers(counted: string, days: readonly Float64Array[]): NamedV
   })
 }
 
-function hourNumbers(counted: string, days: readonly DayValues[]): NamedValues[] {
-  const ranked = days.map((values) => byFrequency(values as ReadonlyMap<number, number>))
+function hourNumbers(counted: string, days: readonly ReadonlyMap<number, number>[]): NamedValues[] {
+  const ranked = days.map(byFrequency)
   return hourStatistics.map((statistic, rank) => ({
     name: `${statistic} ${counted}`,
     values: ranked.map((hours) => hours[rank] ?? null),

@@ -141,10 +141,13 @@ function* withFilter(
   for (const { at, conversation, until } of events) {
     const row = conversations.get(conversation)
     if (row === undefined) continue
-    for (const span of spansOfFilter(filter, row)) {
-      const end = Math.min(until ?? Number.POSITIVE_INFINITY, span.until ?? Number.POSITIVE_INFINITY)
-      yield { at, value: conversation, since: span.since, until: Number.isFinite(end) ? end : undefined }
-    }
+    const spans = spansOfFilter(filter, row)
+    if (spans === always && until === undefined) yield { at, value: conversation }
+    else
+      for (const span of spans) {
+        const end = Math.min(until ?? Number.POSITIVE_INFINITY, span.until ?? Number.POSITIVE_INFINITY)
+        yield { at, value: conversation, since: span.since, until: Number.isFinite(end) ? end : undefined }
+      }
   }
 }
 
