@@ -1,6 +1,5 @@
 /** Reads messages as numbers of the service's rollups may count them: all of them in one pass, however many count them. */
 import { type RawBuilder, sql } from 'kysely'
-import type { Role } from '../../core/analytics/conversation-history.ts'
 import type { RollupRows } from '../../core/analytics/rollup-events.ts'
 import { createRoleOfSender } from '../../core/analytics/sender-roles.ts'
 import type { EpochSeconds } from '../../core/time.ts'
@@ -29,7 +28,7 @@ export async function readRollupMessages(range: RollupRange): Promise<RollupMess
   const roleOf = createRoleOfSender(settings.roles)
   const roleOfGroup = ({ senderType, isUtterance }: SenderRow) => (isUtterance ? roleOf(senderType) : 'event')
   const messages: RollupRows['messages'][number][] = []
-  const active = new Map<string, { at: EpochSeconds; conversation: string; roles: Set<Role> }>()
+  const activeConversations: RollupRows['activeConversations'][number][] = []
   const lastByConversation = new Map<string, EpochSeconds[]>()
   for (const group of groups) {
     const { at, conversation, senderType } = group
@@ -42,13 +41,9 @@ export async function readRollupMessages(range: RollupRange): Promise<RollupMess
     const last = lastByConversation.get(conversation) ?? []
     lastByConversation.set(conversation, last)
     last[readings] = Math.max(last[readings] ?? lastAt, lastAt)
-    if (at >= days.to) continue
-    const key = `${at} ${conversation}`
-    const found = active.get(key)
-    if (found === undefined) active.set(key, { at, conversation, roles: new Set([role]) })
-    else found.roles.add(role)
+    if (at < days.to) activeConversations.push({ at, conversation, role })
   }
-  return { messages, activeConversations: [...active.values()], lastMessages: [...lastMessages(lastByConversation)] }
+  return { messages, activeConversations, lastMessages: [...lastMessages(lastByConversation)] }
 }
 
 /** Of the messages of a conversation between two readings, only the last one was the last one in some reading. */
