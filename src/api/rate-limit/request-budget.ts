@@ -1,6 +1,5 @@
 /** The budget for the requests of one process: they queue by priority, and the first of each queue requests a slot. */
 import { randomUUID } from 'node:crypto'
-import { uptime } from 'node:os'
 import { ApiError } from '../../core/api-failure.ts'
 import type { BudgetView } from '../../core/command-reports.ts'
 import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
@@ -8,6 +7,7 @@ import type { Slot } from '../../core/rate-limit/budget.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { Ms } from '../../core/time.ts'
 import type { BudgetStore } from './state-store.ts'
+import { uptimeMs } from './uptime-clock.ts'
 
 export type RequestBudget = {
   /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
@@ -27,9 +27,6 @@ export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
 type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithResolvers<Grant>, 'promise'>
-
-/** Milliseconds of a clock that keeps running while the machine is suspended. */
-const uptimeMs = (): Ms => uptime() * 1000
 
 const ignoreError = () => {}
 

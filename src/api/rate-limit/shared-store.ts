@@ -3,7 +3,6 @@
  * together into the next one; a swap that lost to another process is decided again on what that process wrote. If the
  * record may have been lost, the budget is closed in the record, and so for all processes.
  */
-import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultMaxDurationMs } from '../../core/rate-limit/acquire-slot.ts'
 import { type BudgetPolicy, type BudgetState, initialBudgetState } from '../../core/rate-limit/budget.ts'
@@ -14,6 +13,7 @@ import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/stat
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { BudgetStore } from './state-store.ts'
 import { createStateStore, type UpdateState } from './state-store.ts'
+import { uptimeMs } from './uptime-clock.ts'
 
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
@@ -41,7 +41,7 @@ const storeTimeoutMs = 10_000
 /** Updates reject if the record cannot be reached; the next one tries again. */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
-  const { monotonic = () => uptime() * 1000 } = options
+  const { monotonic = uptimeMs } = options
   const unusedAfterMs = maxDurationMs + Math.max(policy.rate.windowMs, policy.writeRate.windowMs) + recordUseEveryMs
   let lastSeen: StateSnapshot | null = null
   let useRecordedAt = Number.NEGATIVE_INFINITY
