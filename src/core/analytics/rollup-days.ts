@@ -97,7 +97,7 @@ export type RollupDays = {
   /** Pieces by window. */
   readonly borders: readonly { readonly border: Border; readonly ranges: readonly PieceRange[] }[]
   /** When the days that a piece is part of were read, first and last. */
-  readonly pieces: readonly { readonly firstReadAt: EpochSeconds; readonly lastReadAt: EpochSeconds }[]
+  readonly pieces: readonly PieceReadings[]
   /** The first second of the first piece, and the first after the last. */
   readonly from: EpochSeconds
   readonly to: EpochSeconds
@@ -106,6 +106,22 @@ export type RollupDays = {
   /** In seconds of the day in UTC, ascending: pieces begin only then. */
   readonly cuts: readonly number[]
 }
+
+type PieceReadings = { readonly firstReadAt: EpochSeconds; readonly lastReadAt: EpochSeconds }
+
+/** Which readings of its days show an event of a piece. `since`, `until`: it counts only in what was read in between. */
+export function readingsWith(
+  { firstReadAt, lastReadAt }: PieceReadings,
+  at: EpochSeconds,
+  { since = at, until = Number.POSITIVE_INFINITY }: Span,
+): 'all' | 'some' | 'none' {
+  // A zone's day may go on when the day that was asked for is over: a reading knows nothing of later times.
+  const shownFrom = Math.max(at, since)
+  if (shownFrom > lastReadAt || until <= firstReadAt) return 'none'
+  return shownFrom <= firstReadAt && until > lastReadAt ? 'all' : 'some'
+}
+
+type Span = { readonly since?: EpochSeconds | undefined; readonly until?: EpochSeconds | undefined }
 
 /** Of borders that are the same for all windows, the first one stays. */
 export function createRollupDays(windows: readonly RollupWindow[], borders: readonly Border[]): RollupDays {

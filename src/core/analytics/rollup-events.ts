@@ -1,8 +1,8 @@
 /** What a measure counts, as events of stored rows: each with its time, and with the readings that show it. */
 import type { EpochSeconds, Seconds } from '../time.ts'
 import type { Role } from './conversation-history.ts'
-import type { MeasureEvent } from './rollup-definitions.ts'
-import type { AnswerMeasure, ConversationFilter, MessageKind, RollupMeasure } from './rollup-measures.ts'
+import type { ActiveConversations, AnswerMeasure, ConversationFilter, RollupMeasure } from './rollup-measures.ts'
+import type { MeasureEvent } from './rollup-pieces.ts'
 import { createTimeZone } from './time-zone.ts'
 
 export type RollupConversation = {
@@ -28,11 +28,8 @@ export type RollupRows = {
   /** Until it is reopened. */
   readonly handlings: readonly (Timed & { readonly conversation: string; readonly until: EpochSeconds | null })[]
   readonly messages: readonly (Counted & { readonly senderType: string | null; readonly role: Role })[]
-  /** Roles of the messages that a conversation had in some time. */
-  readonly activeConversations: readonly (Timed & {
-    readonly conversation: string
-    readonly roles: ReadonlySet<Role>
-  })[]
+  /** Messages of a conversation, at least one of each role in each time that no definition tells apart. */
+  readonly activeConversations: readonly (Timed & { readonly conversation: string; readonly role: Role })[]
   readonly answers: readonly RollupAnswer[]
   /** `by`: the column with the time. */
   readonly visitors: readonly (Counted & { readonly by: string })[]
@@ -57,15 +54,13 @@ export type RollupAnswer = {
   readonly businessSecondsFromCreation: Seconds | null
 }
 
-export function* eventsOf(measure: RollupMeasure, rows: RollupRows): Generator<MeasureEvent> {
+/** Active conversations, which have by far the most events, are counted in `rollup-active-conversations.ts`. */
+type EventMeasure = Exclude<RollupMeasure, ActiveConversations>
+
+export function* eventsOf(measure: EventMeasure, rows: RollupRows): Generator<MeasureEvent> {
   switch (measure.population) {
     case 'conversations':
-      for (const event of withFilter(conversationTimes(measure.by, rows), measure.filter, rows))
-        yield { ...event, value: '' }
-      return
-    case 'active conversations':
-      for (const row of rows.activeConversations)
-        if (hasKind(row.roles, measure.with)) yield* withFilter([toEvent(row)], measure.filter, rows)
+      yield* withFilter(conversationTimes(measure.by, rows), measure.filter, rows)
       return
     case 'messages':
       for (const { at, count, senderType, role } of rows.messages) {
@@ -107,10 +102,6 @@ export function* eventsOf(measure: RollupMeasure, rows: RollupRows): Generator<M
 
 type ConversationEvent = Timed & { readonly conversation: string; readonly until?: EpochSeconds | null }
 
-function toEvent({ at, conversation }: ConversationEvent): ConversationEvent {
-  return { at, conversation }
-}
-
 function* conversationTimes(
   by: Extract<RollupMeasure, { population: 'conversations' }>['by'],
   { conversations, lastMessages, handlings }: RollupRows,
@@ -141,10 +132,13 @@ function* withFilter(
   for (const { at, conversation, until } of events) {
     const row = conversations.get(conversation)
     if (row === undefined) continue
-    for (const span of spansOfFilter(filter, row)) {
-      const end = Math.min(until ?? Number.POSITIVE_INFINITY, span.until ?? Number.POSITIVE_INFINITY)
-      yield { at, value: conversation, since: span.since, until: Number.isFinite(end) ? end : undefined }
-    }
+    const spans = spansOfFilter(filter, row)
+    if (spans === always && (until ?? null) === null) yield { at, value: conversation }
+    else
+      for (const span of spans) {
+        const end = Math.min(until ?? Number.POSITIVE_INFINITY, span.until ?? Number.POSITIVE_INFINITY)
+        yield { at, value: conversation, since: span.since, until: Number.isFinite(end) ? end : undefined }
+      }
   }
 }
 
@@ -153,7 +147,7 @@ const always: readonly Span[] = [{}]
 const never: readonly Span[] = []
 
 /** When a reading counts the conversation. It has forgotten a deleted one. */
-function spansOfFilter(filter: ConversationFilter, row: RollupConversation): readonly Span[] {
+export function spansOfFilter(filter: ConversationFilter, row: RollupConversation): readonly Span[] {
   if (row.deletedAt === null || filter.rows === 'all and deleted ones') return spansOfLiving(filter, row)
   const { deletedAt } = row
   return spansOfLiving(filter, row).map((span) => ({ ...span, until: Math.min(deletedAt, span.until ?? deletedAt) }))
@@ -192,21 +186,6 @@ function since(at: EpochSeconds | null): readonly Span[] {
 
 function until(at: EpochSeconds | null): readonly Span[] {
   return at === null ? always : [{ until: at }]
-}
-
-function hasKind(roles: ReadonlySet<Role>, kind: MessageKind): boolean {
-  switch (kind) {
-    case 'any message':
-      return true
-    case 'an utterance':
-      return roles.size > 1 || !roles.has('event')
-    case 'a visitor message':
-      return roles.has('visitor')
-    case 'a human message':
-      return roles.has('human')
-    case 'an AI message':
-      return roles.has('ai')
-  }
 }
 
 function* visitorsWithConversation({ conversations }: RollupRows): Generator<MeasureEvent> {

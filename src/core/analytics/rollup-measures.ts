@@ -44,10 +44,16 @@ export type AnswerMeasure = {
   readonly hours: 'all' | 'business'
 }
 
+/** Conversations with such a message within the day, each once. */
+export type ActiveConversations = {
+  readonly population: 'active conversations'
+  readonly with: MessageKind
+  readonly filter: ConversationFilter
+}
+
 export type CountMeasure =
   | { readonly population: 'conversations'; readonly by: ConversationTime; readonly filter: ConversationFilter }
-  /** Conversations with such a message within the day, each once. */
-  | { readonly population: 'active conversations'; readonly with: MessageKind; readonly filter: ConversationFilter }
+  | ActiveConversations
   | { readonly population: 'messages'; readonly filter: MessageFilter }
   /** By a column with a time. */
   | { readonly population: 'visitors'; readonly by: string }

@@ -3,9 +3,10 @@ import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
-import { inList, rowsPerStatement } from '../database/dialect.ts'
+import { batchesOf, inList, rowsPerStatement } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { withoutNullability } from '../mirror/stream-tables.ts'
+import { arrayLiteral, compileArrayInsert, type InsertColumns, rowsPerArrayInsert } from './array-insert.ts'
 import { timeText } from './time-text.ts'
 
 export type AnalyticsTable = keyof typeof analyticsTables
@@ -17,12 +18,8 @@ type ColumnsOf<T extends AnalyticsTable> = keyof (typeof analyticsTables)[T]['co
 export type AnalyticsRow<T extends AnalyticsTable> = Readonly<Record<Exclude<ColumnsOf<T>, 'project_id'>, Value>>
 type AnyRow = Readonly<Record<string, Value>>
 
-type InsertPlan = {
-  /** The columns, `project_id` first. */
-  readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
-  /** Texts of statements by number of rows. */
-  readonly texts: Map<number, string>
-}
+/** Texts of statements by number of rows. */
+type InsertPlan = { readonly columns: InsertColumns; readonly texts: Map<number, string> }
 
 const plans: Readonly<Record<DatabaseKind, Map<AnalyticsTable, InsertPlan>>> = {
   sqlite: new Map(),
@@ -35,12 +32,12 @@ export async function insertRows<T extends AnalyticsTable>(
   rows: readonly AnalyticsRow<T>[],
 ): Promise<void> {
   const plan = planFor(trx.kind, table)
+  if (trx.kind === 'postgres') return insertArrays(trx, table, plan, rows)
   let from = 0
-  for (const size of rowsPerStatement[trx.kind]) {
-    const step = size === 0 ? Math.max(1, rows.length - from) : size
-    for (; rows.length - from >= step; from += step) {
-      const text = plan.texts.get(step) ?? compileInsert(trx, table, plan, step)
-      await trx.db.executeQuery(CompiledQuery.raw(text, parametersOf(trx, plan, rows.slice(from, from + step))))
+  for (const size of rowsPerStatement.sqlite) {
+    for (; rows.length - from >= size; from += size) {
+      const text = plan.texts.get(size) ?? compileInsert(trx, table, plan, size)
+      await trx.db.executeQuery(CompiledQuery.raw(text, parametersOf(trx, plan, rows.slice(from, from + size))))
     }
   }
 }
@@ -55,13 +52,31 @@ function planFor(kind: DatabaseKind, table: AnalyticsTable): InsertPlan {
   return plan
 }
 
-function compileInsert({ db, kind, typed }: ProjectDb, table: AnalyticsTable, plan: InsertPlan, size: number): string {
+async function insertArrays(
+  { db, project }: ProjectDb,
+  table: AnalyticsTable,
+  { columns, texts }: InsertPlan,
+  rows: readonly AnyRow[],
+): Promise<void> {
+  const text = texts.get(0) ?? compileArrayInsert(db, table, columns)
+  texts.set(0, text)
+  for (const batch of batchesOf(rows, rowsPerArrayInsert)) {
+    const arrays = columns.slice(1).map(({ name, type }) =>
+      arrayLiteral(
+        type,
+        batch.map((row) => encode('postgres', type, row[name] ?? null)),
+      ),
+    )
+    await db.executeQuery(CompiledQuery.raw(text, [project, ...arrays]))
+  }
+}
+
+function compileInsert({ db, typed }: ProjectDb, table: AnalyticsTable, plan: InsertPlan, size: number): string {
   const row = sql`(${sql.join(plan.columns.map(({ type }) => typed(type, null)))})`
   const names = sql.join(plan.columns.map(({ name }) => sql.ref(name)))
   const text = sql`insert into ${sql.table(table)} (${names})
     values ${sql.join(Array.from({ length: size }, () => row))}`.compile(db).sql
-  // Other sizes occur once: the last rows of a batch in Postgres.
-  if (rowsPerStatement[kind].includes(size)) plan.texts.set(size, text)
+  plan.texts.set(size, text)
   return text
 }
 

@@ -13,9 +13,9 @@ import {
   minFinalDays,
 } from '../../core/analytics/learn-rollup-definition.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
+import { createCandidates } from '../../core/analytics/rollup-candidates.ts'
 import { createRollupDays, likelyZones, otherZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
-import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
-import { eventsOf } from '../../core/analytics/rollup-events.ts'
+import type { Candidate } from '../../core/analytics/rollup-definitions.ts'
 import { rollupMeasures } from '../../core/analytics/rollup-measures.ts'
 import { vocabularyOf } from '../../core/analytics/rollup-vocabulary.ts'
 import { type EpochSeconds, rfc3339 } from '../../core/time.ts'
@@ -112,8 +112,9 @@ async function readCandidates(
   const rows = await readRollupRows({ ...context, settings: analytics, calendar }, days, columns)
   const measures = rollupMeasures(vocabularyOf(rows, columns, [...new Set([timeZone, 'UTC'])]))
   const candidates: Candidate[] = []
+  const candidatesOfMeasure = createCandidates(rows, days)
   for (const measure of measures) {
-    candidates.push(...candidatesOf(measure, eventsOf(measure, rows), days))
+    candidates.push(...candidatesOfMeasure(measure))
     // Seconds in a large project: heartbeats and other projects must not wait for all of it.
     await setImmediate()
   }

@@ -3,13 +3,11 @@
  * that no definition tells apart are grouped, so that little leaves the database.
  */
 import { sql } from 'kysely'
-import type { Role } from '../../core/analytics/conversation-history.ts'
 import type { RollupDays } from '../../core/analytics/rollup-days.ts'
 import type { RollupConversation, RollupRows } from '../../core/analytics/rollup-events.ts'
-import { createRoleOfSender } from '../../core/analytics/sender-roles.ts'
-import type { EpochSeconds } from '../../core/time.ts'
 import { readRollupAnswers } from './rollup-answers.ts'
-import { groupedQuarter, groupedTime, type RollupRange, type RollupSource, toRange } from './rollup-range.ts'
+import { readRollupMessages } from './rollup-messages.ts'
+import { type RollupRange, type RollupSource, toRange } from './rollup-range.ts'
 import { readActiveVisitors, readCalls, readVisitors, type UndocumentedColumns } from './rollup-undocumented.ts'
 import { epochSeconds } from './sql-time.ts'
 
@@ -19,18 +17,10 @@ export async function readRollupRows(
   columns: UndocumentedColumns,
 ): Promise<RollupRows> {
   const range = toRange(source, days)
-  // Each reads all messages of these days; a server does so at the same time.
-  const [lastMessages, messages, activeConversations] = await Promise.all([
-    readLastMessages(range),
-    readMessages(range),
-    readActiveConversations(range),
-  ])
   return {
+    ...(await readRollupMessages(range)),
     conversations: await readConversations(range),
-    lastMessages,
     handlings: await readHandlings(range),
-    messages,
-    activeConversations,
     answers: await readRollupAnswers(range),
     visitors: await readVisitors(range, columns.visitorTimes),
     activeVisitors: await readActiveVisitors(range),
@@ -60,73 +50,13 @@ function min(kind: RollupRange['kind']) {
     : sql`cast(floor(extract(epoch from min(s.first_at))) as bigint)`
 }
 
-type ConversationTime = RollupRows['lastMessages'][number]
+type Handling = RollupRows['handlings'][number]
 
-/** Of messages of a conversation that all readings show together, only the last one. */
-async function readLastMessages(range: RollupRange): Promise<ConversationTime[]> {
-  const { db, kind, project, from, days } = range
-  const { rows } = await sql<ConversationTime>`
-    select conversation, at, until from (
-      select conversation, at, lead(at) over (partition by conversation order by at) as until from (
-        select conversation_id as conversation, ${epochSeconds(kind, 'created_at')} as at from messages
-        where project_id = ${project} and created_at >= ${from} and deleted_at is null
-      ) as timed
-    ) as followed
-    where at < ${sql.lit(days.to)}
-      and (until is null or ${groupedQuarter(range, 'at')} <> ${groupedQuarter(range, 'until')})`.execute(db)
-  const readTimes = days.windows.map(({ readAt }) => readAt)
-  const isLastOfSome = ({ at, until }: ConversationTime) =>
-    until === null ||
-    days.pieceOf(at) !== days.pieceOf(until) ||
-    readTimes.some((readAt) => at <= readAt && readAt < until)
-  return rows.filter(isLastOfSome)
-}
-
-async function readHandlings({ db, kind, project, from, to }: RollupRange): Promise<ConversationTime[]> {
-  const { rows } = await sql<ConversationTime>`
+async function readHandlings({ db, kind, project, from, to }: RollupRange): Promise<Handling[]> {
+  const { rows } = await sql<Handling>`
     select conversation_id as conversation, ${epochSeconds(kind, 'from_at')} as at, ${epochSeconds(kind, 'to_at')} as until
     from fct_state where project_id = ${project} and state = 'handled' and from_at >= ${from} and from_at < ${to}`.execute(
     db,
   )
   return rows
-}
-
-type SenderRow = { readonly at: EpochSeconds; readonly senderType: string | null; readonly isUtterance: unknown }
-
-async function readMessages(range: RollupRange): Promise<RollupRows['messages']> {
-  const { rows } = await sql<SenderRow & { count: number }>`
-    select at, "senderType", "isUtterance", count(*) as count from (
-      select ${groupedQuarter(range, 'at')} as at, "senderType", "isUtterance" from (${timedMessages(range)}) as timed
-    ) as grouped
-    group by at, "senderType", "isUtterance"`.execute(range.db)
-  const roleOf = createRoleOfRow(range)
-  return rows.map((row) => ({ at: row.at, count: Number(row.count), senderType: row.senderType, role: roleOf(row) }))
-}
-
-async function readActiveConversations(range: RollupRange): Promise<RollupRows['activeConversations']> {
-  const { rows } = await sql<SenderRow & { conversation: string }>`
-    select distinct ${groupedTime(range, 'at')} as at, conversation, "senderType", "isUtterance"
-    from (${timedMessages(range)}) as timed`.execute(range.db)
-  const roleOf = createRoleOfRow(range)
-  const active = new Map<string, { at: EpochSeconds; conversation: string; roles: Set<Role> }>()
-  for (const row of rows) {
-    const { at, conversation } = row
-    const key = `${at} ${conversation}`
-    const found = active.get(key)
-    if (found === undefined) active.set(key, { at, conversation, roles: new Set([roleOf(row)]) })
-    else found.roles.add(roleOf(row))
-  }
-  return [...active.values()]
-}
-
-function timedMessages({ kind, project, from, to }: RollupRange) {
-  return sql`
-    select conversation_id as conversation, ${epochSeconds(kind, 'created_at')} as at, sender_type as "senderType",
-      coalesce(kind = 'utterance', false) as "isUtterance" from messages
-    where project_id = ${project} and created_at >= ${from} and created_at < ${to} and deleted_at is null`
-}
-
-function createRoleOfRow({ settings }: RollupRange) {
-  const roleOf = createRoleOfSender(settings.roles)
-  return ({ senderType, isUtterance }: SenderRow) => (isUtterance ? roleOf(senderType) : 'event')
 }

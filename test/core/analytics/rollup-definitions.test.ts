@@ -3,8 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
 import { createRollupDays, type RollupWindow, rollupBorders } from '../../../src/core/analytics/rollup-days.ts'
-import { type Candidate, candidatesOf, type MeasureEvent } from '../../../src/core/analytics/rollup-definitions.ts'
+import { type Candidate, candidatesOf } from '../../../src/core/analytics/rollup-definitions.ts'
 import { describeMeasure, type RollupMeasure, rollupMeasures } from '../../../src/core/analytics/rollup-measures.ts'
+import type { MeasureEvent } from '../../../src/core/analytics/rollup-pieces.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 const hour = 3600

@@ -2,14 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { isEqualAsShown } from '../../../src/core/analytics/compare-rollup-day.ts'
 import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
+import { createCandidates } from '../../../src/core/analytics/rollup-candidates.ts'
 import { createRollupDays, likelyZones, rollupBorders } from '../../../src/core/analytics/rollup-days.ts'
-import { type Candidate, candidatesOf } from '../../../src/core/analytics/rollup-definitions.ts'
-import {
-  eventsOf,
-  type RollupAnswer,
-  type RollupConversation,
-  type RollupRows,
-} from '../../../src/core/analytics/rollup-events.ts'
+import type { Candidate } from '../../../src/core/analytics/rollup-definitions.ts'
+import type { RollupAnswer, RollupConversation, RollupRows } from '../../../src/core/analytics/rollup-events.ts'
 import { rollupMeasures } from '../../../src/core/analytics/rollup-measures.ts'
 import { vocabularyOf } from '../../../src/core/analytics/rollup-vocabulary.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -75,7 +71,7 @@ const rows: RollupRows = {
     messages.map(({ at, role }) => ({ at, role, senderType: role, count: 1 })),
   ),
   activeConversations: conversations.flatMap(({ id, messages }) =>
-    messages.map(({ at, role }) => ({ at, roles: new Set([role]), conversation: id })),
+    messages.map(({ at, role }) => ({ at, role, conversation: id })),
   ),
   answers: conversations.flatMap(answersOf),
   visitors: Array.from({ length: 700 }, () => ({ at: firstMidnight + below(days * day), by: 'created_at', count: 1 })),
@@ -97,7 +93,7 @@ const columns = { visitorTimes: ['created_at'], callTimes: ['occurred_at', 'ende
 const measures = rollupMeasures(vocabularyOf(rows, columns, ['UTC', 'Europe/Berlin']))
 const candidatesFor = (count: number) => {
   const cut = createRollupDays(windows.slice(-count), rollupBorders(likelyZones))
-  return measures.flatMap((measure) => candidatesOf(measure, eventsOf(measure, rows), cut))
+  return measures.flatMap(createCandidates(rows, cut))
 }
 
 const zeroed = ({ values }: Candidate) => values.map((value) => value ?? 0)

@@ -37,6 +37,7 @@ export async function storeTouched(
   }
   const visitors = touched.flatMap(({ project, visitors }) => [...visitors].map((id) => [project, id] as const))
   await deleteRows(warehouse, 'visitor_activity', 'visitor_id', visitors)
+  await deleteSnapshots(warehouse, touched)
   const changed = projects.map((rows) => {
     const { conversations, visitors, snapshots } = touched.find(({ project }) => project === rows.project) ?? nothing
     return {
@@ -112,6 +113,17 @@ async function deleteRows(
   for (let from = 0; from < keys.length; from += rowsPerStatement) {
     const listed = keys.slice(from, from + rowsPerStatement).map((key) => `(${key.map(literal).join(', ')})`)
     await warehouse.query(`delete from ${table} where (project_id, ${column}) in (values ${listed.join(', ')})`)
+  }
+}
+
+/** Another world of the project may have had one at the same time. */
+async function deleteSnapshots(warehouse: Warehouse, touched: readonly Touched[]): Promise<void> {
+  for (const { project, snapshots } of touched) {
+    if (snapshots.length === 0) continue
+    const times = snapshots.map(literal).join(', ')
+    await warehouse.query(
+      `delete from availability_snapshots where project_id = ${literal(project)} and taken_at in (${times})`,
+    )
   }
 }
 

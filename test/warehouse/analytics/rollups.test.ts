@@ -1,6 +1,7 @@
 /** The service's rollups beside counts of our own: what is stored, which days count, and what a change is. */
 import { describe, expect, test } from 'vitest'
 import type { StreamReport } from '../../../src/core/mirror.ts'
+import type { MirrorRow } from '../../../src/core/row.ts'
 import { sqliteAndPostgres, type TestDatabase } from '../../support/databases.ts'
 import { commit, conversation, message, rollup, timeAt } from '../row-fixtures.ts'
 import { openFactsWarehouse, readMessages } from './facts-fixtures.ts'
@@ -46,20 +47,21 @@ const report = (stream: StreamReport['stream']): StreamReport => ({
 })
 const endOfSync = Date.parse(timeAt(40 * day))
 
-async function mirrorTwentyDays(db: TestDatabase) {
+/** A mirror of these conversations, and of a rollup for each day. */
+async function mirrorDays(db: TestDatabase, fixtures: readonly Fixture[], toRollup: (date: number) => MirrorRow) {
   const opened = await openFactsWarehouse(db)
   const { warehouse, mirror, facts } = opened
-  const rows = conversations.map(({ id, createdAt, messagesAt }) =>
+  const rows = fixtures.map(({ id, createdAt, messagesAt }) =>
     conversation(id, { created_at: timeAt(createdAt), last_message_at: timeAt(messagesAt.at(-1) ?? 0) }),
   )
   await mirror.commit(commit('conversations', rows))
-  for (const { id, messagesAt } of conversations) {
+  for (const { id, messagesAt } of fixtures) {
     const sender = (n: number) => (n === 1 ? 'agent' : 'visitor')
     const messages = messagesAt.map((at, n) => message(id, n + 1, { created_at: timeAt(at), sender_type: sender(n) }))
     await mirror.commit(readMessages(id, messages))
   }
   const dates = Array.from({ length: days }, (_, date) => date)
-  for (const date of dates) await mirror.commit(commit('analytics', [rollupOf(date)]))
+  for (const date of dates) await mirror.commit(commit('analytics', [toRollup(date)]))
   const run = await mirror.startRun('incremental', endOfSync)
   await mirror.finishRun(run, 'complete', [report('conversations'), report('calls')], endOfSync)
   await facts.refresh()
@@ -67,6 +69,8 @@ async function mirrorTwentyDays(db: TestDatabase) {
     warehouse.rollups('main', { timeZone: 'UTC', analytics: settings }, () => ms).compareIfDue()
   return { ...opened, compareAt }
 }
+
+const mirrorTwentyDays = (db: TestDatabase) => mirrorDays(db, conversations, (date) => rollupOf(date))
 
 const [first, nextDay] = [endOfSync + hour * 1000, endOfSync + 30 * hour * 1000]
 
@@ -98,6 +102,19 @@ for (const db of sqliteAndPostgres) {
           evidence: expect.stringMatching(/^equal on 20 of 20 final days; the next best definition on \d+$/),
         },
       ])
+    })
+
+    test('a message that a reading saw as the last one counts as such, however soon the next one came', async () => {
+      const shown = (date: number) => rollup(timeAt(date * day), timeAt((date + 1) * day), { active: eastern(date) })
+      const { compareAt, one } = await mirrorDays(db, soonContinued, (date) => {
+        const row = shown(date)
+        return { ...row, columns: { ...row.columns, read_at: timeAt(easternReadAt(date)) } }
+      })
+      await compareAt(first)
+      expect(await one('select definition, days, days_equal from rollup_definitions')).toEqual({
+        definition: 'conversations, by last message, in the day of America/New_York',
+        ...equalOnAll,
+      })
     })
 
     test('it is done once a day', async () => {
@@ -155,3 +172,22 @@ for (const db of sqliteAndPostgres) {
 }
 
 const equalOnAll = { days, days_equal: days }
+
+/** A day of New York ends at five in the morning of UTC, so that a day is not over when it is read; odd ones are read later. */
+const easternReadAt = (date: number) => (date + 1) * day + (date % 2 === 0 ? 2 : 30) * hour + 7 * minute
+const isOfEasternDay = (at: number | undefined, date: number) => isWithin(at === undefined ? at : at - 5 * hour, date)
+
+/** On even days some have messages just before and just after the reading; on odd days some go on a day later. */
+const soonContinued: readonly Fixture[] = Array.from({ length: days }, (_, date) => date).flatMap((date) =>
+  Array.from({ length: 2 + ((date * 7) % 10) }, (_, n) => {
+    const [morning, read] = [date * day + 6 * hour, easternReadAt(date)]
+    const messagesAt =
+      date % 2 === 0 ? [read - 2 * minute, read + 2 * minute] : n % 2 === 0 ? [morning] : [morning, morning + day]
+    return { id: `e${date}-${n}`, createdAt: -30 * day, messagesAt: [-30 * day, ...messagesAt] }
+  }),
+)
+
+const eastern = (date: number) =>
+  soonContinued.filter(({ messagesAt }) =>
+    isOfEasternDay(messagesAt.filter((at) => at <= easternReadAt(date)).at(-1), date),
+  ).length
