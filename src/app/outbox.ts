@@ -1,6 +1,7 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { OutboxAdmin, OutboxEntry, OutboxFilter } from '../core/outbox/admin.ts'
+import type { DecisionTerms, OutboxAdmin, OutboxEntry, OutboxFilter } from '../core/outbox/admin.ts'
+import type { SelectionMismatch } from '../core/outbox/batches.ts'
 import type {
   AddWritebackReport,
   DecisionReport,
@@ -15,8 +16,9 @@ import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { executeDecision, resolveIds } from '../writeback/decide.ts'
+import { executeApproval, executeDecision } from '../writeback/decide.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
+import { resolveIds } from '../writeback/resolve-ids.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
 
@@ -28,7 +30,7 @@ export function addWriteback(
   { createdBy }: { readonly createdBy: string },
 ): Promise<AddWritebackReport> {
   return withOutbox(config, project, async (admin, warehouse) => {
-    const status = needsApproval(1, project.approveOver) ? 'draft' : 'queued'
+    const status = needsApproval(1, project) ? 'draft' : 'queued'
     const ahead = await countUnsettled(admin)
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await admin.enqueue([[request]], options).catch(throwUnknownResult)
@@ -91,23 +93,41 @@ export function showWriteback(config: Config, project: ProjectConfig, id: string
   })
 }
 
-/** Approves, cancels, retries or resolves. `by`: the person's name. */
+export type DecisionRequest = { readonly selection: OutboxFilter; readonly by: string }
+
+/** Approves, takes an approval back, cancels, retries or resolves. `by`: the person's name. */
 export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, by }: { readonly selection: OutboxFilter; readonly by: string },
+  { selection, by }: DecisionRequest,
 ): Promise<DecisionReport> {
   // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
   const isOnly = config.projects.length === 1
-  const orWithoutProject =
-    isOnly && decision === 'cancelled' && selection.ids === undefined && selection.batch === undefined
+  const isAll = Object.values(selection).every((restriction) => restriction === undefined)
+  const orWithoutProject = isOnly && decision === 'cancelled' && isAll
   return withWarehouse(config, async (warehouse) => {
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
-    const report = await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)
-    return { project: project.name, ...report }
+    const filter = { ...selection, orWithoutProject }
+    return { project: project.name, ...(await executeDecision(admin, decision, filter, toTerms(project, by))) }
   })
+}
+
+/** Approves exactly what the digest names. If the selection has moved since, nothing is changed, and the report says what differs. */
+export function approveShown(
+  config: Config,
+  project: ProjectConfig,
+  { selection, by, digest }: DecisionRequest & { readonly digest: string },
+): Promise<DecisionReport | SelectionMismatch> {
+  return withOutbox(config, project, async (admin) => ({
+    project: project.name,
+    ...(await executeApproval(admin, selection, digest, toTerms(project, by))),
+  }))
+}
+
+function toTerms({ approveGraceMs, approveOwn }: ProjectConfig, by: string): DecisionTerms {
+  return { by, graceMs: approveGraceMs, approveOwn }
 }
 
 /** Opens the warehouse, and assigns rows without a project to the only project. */

@@ -153,7 +153,7 @@ test('a retried conflict is sent', async () => {
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
   const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
-  await admin.decide('retried', { ids: [first!] }, 'a test')
+  await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
 })

@@ -193,10 +193,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
-    await o.admin.decide('cancelled', { ids: [first!] }, 'test')
+    await o.admin.decide('cancelled', { ids: [first!] }, { by: 'test' })
     const outbox = o.warehouse.outbox(ids.project)
     const two = await outbox.claim(second!, Date.now())
-    await o.admin.decide('retried', { ids: [first!] }, 'test')
+    await o.admin.decide('retried', { ids: [first!] }, { by: 'test' })
     const claimed = await outbox.claim(first!, Date.now())
     const left = [
       claimed !== null && (await outbox.markSending(claimed, {}, Date.now(), Date.now())),
@@ -212,10 +212,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const outbox = o.warehouse.outbox(ids.project)
     const claimed = await outbox.claim(id!, Date.now())
     await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
-    expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 0, ids: [] })
+    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({ count: 0, ids: [] })
     await outbox.settleSent(claimed!, { event: 'no_response', why: 'silence', dueAt: Date.now() + 1e9 })
-    expect(await o.admin.decide('arrived', {}, 'a person')).toEqual({ count: 0, ids: [] })
-    expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 1, ids: [id] })
+    expect(await o.admin.decide('arrived', {}, { by: 'a person' })).toEqual({ count: 0, ids: [] })
+    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({ count: 1, ids: [id] })
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 }
@@ -316,7 +316,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
-    await o.admin.decide('retried', { ids: [second!] }, 'test')
+    await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
   })
@@ -341,7 +341,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'conflict'])
     await o.push()
-    await o.admin.decide('retried', { ids: [second!] }, 'test')
+    await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'succeeded'])
   })
@@ -430,7 +430,7 @@ test('cancelling everything survives a deadlock with other SQL', async () => {
   // Postgres terminates the transaction that first checks for the deadlock.
   await client.query(`begin; set local deadlock_timeout = '1min'`)
   await touch(second)
-  const cancelled = o.admin.decide('cancelled', {}, 'a person')
+  const cancelled = o.admin.decide('cancelled', {}, { by: 'a person' })
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const waiting = `select 1 from pg_stat_activity where ${rows[0].pid} = any(pg_blocking_pids(pid))`
   await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), { timeout: 5000 })

@@ -152,6 +152,7 @@ function toSelection(decision: OutboxDecision, ids: readonly string[], { batch, 
 
 const selectionHints: Readonly<Record<OutboxDecision, string>> = {
   approved: 'give ids, or --batch, or --all',
+  approval_undone: 'give ids, or --batch, or --all',
   cancelled: 'give ids, or --batch, or --all',
   retried: 'give ids, or --batch, or --status failed',
   arrived: 'give ids',
@@ -164,6 +165,7 @@ function unclearSelectionError(next: string, why = 'it is unclear which write-ba
 
 const resultWords: Readonly<Record<OutboxDecision, string>> = {
   approved: 'queued',
+  approval_undone: 'back to draft',
   cancelled: 'cancelled',
   retried: 'queued again',
   arrived: 'succeeded',

@@ -8,6 +8,7 @@ import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { inStoppedBatchSql } from './batch-stops.ts'
 import { isOwnerDead } from './claim-owner.ts'
 import { operationSql } from './row.ts'
 
@@ -62,6 +63,7 @@ export async function findClaimable(
   const { rows } = await sql<ClaimableWriteback>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
     where project_id = ${context.project} and ${claimFilterSql(filter)} and ${claimable}
+      and not (status = 'queued' and ${inStoppedBatchSql})
     order by seq limit ${limit}`.execute(context.db)
   return rows
 }
@@ -69,6 +71,7 @@ export async function findClaimable(
 export async function hasPending({ db, project }: ProjectDb, filter: ClaimFilter = {}): Promise<boolean> {
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
+      and not (status = 'queued' and ${inStoppedBatchSql})
       and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
   return rows.length > 0
 }

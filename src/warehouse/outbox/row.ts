@@ -129,6 +129,13 @@ export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()):
   return typed('time', toTimestamp(ms))
 }
 
+/** Assignments: a person decided about the row. `decided_at` always grows, because the event log goes by its change. */
+export function decidedSql({ typed, clock }: ProjectDb, by: string): RawBuilder<unknown> {
+  const now = typed('integer', clock())
+  return sql`decided_by = ${typed('text', by)},
+    decided_at = case when decided_at >= ${now} then decided_at + 1 else ${now} end`
+}
+
 /** An SQL condition. Literals, so that it implies the condition of an index. */
 export function operationSql(
   condition: (type: OperationType) => boolean,
