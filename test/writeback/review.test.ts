@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   type ConversationState,
-  emptyLane,
   type ReviewFacts,
   type ReviewRow,
   reviewRow,
@@ -10,7 +9,9 @@ import {
   type VisitorState,
   type WritebackReview,
 } from '../../src/core/outbox/review.ts'
+import { withCheck } from '../../src/core/outbox/review-check.ts'
 import { findObstacleInMirror, type GuardFacts } from '../../src/core/outbox/review-guards.ts'
+import { emptyLane } from '../../src/core/outbox/review-lane.ts'
 import { createReviewCounter } from '../../src/core/outbox/review-summary.ts'
 import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
 
@@ -289,8 +290,9 @@ describe('what the check before sending would find', () => {
 
 test('groups are counted with samples, and their size does not grow with the rows', () => {
   const counter = createReviewCounter()
-  for (const _ of Array(50)) for (const row of review(handled, [reply, handle, handle])) counter.add(row)
-  for (const row of review(null, [reply])) counter.add(row)
+  for (const _ of Array(50))
+    for (const row of review(handled, [reply, handle, handle])) counter.add(withCheck(row, null))
+  for (const row of review(null, [reply])) counter.add(withCheck(row, null))
   const { rows, counts, groups } = counter.summary()
   expect([rows, counts]).toEqual([
     151,

@@ -1,11 +1,7 @@
 /** Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the rows do not change. */
-import {
-  type ReviewAction,
-  type ReviewOutcome,
-  type ReviewReason,
-  reviewOutcomes,
-  type WritebackReview,
-} from './review.ts'
+
+import { type ReviewAction, type ReviewOutcome, type ReviewReason, reviewOutcomes } from './review.ts'
+import type { CheckedReview } from './review-check.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome
@@ -17,7 +13,17 @@ export type ReviewGroup = {
   /** How many wait until a person resolves an uncertain write-back. */
   readonly blocked: number
   /** The first ones. */
-  readonly samples: readonly WritebackReview[]
+  readonly samples: readonly CheckedReview[]
+}
+
+/** Rows that were checked with the service. Times are RFC 3339. */
+export type CheckSummary = {
+  readonly rows: number
+  readonly oldestAt: string | null
+  /** Where the service shows something else than the mirror. */
+  readonly differing: number
+  /** The first ones that differ. */
+  readonly samples: readonly CheckedReview[]
 }
 
 export type ReviewSummary = {
@@ -25,17 +31,23 @@ export type ReviewSummary = {
   readonly counts: Readonly<Record<ReviewOutcome, number>>
   /** In the order of the outcomes; within one, the largest first. */
   readonly groups: readonly ReviewGroup[]
+  readonly checks: CheckSummary
 }
 
 const samplesPerGroup = 5
+const differingSamples = 20
+
+const noChecks: CheckSummary = { rows: 0, oldestAt: null, differing: 0, samples: [] }
 
 /** Adds reviews one after another; `summary` may be read at any time. */
 export function createReviewCounter() {
   const groups = new Map<string, ReviewGroup>()
   let rows = 0
+  let checks = noChecks
   return {
-    add(review: WritebackReview): void {
+    add(review: CheckedReview): void {
       rows += 1
+      checks = addCheck(checks, review)
       const { outcome, action, reason } = review
       const key = `${outcome} ${action} ${reason}`
       const group = groups.get(key) ?? { outcome, action, reason, count: 0, changing: 0, blocked: 0, samples: [] }
@@ -45,11 +57,25 @@ export function createReviewCounter() {
       rows,
       counts: countOutcomes(groups.values()),
       groups: sortGroups([...groups.values()]),
+      checks,
     }),
   }
 }
 
-function addToGroup(group: ReviewGroup, review: WritebackReview): ReviewGroup {
+function addCheck(checks: CheckSummary, review: CheckedReview): CheckSummary {
+  if (review.check === null) return checks
+  const { checkedAt, differs } = review.check
+  const { rows, oldestAt, differing, samples } = checks
+  const isSample = differs && samples.length < differingSamples
+  return {
+    rows: rows + 1,
+    oldestAt: oldestAt === null || checkedAt < oldestAt ? checkedAt : oldestAt,
+    differing: differing + (differs ? 1 : 0),
+    samples: isSample ? [...samples, review] : samples,
+  }
+}
+
+function addToGroup(group: ReviewGroup, review: CheckedReview): ReviewGroup {
   const { count, changing, blocked, samples } = group
   return {
     ...group,

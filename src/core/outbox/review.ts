@@ -6,6 +6,7 @@
 import type { EpochMs } from '../time.ts'
 import type { TargetSnapshot } from './repository.ts'
 import { mistakeText } from './request-mistake.ts'
+import { applyRequest, type LaneState } from './review-lane.ts'
 import { excerpt } from './review-words.ts'
 import { hasExpired, type Operation, type RequestParseResult, type WritebackRequest } from './writeback-request.ts'
 
@@ -36,7 +37,8 @@ export const reviewReasons = {
   edited_since: 'stands_against',
   /** `expect` of a note or a correction refers to a conversation of the visitor. */
   no_conversation: 'stands_against',
-  /** Any other refusal by the service. */
+  /** Found by a check with the service: the record changed since the person looked. */
+  conflict: 'stands_against',
   refused: 'stands_against',
   not_mirrored: 'not_known',
   expected_not_mirrored: 'not_known',
@@ -96,21 +98,6 @@ export type ReviewFacts = {
   readonly isRefQueued: boolean
 }
 
-/** What the earlier rows of a lane change; a field that none of them sets is absent. */
-export type LaneState = {
-  readonly isHandled?: boolean
-  readonly name?: string | null
-  readonly email?: string | null
-  /** Why the last reply that was queued together with this row is not sent; null if it is, or if there is none. */
-  readonly unsentReply: string | null
-  /** The position of the last row; null if this is the first. */
-  readonly lastPosition: number | null
-  /** The uncertain write-back that blocks the lane. */
-  readonly blockedBy: string | null
-}
-
-export const emptyLane: LaneState = { unsentReply: null, lastPosition: null, blockedBy: null }
-
 /** `handled`: true or false; the others are texts or null. */
 export type FieldChange = {
   readonly field: 'handled' | 'name' | 'email'
@@ -166,20 +153,6 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
   if (isSent) return { review, lane: applyRequest(after, request) }
   const unsentReply = `the reply before it (row ${row.position}) would not be sent`
   return { review, lane: row.operation === 'message' ? { ...after, unsentReply } : after }
-}
-
-/** The lane after a request was carried out. */
-export function applyRequest(lane: LaneState, { operation, payload }: WritebackRequest): LaneState {
-  switch (operation) {
-    case 'message':
-      return { ...lane, isHandled: false, unsentReply: null }
-    case 'handled':
-      return { ...lane, isHandled: payload.handled }
-    case 'visitor':
-      return { ...lane, ...payload }
-    case 'note':
-      return lane
-  }
 }
 
 function actionOf({ operation, request }: ReviewRow): ReviewAction {
