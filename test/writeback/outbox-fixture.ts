@@ -94,7 +94,7 @@ export async function createOutboxFixture({
 
 export function toRequest(line: RequestLine): WritebackRequest {
   const result = parseRequest(line)
-  if (!result.ok) throw new Error(result.why.join('; '))
+  if (!result.ok) throw new Error(JSON.stringify(result.mistakes))
   return result.request
 }
 

@@ -17,7 +17,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     test('accepts every operation, in the lane of its target and with its view of the mirror', async () => {
       const o = await createOutboxFixture({ database })
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
-      const values = { text: 'x', id: randomUUID(), flag: true }
+      const values = { text: 'x', line: 'x', id: randomUUID(), flag: true }
       for (const [n, operation] of operations.entries()) {
         const { target, fields } = operationTypes[operation]
         const payload = Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, values[kind]]))

@@ -5,6 +5,7 @@ import type { ProjectConfig } from '../../config/config.ts'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import type { AddWritebackReport } from '../../core/outbox/reports.ts'
 import type { PayloadField } from '../../core/outbox/request-fields.ts'
+import { mistakeText } from '../../core/outbox/request-mistake.ts'
 import {
   expiryMistakes,
   type Operation,
@@ -15,7 +16,7 @@ import {
 } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
-import { parseFlag } from '../../writeback/import/csv-columns.ts'
+import { parseFlag } from '../../writeback/import/flag-words.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import {
@@ -161,10 +162,10 @@ function validateRequest(
   now: EpochMs,
 ): WritebackRequest {
   const result = parseRequest(line)
-  const mistakes = result.ok ? expiryMistakes(result.request, now) : result.why
+  const mistakes = result.ok ? expiryMistakes(result.request, now) : result.mistakes
   if (result.ok && mistakes.length === 0) return result.request
-  const mistakesByOption = mistakes.map((why) =>
-    why.replace(/^[\w, ]+(?=:)/, (fields) => fields.replace(/\w+/g, optionName)),
+  const mistakesByOption = mistakes.map(({ field, why }) =>
+    mistakeText({ field: field?.replace(/\w+/g, optionName) ?? null, why }),
   )
   const next = `\`deskmirror writeback add ${operation} --help\` has examples`
   throw notQueuedError(mistakesByOption.join('\n'), next)

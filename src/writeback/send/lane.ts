@@ -6,6 +6,7 @@
 import { ApiError, type ApiFailure, describeFailure, isRefused, isRefusedByService } from '../../core/api-failure.ts'
 import type { ClaimableWriteback, Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import { mistakeText } from '../../core/outbox/request-mistake.ts'
 import { hasExpired, operationTypes, parseRequest } from '../../core/outbox/writeback-request.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { createHandler } from '../operations/handlers.ts'
@@ -62,7 +63,7 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
   if (!result.ok) {
     // A row that was changed by SQL after the send cannot be verified.
     const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
-    return settleTask({ deps, writeback }, { event, why: result.why.join('; ') })
+    return settleTask({ deps, writeback }, { event, why: result.mistakes.map(mistakeText).join('; ') })
   }
   const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
   const isExpired = hasExpired(writeback.expiresAt, deps.now())
