@@ -77,7 +77,15 @@ async function explainDecision(
     filter.ids === undefined || filter.ids.length > idsReturned
       ? [...stayedByStatus({ ...(await after()), ...before }, decision), ...(await refusedRows(admin, filter, made))]
       : await stayedById(admin, filter.ids, new Set(ids), made)
-  return { moved: count, ids, stayed, ...(following === undefined ? {} : { following }) }
+  const [first] = decision === 'approved' && count > 0 ? await admin.list({ ids: ids.slice(0, 1) }, 1) : []
+  const undoUntil = first?.undoUntil ?? null
+  return {
+    moved: count,
+    ids,
+    stayed,
+    ...(following === undefined ? {} : { following }),
+    ...(undoUntil === null ? {} : { undoUntil }),
+  }
 }
 
 async function describeMismatch(
@@ -121,6 +129,8 @@ type DecisionMade = DecisionTerms & { readonly decision: OutboxDecision }
  * changed are not counted as unchanged; all others are counted after it.
  */
 function stayedByStatus(counts: StatusCounts, decision: OutboxDecision): DecisionReport['stayed'] {
+  // Taking approvals back is about what is queued; what has left earlier is not worth a line.
+  if (decision === 'approval_undone') return []
   return writebackStatuses.flatMap((status) => {
     const count = counts[status] ?? 0
     return count === 0 || statusAfter(status, decision) !== null

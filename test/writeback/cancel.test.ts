@@ -24,6 +24,8 @@ async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { o
     (project_id, operation, conversation_id, payload, batch_id, seq, lane, ref, status)
     select '${of}', 'handled', ${target}, '{"handled": true}', 'big', n, 'conversation/' || ${target}, 'r' || n, '${status}'
     from numbers`)
+  await warehouse.query(`insert into writeback_batches (project_id, id, rows, created_at)
+    values ('${of}', 'big', ${rows}, '2026-01-01T00:00:00Z')`)
   for (const { sql } of triggers) await warehouse.query(String(sql))
   if (database === 'postgres') {
     await warehouse.query('alter table writebacks enable trigger user')

@@ -111,6 +111,7 @@ async function runLaneSlice(
         canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
         onSettled: (status: WritebackStatus) => metrics.countSettled({ project: project.name, status }),
       })
+      await warehouse.outbox(project.projectId).recordFinishedBatches()
       await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
       if (signal.aborted) return { kind: 'interrupted' }
       if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }

@@ -1,6 +1,7 @@
 /** What people do with the outbox (the queue of write-backs): enqueue, look up and decide. */
 
 import type { Ms } from '../time.ts'
+import type { Rest } from './batch-estimate.ts'
 import type { Batch, BatchDescription, BatchSummary, ReasonGroup, SelectionDigest } from './batches.ts'
 import type { BatchDecision, OutboxDecision, StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation, WritebackRequest } from './writeback-request.ts'
@@ -13,6 +14,8 @@ export type OutboxFilter = {
   readonly operations?: readonly Operation[]
   /** The id of the conversation or the visitor. */
   readonly target?: string
+  /** Who approved it. */
+  readonly approvedBy?: string
   /** A cancellation also covers rows without a project. Only if a single project is configured. */
   readonly orWithoutProject?: boolean
 }
@@ -141,6 +144,10 @@ export type OutboxAdmin = {
   readonly listBatchNames: (limit: number) => Promise<readonly string[]>
   /** The name of the newest batch that takes this one back; null if none does. */
   readonly findRevertOf: (id: string) => Promise<string | null>
+  /** Open write-backs of others that were queued before the batch's first open one. */
+  readonly countAhead: (batch: string) => Promise<number>
+  /** Until when nothing of the batch leaves, because each of its queued rows waits; null if one does not. */
+  readonly findRest: (batch: string) => Promise<Rest | null>
   readonly groupReasons: (filter: OutboxFilter) => Promise<readonly ReasonGroup[]>
   readonly countByOperation: (
     filter: OutboxFilter,

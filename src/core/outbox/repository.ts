@@ -99,8 +99,8 @@ export type OutboxRepository = {
   readonly settle: (writeback: Writeback, transition: Transition) => Promise<WritebackStatus | null>
   /** Gives the claim back without a change of status. */
   readonly release: (writeback: Writeback, dueAt: EpochMs | null, evidence?: Evidence) => Promise<void>
-  /** Keeps the times at which batches were finished. */
-  readonly refreshFinishedBatches: () => Promise<void>
+  /** Stores when batches were finished whose last write-back was settled. */
+  readonly recordFinishedBatches: () => Promise<void>
   /** Stores the id of the message that the reply created. */
   readonly recordMessageId: (writeback: Writeback, messageId: string) => Promise<void>
   /** Ids of messages in the lane that are matched to a write-back. */

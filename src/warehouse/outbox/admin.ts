@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { BlockedLane, OutboxAdmin } from '../../core/outbox/admin.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { countAhead, findRest } from './batch-queue.ts'
 import { recordBatchDecision } from './batch-stops.ts'
 import { findBatch, findRevertOf, listBatches, listBatchNames } from './batches.ts'
 import { applyDecision, applyForMs, approveShown, revokeSending } from './decisions.ts'
@@ -27,6 +28,8 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
     countByStatus: countByStatus.bind(null, context),
     countByOperation: countByOperation.bind(null, context),
     groupReasons: groupReasons.bind(null, context),
+    countAhead: countAhead.bind(null, context),
+    findRest: findRest.bind(null, context),
     digestOf: (filter) => computeDigest(context, filter, { lock: false }),
     listBatches: listBatches.bind(null, context),
     findBatch: findBatch.bind(null, context),

@@ -4,6 +4,7 @@ import { toBatchState } from '../../core/outbox/batch-state.ts'
 import type { Batch, BatchSummary } from '../../core/outbox/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import { inList } from '../database/dialect.ts'
+import { retryOnDeadlock } from '../database/durable-transaction.ts'
 import { decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './follow-decisions.ts'
@@ -83,12 +84,10 @@ export async function findRevertOf({ db, project }: ProjectDb, id: string): Prom
 const openSql = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
   and writebacks.batch_id = writeback_batches.id and writebacks.status in ('draft','queued','sending','uncertain'))`
 
-/** Sets or clears `finished_at` where it is out of date. */
-export async function refreshFinished({ db, project }: ProjectDb): Promise<void> {
+export async function recordFinished({ db, project }: ProjectDb): Promise<void> {
   const settled = sql`(select max(finished_at) from writebacks where writebacks.project_id = writeback_batches.project_id
     and writebacks.batch_id = writeback_batches.id)`
-  await sql`update writeback_batches set finished_at = ${settled}
-    where project_id = ${project} and finished_at is null and rows > 0 and not ${openSql}`.execute(db)
-  await sql`update writeback_batches set finished_at = null
-    where project_id = ${project} and finished_at is not null and ${openSql}`.execute(db)
+  const finished = sql`update writeback_batches set finished_at = ${settled}
+    where project_id = ${project} and finished_at is null and rows > 0 and not ${openSql}`
+  await retryOnDeadlock(() => finished.execute(db))
 }

@@ -9,6 +9,7 @@ import {
   type WritebackStatus,
   writebackStates,
 } from '../../core/outbox/state.ts'
+import type { EpochMs } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { inStoppedBatchSql } from './batch-stops.ts'
@@ -63,6 +64,7 @@ export async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<re
   const why = decisionReasons[decision](terms.by)
   const now = toTimeValue(trx)
   const text = (value: string | null) => trx.typed('text', value)
+  const dueAt = trx.typed('integer', decision === 'approved' ? graceEnd(trx.clock(), terms) : null)
   const { rows } = await sql<DecidedRow & { status: WritebackStatus }>`
     update writebacks set status = case when ${hasMoved} then ${target} else status end,
       revoked_as = case when ${hasMoved} then null else ${text(decision === 'cancelled' ? 'cancelled' : null)} end,
@@ -73,8 +75,8 @@ export async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<re
       owner = case when ${hasMoved} then null else owner end,
       lease_until = case when ${hasMoved} then null else lease_until end,
       stopped_by = case when ${hasMoved} then null else stopped_by end,
-      due_at = case when ${hasMoved} then ${dueAt(trx, decision, terms)} else due_at end
-      ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`} ${changesOf(trx, decision, terms)}
+      due_at = case when ${hasMoved} then ${dueAt} else due_at end
+      ${isBySetting ? sql`` : sql`, ${decidedSql(trx, terms.by)}`} ${changesOf(trx, decision, terms.by, dueAt)}
     where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(trx.kind, filter)}
       and ${decidableSql(trx, step)} returning id, batch_id as "batchId", status`.execute(trx.db)
   return rows.filter(({ status }) => status === target)
@@ -84,15 +86,20 @@ function isOpen(status: WritebackStatus): boolean {
   return status === 'queued' || status === 'draft'
 }
 
-function dueAt({ typed, clock }: ProjectDb, decision: OutboxDecision, { graceMs = 0 }: DecisionTerms) {
-  return typed('integer', decision === 'approved' && graceMs > 0 ? clock() + graceMs : null)
+function graceEnd(now: EpochMs, { graceMs = 0 }: DecisionTerms): EpochMs | null {
+  return graceMs > 0 ? now + graceMs : null
 }
 
 /** What a decision changes beside the state. */
-function changesOf(trx: ProjectDb, decision: OutboxDecision, terms: DecisionTerms): RawBuilder<unknown> {
+function changesOf(
+  trx: ProjectDb,
+  decision: OutboxDecision,
+  by: string,
+  dueAt: RawBuilder<unknown>,
+): RawBuilder<unknown> {
   switch (decision) {
     case 'approved':
-      return sql`, approved_by = ${terms.by}, undo_until = ${dueAt(trx, decision, terms)}`
+      return sql`, approved_by = ${by}, undo_until = ${dueAt}`
     case 'approval_undone':
       return sql`, approved_by = null, undo_until = null`
     case 'retried':

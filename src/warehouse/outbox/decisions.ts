@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DecisionResult, DecisionTerms, OutboxFilter, SelectionMoved } from '../../core/outbox/admin.ts'
 import type { OutboxDecision } from '../../core/outbox/state.ts'
+import { inList } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { acquireCancellationLock, findWindowEnd, recordCancellation } from './cancellations.ts'
@@ -46,8 +47,8 @@ export async function approveShown(
   })
 }
 
-function isWholeBatchOrAll({ ids, statuses, operations, target }: OutboxFilter): boolean {
-  return [ids, statuses, operations, target].every((restriction) => restriction === undefined)
+function isWholeBatchOrAll({ ids, statuses, operations, target, approvedBy }: OutboxFilter): boolean {
+  return [ids, statuses, operations, target, approvedBy].every((restriction) => restriction === undefined)
 }
 
 async function decideAtOnce(
@@ -57,7 +58,7 @@ async function decideAtOnce(
   terms: DecisionTerms,
 ): Promise<DecisionResult> {
   const moved = await applyToRows(trx, { decision, filter, terms, among: sql`project_id = ${trx.project}` })
-  await recordApproval(trx, decision, moved, terms.by)
+  await updateBatches(trx, decision, moved, terms.by)
   return { count: moved.length, ids: moved.slice(0, 1000).map(({ id }) => id) }
 }
 
@@ -85,7 +86,7 @@ async function decideInWindows(
     const moved = await inDurableTransaction(context, async (trx) => {
       await acquireCancellationLock(trx, 'shared')
       const rows = await applyToRows(trx, { decision, filter, terms, among })
-      await recordApproval(trx, decision, rows, terms.by)
+      await updateBatches(trx, decision, rows, terms.by)
       return rows
     })
     count += moved.length
@@ -93,19 +94,31 @@ async function decideInWindows(
   }
 }
 
-/** The batches say who approved rows of them last. */
-async function recordApproval(trx: ProjectDb, decision: OutboxDecision, moved: readonly DecidedRow[], by: string) {
-  if (decision !== 'approved' && decision !== 'approval_undone') return
-  const { db, project } = trx
-  for (const batch of new Set(moved.map(({ batchId }) => batchId))) {
-    if (batch === null) continue
-    const isApproved: RawBuilder<unknown> = sql`exists (select 1 from writebacks where writebacks.project_id = ${project}
-      and writebacks.batch_id = ${batch} and writebacks.approved_by is not null)`
-    const changes =
-      decision === 'approved'
-        ? sql`approved_at = ${toTimeValue(trx)}, approved_by = ${by}`
-        : sql`approved_at = case when ${isApproved} then approved_at end, approved_by = case when ${isApproved} then approved_by end`
-    await sql`update writeback_batches set ${changes} where project_id = ${project} and id = ${batch}`.execute(db)
+/** The batches say who approved rows of them last, and whether they are finished. */
+async function updateBatches(trx: ProjectDb, decision: OutboxDecision, moved: readonly DecidedRow[], by: string) {
+  const { db, kind, project } = trx
+  const changes = batchChanges(trx, decision, by)
+  const batches = [...new Set(moved.flatMap(({ batchId }) => batchId ?? []))]
+  if (changes === null || batches.length === 0) return
+  await sql`update writeback_batches set ${changes} where project_id = ${project} and id ${inList(kind, batches)}`.execute(
+    db,
+  )
+}
+
+function batchChanges(trx: ProjectDb, decision: OutboxDecision, by: string): RawBuilder<unknown> | null {
+  switch (decision) {
+    case 'approved':
+      return sql`approved_at = ${toTimeValue(trx)}, approved_by = ${by}`
+    case 'approval_undone': {
+      const isApproved = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
+        and writebacks.batch_id = writeback_batches.id and writebacks.approved_by is not null)`
+      return sql`approved_at = case when ${isApproved} then approved_at end,
+        approved_by = case when ${isApproved} then approved_by end`
+    }
+    case 'retried':
+      return sql`finished_at = null`
+    default:
+      return null
   }
 }
 

@@ -8,7 +8,7 @@ import { allOf, inList } from '../database/dialect.ts'
 /** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
 export function filterSql(
   kind: DatabaseKind,
-  { ids, batch, statuses, operations, target }: OutboxFilter,
+  { ids, batch, statuses, operations, target, approvedBy }: OutboxFilter,
   status: RawBuilder<unknown> = sql`status`,
 ): RawBuilder<unknown> {
   const oneOf = (column: RawBuilder<unknown>, values: readonly string[] | undefined) => {
@@ -18,6 +18,7 @@ export function filterSql(
   return allOf([
     ids === undefined || ids.length <= 100 ? oneOf(sql`id`, ids) : sql`id ${inList(kind, ids)}`,
     batch === undefined ? null : sql`batch_id = ${batch}`,
+    approvedBy === undefined ? null : sql`approved_by = ${approvedBy}`,
     oneOf(status, statuses),
     oneOf(sql`operation`, operations),
     oneOf(sql`lane`, target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target))),

@@ -19,7 +19,7 @@ import { inDurableTransaction, retryOnDeadlock } from '../database/durable-trans
 import type { ProjectDb } from '../database/project-db.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/learned-behaviours.ts'
 import { findStop, inStoppedBatchSql } from './batch-stops.ts'
-import { refreshFinished } from './batches.ts'
+import { recordFinished } from './batches.ts'
 import { acquireCancellationLock, coveredByCancelSql } from './cancellations.ts'
 import { currentOwner } from './claim-owner.ts'
 import { claimableSql, findClaimable, findDeadOwners, hasPending, nextInLaneSql } from './claimable.ts'
@@ -56,7 +56,7 @@ export function createOutboxRepository(context: ProjectDb): OutboxRepository {
     settle: (writeback, transition) =>
       settle(context, writeback, transition, sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`),
     release: release.bind(null, context),
-    refreshFinishedBatches: () => refreshFinished(context),
+    recordFinishedBatches: () => recordFinished(context),
     recordMessageId: recordMessageId.bind(null, context),
     ...createLaneHistory(context),
     listRecentOutcomes: listRecentOutcomes.bind(null, context),

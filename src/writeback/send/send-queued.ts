@@ -76,6 +76,7 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   }
   // Sends in flight are finished; if aborted, their outcome would be unknown.
   await Promise.all(running.values())
+  await outbox.recordFinishedBatches().catch(run.onBug)
   return { ...run.finish(), circuits }
 }
 
