@@ -2,11 +2,10 @@
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import { toListShape } from '../../core/list-shape.ts'
-import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
-import type { CreateHandler, PreviewDetail, ReadyToSend } from './operation-handler.ts'
+import type { CreateHandler } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'
 
 const editableFields = ['name', 'email'] as const
@@ -52,7 +51,6 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
     if (!isDone || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
-  describePreview: (_live, { before }) => describeChanges(payload, before),
   refreshTarget: async ({ deps, writeback }) => {
     const response = await readVisitor(deps, writeback.target)
     const stored = (await deps.mirror.readRawById('visitors', [writeback.target])).get(writeback.target)
@@ -60,23 +58,6 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
     await deps.mirror.commit({ stream: 'visitors', rows, requestedAt: response.requestedAt, isAuthoritative: true })
   },
 })
-
-function describeChanges(wanted: WritebackPayload['visitor'], before: ReadyToSend['before']): PreviewDetail {
-  const describe = (field: (typeof editableFields)[number]) => {
-    const [value, current] = [wanted[field], before[field] ?? null]
-    if (value === undefined) return `${field} unchanged`
-    if (value === current) return `${field} already ${quoteOrNone(current)}`
-    return `${field} ${quoteOrNone(current)} → ${quoteOrNone(value)}`
-  }
-  const isChanged = editableFields.some(
-    (field) => wanted[field] !== undefined && wanted[field] !== (before[field] ?? null),
-  )
-  return { would: isChanged ? 'change' : 'nothing', detail: editableFields.map(describe).join(', ') }
-}
-
-function quoteOrNone(value: string | null): string {
-  return value === null ? 'none' : JSON.stringify(value)
-}
 
 function readVisitor(deps: WritebackDeps, id: string): Promise<ApiResponse> {
   return deps.get(visitors.rowPath(deps.projectId, id), {}, 'write')
