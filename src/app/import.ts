@@ -14,6 +14,7 @@ import {
   needsApproval,
   toQueuedImport,
 } from '../writeback/import/import-file.ts'
+import type { OnReviews } from '../writeback/review/review-source.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
@@ -30,18 +31,20 @@ export function importWritebacks(
   source: ImportSource,
   options: Omit<ImportOptions, 'approveOver' | 'project' | 'lookups'> &
     Pick<WarehouseRetryOptions, 'notify'> & {
+      readonly onReviews: OnReviews | null
       /** Called before anything is queued. */
-      readonly onReview: (review: ReviewSummary) => void
+      readonly onReview: (review: ReviewSummary) => Promise<void>
     },
 ): Promise<ImportReport> {
   const { approveOver, name, projectId } = project
   return withImportBuffer(source, (file) =>
     withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry) => {
       const ahead = await countUnsettled(admin)
-      const { now, expiresAt, onReview } = options
+      const { now, expiresAt, onReviews, onReview } = options
       const onChecked = async (check: CheckResult) => {
-        const reviewOptions = { now, expiresAt, onReviews: null, check: null }
-        onReview((await reviewImportFile(config, project, { admin, warehouse }, file, reviewOptions)).review)
+        const reviewOptions = { now, expiresAt, onReviews, check: null }
+        const { review } = await reviewImportFile(config, project, { admin, warehouse }, file, reviewOptions)
+        await onReview(review)
         await options.onChecked(check)
       }
       const lookups = warehouse.importLookups(projectId)

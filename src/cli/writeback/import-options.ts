@@ -14,9 +14,11 @@ import {
   quietOption,
 } from '../options.ts'
 import { type PersonOption, personOption } from './person.ts'
+import { type ReviewOutputOptions, reviewOutputOptions } from './review-outputs.ts'
 
 export type ImportCommandOptions = CommonOptions &
-  PersonOption & {
+  PersonOption &
+  ReviewOutputOptions & {
     readonly format: ImportFormat
     readonly encoding?: string
     /** True: all columns that are not of an import. */
@@ -50,6 +52,7 @@ export function addImportOptions(command: Command): Command {
       dryRun: true,
     }),
     new Option('--limit <n>', 'of a check: how many rows').argParser(parseLimit).default(200),
+    ...reviewOutputOptions(),
     personOption(),
     oneProjectOption(),
     quietOption(),

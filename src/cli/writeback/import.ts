@@ -1,9 +1,12 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
+import { basename } from 'node:path'
 import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { projectCommandHint } from '../../core/command-hint.ts'
 import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
+import { toTimestamp } from '../../core/time.ts'
+import type { ReviewPageText } from '../../writeback/review/review-page.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { toExpiryTime } from '../options.ts'
@@ -15,6 +18,7 @@ import { addImportOptions, type ImportCommandOptions, toCheckOptions, toImportSo
 import { decidingPerson } from './person.ts'
 import { renderImport } from './render-import.ts'
 import { renderPreview } from './render-preview.ts'
+import { openReviewOutputs } from './review-outputs.ts'
 
 const examples = `
 A line is one write-back, as JSON or as a row of CSV:
@@ -73,6 +77,7 @@ async function queueFile(
   { display, file, options }: ImportCall,
 ): Promise<CommandResult> {
   const { importWritebacks } = await context.load(() => import('../../app/import.ts'))
+  const outputs = await openReviewOutputs(context, options)
   let review: ReviewSummary | null = null
   const report = await importWritebacks(config, project, toImportSource(context, file, options), {
     ...toCheckOptions(context, options),
@@ -84,20 +89,26 @@ async function queueFile(
     onChecked: async ({ validRows: rows }) => {
       if (rows >= manyRows && config.databaseUrl.startsWith('sqlite:')) display.notify(lockWarning(rows))
     },
-    onReview: (summary) => {
+    onReviews: outputs.onReviews,
+    onReview: async (summary) => {
       review = summary
-      if (options.json !== true && options.quiet !== true) showReview(context, summary)
+      const isShown = options.json !== true && options.quiet !== true
+      await outputs.finish(summary, pageText(context, file), isShown ? reviewLines(context, summary) : null)
     },
     onProgress: (doing, rows) => display.onLine(`${pluralize(rows, 'row')} ${doing}`),
     notify: display.notify,
-  })
+  }).finally(outputs.close)
   const result = renderImport(report, project, projectCommandHint(config.projects, project.name))
   return review === null ? result : { ...result, document: { ...report, review } }
 }
 
-/** Before anything is queued. */
-function showReview(context: CommandContext, review: ReviewSummary): void {
-  context.writeOut(`${renderReview(review, context.now()).map(toPrintable).join('\n')}\n\n`)
+function reviewLines(context: CommandContext, review: ReviewSummary): readonly string[] {
+  return [...renderReview(review, context.now()).map(toPrintable), '']
+}
+
+function pageText(context: CommandContext, file: string): ReviewPageText {
+  const name = file === '-' ? 'standard input' : basename(file)
+  return { title: name, notes: [`${name}, before it is queued. As of ${toTimestamp(context.now())}.`] }
 }
 
 /** SQLite has one writer at a time and waits at most half a minute; this many rows can take longer. */
@@ -117,14 +128,23 @@ async function previewFile(
   { display, file, options }: ImportCall,
 ): Promise<CommandResult> {
   const { previewImport } = await context.load(() => import('../../app/import.ts'))
-  const report = await previewImport(config, project, toImportSource(context, file, options), {
-    ...toCheckOptions(context, options),
-    expiresAt: toExpiryTime(context.now(), options.expires),
-    draft: options.draft === true,
-    onReviews: null,
-    check: options.check === true ? toServiceCheck(context, config, display, options) : null,
-  })
-  return renderPreview(report, project, projectCommandHint(config.projects, project.name), context.now())
+  const outputs = await openReviewOutputs(context, options)
+  try {
+    const report = await previewImport(config, project, toImportSource(context, file, options), {
+      ...toCheckOptions(context, options),
+      expiresAt: toExpiryTime(context.now(), options.expires),
+      draft: options.draft === true,
+      onReviews: outputs.onReviews,
+      check: options.check === true ? toServiceCheck(context, config, display, options) : null,
+    })
+    if (report.outcome === 'reviewed') {
+      const lines = options.json === true ? null : reviewLines(context, report.review)
+      await outputs.finish(report.review, pageText(context, file), lines)
+    }
+    return renderPreview(report, project, projectCommandHint(config.projects, project.name))
+  } finally {
+    await outputs.close()
+  }
 }
 
 function toServiceCheck(context: CommandContext, config: Config, display: Display, { limit }: ImportCommandOptions) {
