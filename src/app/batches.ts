@@ -11,12 +11,14 @@ import type {
   BatchSummary,
   RevertReport,
 } from '../core/outbox/batches.ts'
+import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { BatchDecision } from '../core/outbox/state.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { approvable } from '../writeback/decide.ts'
 import { requireBatch } from '../writeback/find-batch.ts'
+import { nameEntries } from '../writeback/name-entries.ts'
 import { revertBatch } from '../writeback/revert.ts'
 import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
 import { withOutbox } from './outbox.ts'
@@ -56,7 +58,7 @@ export async function readBatch(
   return {
     project: project.name,
     batch,
-    outcomes: await readOutcomes(admin, batch.id),
+    outcomes: await readOutcomes(admin, warehouse.reviewReader(project.projectId), batch.id),
     reasons: await admin.groupReasons({ batch: batch.id }),
     estimate: await estimateBatch(admin, warehouse, project, batch),
     approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
@@ -64,11 +66,11 @@ export async function readBatch(
   }
 }
 
-async function readOutcomes(admin: OutboxAdmin, batch: string): Promise<readonly BatchOutcome[]> {
+async function readOutcomes(admin: OutboxAdmin, reader: ReviewReader, batch: string): Promise<readonly BatchOutcome[]> {
   const outcomes: BatchOutcome[] = []
   for (const { operation, status, count } of await admin.countByOperation({ batch })) {
-    const samples = await admin.list({ batch, operations: [operation], statuses: [status] }, samplesPerOutcome)
-    outcomes.push({ operation, status, count, samples })
+    const entries = await admin.list({ batch, operations: [operation], statuses: [status] }, samplesPerOutcome)
+    outcomes.push({ operation, status, count, samples: await nameEntries(reader, entries) })
   }
   return outcomes
 }

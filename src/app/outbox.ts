@@ -18,6 +18,7 @@ import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { executeApproval, executeDecision } from '../writeback/decide.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
+import { nameEntries } from '../writeback/name-entries.ts'
 import { resolveIds } from '../writeback/resolve-ids.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
@@ -48,7 +49,10 @@ export function listWritebacks(
 ): Promise<ListWritebacksReport> {
   return withOutbox(config, project, async (admin, warehouse) => ({
     project: project.name,
-    writebacks: await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
+    writebacks: await nameEntries(
+      warehouse.reviewReader(project.projectId),
+      await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
+    ),
     counts: await admin.countByStatus(filter),
     nameless: await warehouse.projects.countWithoutProject(),
   }))
@@ -76,8 +80,9 @@ export function forEachWriteback(
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, async (admin) => {
-    const [writeback] = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
+  return withOutbox(config, project, async (admin, warehouse) => {
+    const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
+    const [writeback] = await nameEntries(warehouse.reviewReader(project.projectId), entries)
     if (writeback === undefined) throw new Error('an id that was just found is gone')
     const target = writeback.conversationId ?? writeback.visitorId ?? ''
     const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)

@@ -1,6 +1,7 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
 import type { Ms } from '../time.ts'
-import type { EventLogEntry, OutboxEntry } from './admin.ts'
+import type { EventLogEntry } from './admin.ts'
+import type { NamedEntry } from './named-entry.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
@@ -64,7 +65,7 @@ export type BatchOutcome = {
   readonly operation: Operation
   readonly status: WritebackStatus
   readonly count: number
-  readonly samples: readonly OutboxEntry[]
+  readonly samples: readonly NamedEntry[]
 }
 
 /** Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ between rows. */

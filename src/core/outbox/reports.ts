@@ -1,8 +1,9 @@
 /** What the `writeback` commands return: the data behind `--json` and behind the text output. */
 
 import type { Ms } from '../time.ts'
-import type { EventLogEntry, OutboxEntry } from './admin.ts'
+import type { EventLogEntry } from './admin.ts'
 import type { MistakeKind } from './mistake-kinds.ts'
+import type { NamedEntry } from './named-entry.ts'
 import type { ReviewSummary } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
@@ -85,7 +86,7 @@ export type PreviewReport =
 
 export type ListWritebacksReport = {
   readonly project: string
-  readonly writebacks: readonly OutboxEntry[]
+  readonly writebacks: readonly NamedEntry[]
   /** All matching write-backs, by status. */
   readonly counts: StatusCounts
   /** Rows in the warehouse without a project, which are never sent. */
@@ -94,7 +95,7 @@ export type ListWritebacksReport = {
 
 export type ShowWritebackReport = {
   readonly project: string
-  readonly writeback: OutboxEntry
+  readonly writeback: NamedEntry
   readonly events: readonly EventLogEntry[]
   /** The write-back that must be settled before this one can be sent; null if none. */
   readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null

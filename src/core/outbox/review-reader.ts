@@ -1,7 +1,7 @@
 /** What a review reads from the warehouse, a chunk of rows at a time, and the results of checks that it stores there. */
 
 import type { Writeback } from './repository.ts'
-import type { ReviewRow, WritebackReview } from './review.ts'
+import type { ReviewRow, TargetState, WritebackReview } from './review.ts'
 import type { GuardFacts } from './review-guards.ts'
 import type { RowAhead } from './review-lane.ts'
 
@@ -23,6 +23,10 @@ export type StoredCheck = Pick<WritebackReview, 'outcome' | 'reason' | 'why' | '
 export type ReviewReader = {
   /** One for each row, in their order, from the mirror as it is now. */
   readonly readFacts: (rows: readonly ReviewRow[]) => Promise<readonly GuardFacts[]>
+  /** One for each target, in their order; null if the mirror does not have it. */
+  readonly readTargets: (
+    targets: readonly Pick<ReviewRow, 'operation' | 'target'>[],
+  ) => Promise<readonly (TargetState | null)[]>
   /** Of these lanes, in queue order. `batch`: its open rows are left out; null: none are. */
   readonly readAhead: (lanes: readonly string[], batch: string | null) => Promise<readonly RowAhead[]>
   /** All rows of the batch, whatever their status, in queue order. */

@@ -1,6 +1,6 @@
 /** What a review must know about each row besides the row itself, read from the mirror and the queue. */
 import { sql } from 'kysely'
-import type { ReviewRow } from '../../core/outbox/review.ts'
+import type { ReviewRow, TargetState } from '../../core/outbox/review.ts'
 import type { GuardFacts } from '../../core/outbox/review-guards.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import { parseTime } from '../../core/time.ts'
@@ -41,11 +41,27 @@ export async function readReviewFacts(context: ProjectDb, rows: readonly ReviewR
   })
 }
 
-function isOnConversation({ operation }: ReviewRow): boolean {
+type Target = Pick<ReviewRow, 'operation' | 'target'>
+
+/** One for each target; null if the mirror does not have it. */
+export async function readTargetStates(
+  context: ProjectDb,
+  targets: readonly Target[],
+): Promise<readonly (TargetState | null)[]> {
+  const idsOf = (isWanted: (target: Target) => boolean) => targets.filter(isWanted).map(targetOf)
+  const conversations = await readConversationStates(context, idsOf(isOnConversation))
+  const visitors = await readVisitorStates(
+    context,
+    idsOf((target) => !isOnConversation(target)),
+  )
+  return targets.map((target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null)
+}
+
+function isOnConversation({ operation }: Target): boolean {
   return operationTypes[operation].target === 'conversation'
 }
 
-function targetOf({ target }: ReviewRow): string {
+function targetOf({ target }: Target): string {
   return target.toLowerCase()
 }
 

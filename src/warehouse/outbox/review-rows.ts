@@ -12,12 +12,13 @@ import { inDurableTransaction } from '../database/durable-transaction.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './follow-decisions.ts'
-import { readReviewFacts } from './review-facts.ts'
+import { readReviewFacts, readTargetStates } from './review-facts.ts'
 import { decodeEvidence, type OutboxRow, toWriteback } from './row.ts'
 
 export function createReviewReader(context: ProjectDb): ReviewReader {
   return {
     readFacts: readReviewFacts.bind(null, context),
+    readTargets: readTargetStates.bind(null, context),
     readAhead: readAhead.bind(null, context),
     listBatch: listBatch.bind(null, context),
     readChecks: readChecks.bind(null, context),
