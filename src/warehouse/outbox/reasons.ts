@@ -17,6 +17,6 @@ export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Pr
     where project_id = ${project} and ${filterSql(kind, filter, status)}
       and (status in ('failed','conflict','uncertain','expired','cancelled')
         or (status in ('queued','sending') and step is not null))
-    group by 1, 2`.execute(db)
+    group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)
 }
