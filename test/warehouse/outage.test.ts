@@ -188,7 +188,7 @@ const importing = {
     mistakesPath: null,
     onProgress: () => {},
     onChecked: async () => {},
-    onReview: () => {},
+    ...{ onReviews: null, onReview: async () => {} },
   },
 }
 

@@ -30,7 +30,7 @@ export type OutcomeColumn = (typeof outcomeColumns)[number]
 
 /** The columns that a file of mistakes adds: the row in the imported file, and why it was refused. */
 export const mistakeColumns = ['row', 'mistake'] as const
-/** In such a file, what cannot be told apart in columns: a JSON line as it is. */
+/** In such a file, what the columns of a request cannot hold: a JSON line as it is. */
 export const jsonLineColumn = 'line'
 
 const columnsByKey = new Map(

@@ -1,5 +1,6 @@
 /** CSV (RFC 4180): converts physical lines to records of cells. A quoted cell may span lines. */
 import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
+import type { CsvSeparator } from './file-form.ts'
 import { lineTooLong, maxLineBytes, type TextLine } from './line-reader.ts'
 
 export type CsvRecord = {
@@ -11,9 +12,6 @@ export type CsvRecord = {
   readonly cells: readonly string[]
   readonly mistake: RequestMistake | null
 }
-
-export const csvSeparators = [',', ';', '\t', '|'] as const
-export type CsvSeparator = (typeof csvSeparators)[number]
 
 /** A record that is not complete yet. `quotedText`: the text so far of an open quoted cell, else null. */
 type OpenRecord = {

@@ -1,11 +1,13 @@
 /** Finds out how a file is written, from its beginning: encoding, line ends, JSON Lines or CSV, and the separator. Pure. */
 import { UserError } from '../../core/user-error.ts'
 import { knownColumn } from './column-names.ts'
-import { type CsvSeparator, csvSeparators } from './csv-records.ts'
 import { decodeUtf16, type Utf16 } from './utf16.ts'
 
 /** `auto` decides by the first non-blank character. */
 export type ImportFormat = 'jsonl' | 'csv' | 'auto'
+
+export const csvSeparators = [',', ';', '\t', '|'] as const
+export type CsvSeparator = (typeof csvSeparators)[number]
 
 export type FileForm = {
   /** A name that TextDecoder knows. */
