@@ -6,6 +6,7 @@ import {
   describeDifference,
   describeEffect,
   describeGroup,
+  describeOrder,
   outcomeLabels,
 } from '../../core/outbox/review-labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
@@ -31,7 +32,12 @@ function renderSamples(group: ReviewGroup): string[] {
   const { outcome, count, samples } = group
   const header = `${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}`
   const more = count > samples.length ? [`  … and ${pluralize(count - samples.length, 'row')} more`] : []
-  return ['', header, ...alignColumns([sampleHeader, ...samples.map(toSampleCells)], '  '), ...more]
+  return [
+    '',
+    header,
+    ...alignColumns(withoutEmptyColumns([sampleHeader, ...samples.map(toSampleCells)]), '  '),
+    ...more,
+  ]
 }
 
 const sampleHeader = ['row', 'visitor', 'last words', 'it would']
@@ -39,6 +45,12 @@ const sampleHeader = ['row', 'visitor', 'last words', 'it would']
 function toSampleCells(review: CheckedReview): string[] {
   const { position, lastWords } = review
   return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), toCell(effectOf(review))]
+}
+
+/** The header does not count. */
+function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const isUsed = (column: number) => rows.slice(1).some((row) => row[column] !== '')
+  return rows.map((row) => row.filter((_, column) => isUsed(column)))
 }
 
 /** One line for each row, for lists of any length. */
@@ -56,10 +68,7 @@ function nameOf({ visitorName, operation, target }: CheckedReview): string {
 }
 
 function effectOf(review: CheckedReview): string {
-  const { after, blockedBy } = review
-  const order = after === null ? '' : ` (after row ${after})`
-  const wait = blockedBy === null ? '' : ` (waits for ${blockedBy}, which is uncertain)`
-  return `${describeEffect(review)}${order}${wait}`
+  return `${describeEffect(review)}${describeOrder(review)}`
 }
 
 function renderChecks({ rows, checks }: ReviewSummary, now: EpochMs): string[] {

@@ -93,3 +93,17 @@ export function describeDifference({ outcome, why, changes, check }: CheckedRevi
   }
   return `the mirror: ${inWords({ outcome, why, changes })}; the service: ${inWords(check)}`
 }
+
+/** The order in the file that its effect depends on, and what it waits for; empty if neither matters. */
+export function describeOrder({
+  action,
+  after,
+  blockedBy,
+}: Pick<CheckedReview, 'action' | 'after' | 'blockedBy'>): string {
+  const dependsOnOrder = action !== 'reply' && action !== 'add_note'
+  const parts = [
+    ...(after !== null && dependsOnOrder ? [`after row ${after}`] : []),
+    ...(blockedBy === null ? [] : [`waits for ${blockedBy}, which is uncertain`]),
+  ]
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}

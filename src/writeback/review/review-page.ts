@@ -10,6 +10,7 @@ import {
   describeDifference,
   describeEffect,
   describeGroup,
+  describeOrder,
   outcomeLabels,
 } from '../../core/outbox/review-labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
@@ -114,15 +115,13 @@ function headerCells(names: readonly string[]): readonly Markup[] {
 
 /** `middle`: cells between the name and the words. */
 function rowOf(review: CheckedReview, middle: readonly Markup[]): Markup {
-  const { position, lastWords, after, blockedBy, check } = review
-  const order = after === null ? '' : ` (after row ${after})`
-  const wait = blockedBy === null ? '' : ` (waits for ${blockedBy}, which is uncertain)`
+  const { position, lastWords, check } = review
   const checked = check === null ? '' : check.differs ? (check.why ?? outcomeLabels[check.outcome]) : 'the same'
   const cells = [
     foreign(nameOf(review)),
     ...middle,
     foreign(lastWords?.text ?? ''),
-    html`${foreign(describeEffect(review))}${order}${wait}`,
+    html`${foreign(describeEffect(review))}${describeOrder(review)}`,
     foreign(checked),
   ]
   return html`<tr><th scope="row" class="number">${position}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`
