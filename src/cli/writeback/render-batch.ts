@@ -2,13 +2,11 @@
 import type { CommandHint } from '../../core/command-hint.ts'
 import type { BatchProgress } from '../../core/outbox/batch-progress.ts'
 import type { BatchOutcome, BatchReport, ReasonGroup } from '../../core/outbox/batches.ts'
-import { shortId } from '../../core/outbox/describe-request.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { renderEntries } from '../render/entries.ts'
 import { formatAge, formatCount, formatDuration, pluralize } from '../render/format.ts'
-import { formatCounts } from '../render/outbox.ts'
-import { alignColumns } from '../render/table.ts'
+import { formatCounts, renderReasons, renderRestTime } from '../render/outbox.ts'
 import { stateBar } from './render-batches.ts'
 
 /** `reviewLines`: what the rows that have not left would do; empty if all have. */
@@ -23,7 +21,7 @@ export function renderBatch(
   return [
     ...renderHead(report, now),
     ...settled.flatMap((outcome) => renderOutcome(outcome, now)),
-    ...renderReasons(reasons, hint),
+    ...(reasons.length === 0 ? [] : ['', 'Why:', ...renderReasons(reasons, hint, '  ')]),
     ...(reviewLines.length === 0 ? [] : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
     ...renderRest(report, now),
     ...renderNextSteps(report, hint),
@@ -61,18 +59,6 @@ function renderOutcome({ operation, status, count, samples }: BatchOutcome, now:
   ]
 }
 
-/** `failed      12   the service answered 404   for example: deskmirror writeback show 1a2b3c4d` */
-export function renderReasons(reasons: readonly ReasonGroup[], hint: CommandHint): string[] {
-  if (reasons.length === 0) return []
-  const rows = reasons.map(({ status, reason, count, example }) => [
-    status,
-    formatCount(count),
-    showInvisible(reason),
-    `for example: ${hint(`writeback show ${shortId(example)}`)}`,
-  ])
-  return ['', 'Why:', ...alignColumns(rows, '  ')]
-}
-
 function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): string[] {
   const { left, ahead, takesMs, restsUntil, restsBecause, worker } = estimate
   if (left === 0) return []
@@ -80,11 +66,6 @@ function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): 
   const sending = state === 'sending' && !worker ? '; no worker is running' : ''
   const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
   return ['', `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`, ...rest]
-}
-
-function renderRestTime(until: string, because: string | null, now: EpochMs): string {
-  const wait = formatDuration(Math.max(0, Date.parse(until) - now))
-  return `rests until ${until} (${wait})${because === null ? '' : `: ${showInvisible(because)}`}`
 }
 
 function renderNextSteps({ batch: { id, state, counts }, approval }: BatchReport, hint: CommandHint): string[] {

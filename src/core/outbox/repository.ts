@@ -2,6 +2,7 @@
 
 import type { ServiceBehaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
+import type { Rest } from './batch-estimate.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { EvidenceField, Operation } from './writeback-request.ts'
 
@@ -86,6 +87,8 @@ export type OutboxRepository = {
   readonly findClaimable: (now: EpochMs, limit: number, filter?: ClaimFilter) => Promise<readonly ClaimableWriteback[]>
   /** Whether anything remains to do, now or later, without a person's decision. */
   readonly hasPending: (filter?: ClaimFilter) => Promise<boolean>
+  /** Until when the next write-back that is not due yet waits, and why; null if none does. */
+  readonly findRest: (now: EpochMs, filter?: ClaimFilter) => Promise<Rest | null>
   /** Claims it for this process; null if another process has it or it is no longer first in its lane. */
   readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
   /**

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Rest } from '../../core/outbox/batch-estimate.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { graceReason } from './claimable.ts'
 
 export async function countAhead({ db, project }: ProjectDb, batch: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
@@ -34,6 +35,6 @@ export async function findRest({ db, project, clock, typed }: ProjectDb, batch: 
   if (waiting === 0 || ready > 0 || until === null) return null
   return {
     until,
-    because: graces === waiting ? 'its approval can still be taken back' : (why ?? 'it waits for another attempt'),
+    because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt'),
   }
 }

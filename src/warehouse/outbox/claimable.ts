@@ -3,6 +3,7 @@
  * conversation or visitor, which are sent in order.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { Rest } from '../../core/outbox/batch-estimate.ts'
 import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/repository.ts'
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
@@ -75,6 +76,25 @@ export async function hasPending({ db, project }: ProjectDb, filter: ClaimFilter
       and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
   return rows.length > 0
 }
+
+/** Until when the next write-back that is not due yet waits, and why. */
+export async function findRest(
+  { db, project }: ProjectDb,
+  now: EpochMs,
+  filter: ClaimFilter = {},
+): Promise<Rest | null> {
+  const { rows } = await sql<{ until: number; why: string | null; isGrace: number }>`
+    select due_at as until, step as why, case when undo_until = due_at then 1 else 0 end as "isGrace" from writebacks
+    where project_id = ${project} and status in ('queued','sending') and due_at > ${now} and due_at <= ${now + maxDelayMs}
+      and ${claimFilterSql(filter)} and ${firstInLaneSql} order by due_at limit 1`.execute(db)
+  const [next] = rows
+  if (next === undefined) return null
+  const because = next.isGrace === 1 ? graceReason : (next.why ?? 'it waits for another attempt')
+  return { until: next.until, because }
+}
+
+/** Why an approved write-back is not sent yet. */
+export const graceReason = 'its approval can still be taken back'
 
 function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] }: ClaimFilter): RawBuilder<unknown> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)

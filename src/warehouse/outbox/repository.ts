@@ -22,7 +22,7 @@ import { findStop, inStoppedBatchSql } from './batch-stops.ts'
 import { recordFinished } from './batches.ts'
 import { acquireCancellationLock, coveredByCancelSql } from './cancellations.ts'
 import { currentOwner } from './claim-owner.ts'
-import { claimableSql, findClaimable, findDeadOwners, hasPending, nextInLaneSql } from './claimable.ts'
+import { claimableSql, findClaimable, findDeadOwners, findRest, hasPending, nextInLaneSql } from './claimable.ts'
 import { followDecisions, hasOpenDecision } from './follow-decisions.ts'
 import { createLaneHistory } from './lane-history.ts'
 import {
@@ -49,6 +49,7 @@ export function createOutboxRepository(context: ProjectDb): OutboxRepository {
         ? findClaimable(context, now, limit, filter)
         : [],
     hasPending: async (filter) => (await hasOpenDecision(context)) || (await hasPending(context, filter)),
+    findRest: findRest.bind(null, context),
     claim: (id, now) => claim(context, id, owner, now),
     markSending: (writeback, evidence, now, dueAt) => markSending(context, writeback, owner, evidence, now, dueAt),
     settleSent: (writeback, transition) =>

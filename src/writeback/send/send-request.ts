@@ -54,10 +54,11 @@ async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: Api
   if (failure.kind === 'denied') throw new ApiError(failure)
   // An operation that cannot be verified need not wait.
   if (status === 'sending' && handler.verifyDelayFactor === 0) {
-    return toTaskResult(await deps.outbox.settleSent(writeback, { event: 'unverifiable', why: transition.why }))
+    const { why } = transition
+    return toTaskResult(await deps.outbox.settleSent(writeback, { event: 'unverifiable', why }), why)
   }
   const isServiceFailure = failure.kind === 'throttled' || (failure.kind === 'transient' && !failure.mayHaveBeenSent)
-  return toTaskResult(status, isServiceFailure ? failure : null)
+  return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
 }
 
 async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
@@ -112,5 +113,5 @@ async function settleAccepted(
   const settledStatus = await deps.outbox.settleSent(writeback, { ...accepted, requestId, observedBehaviours })
   const sent = { ...writeback, evidence: { ...writeback.evidence, before } }
   if (settledStatus !== null) await refreshMirror({ ...task, writeback: sent }, response)
-  return toTaskResult(settledStatus)
+  return toTaskResult(settledStatus, accepted.why)
 }
