@@ -61,7 +61,7 @@ function addTo(kind: OpenKind, row: number, ref: string | null, found: string | 
   const isNewRow = kind.rows.at(-1)?.to !== row
   if (isNewRow) kind.count += 1
   if (isNewRow) addRow(kind.rows, row)
-  if (isNewRow && ref !== null && kind.refs.length < maxRefs) kind.refs.push(ref)
+  if (isNewRow && ref !== null && kind.refs.length < maxRefs && !kind.refs.includes(ref)) kind.refs.push(ref)
   if (found === null) return
   kind.withValue += 1
   const count = kind.values.get(found)

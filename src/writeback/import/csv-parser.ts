@@ -4,7 +4,7 @@ import { parseRequest, type RequestParseResult } from '../../core/outbox/writeba
 import { columnLetter } from './column-names.ts'
 import { type CsvHeader, type IgnoredColumns, namesColumns, parseHeader } from './csv-header.ts'
 import { type CsvRecord, createRecordParser } from './csv-records.ts'
-import { isBlankRow, toRowFields } from './csv-values.ts'
+import { isBlankRow, type RowFields, toRowFields } from './csv-values.ts'
 import type { FileForm } from './file-form.ts'
 import type { ImportLine, LineParser } from './import-line.ts'
 import { withTextMistakes } from './text-mistakes.ts'
@@ -75,11 +75,23 @@ function isBlankRecord({ cells, mistake }: CsvRecord): boolean {
 function toImportLine(record: CsvRecord, header: CsvHeader): ImportLine | null {
   const { line, row, cells, mistake } = record
   if (mistake === null && (isBlankRow(cells, header) || isHeaderAgain(cells, header))) return null
-  const { fields, mistakes: cellMistakes } = toRowFields(cells, header)
+  const rowFields = toRowFields(cells, header)
+  const { fields, mistakes: cellMistakes } = rowFields
   const mistakes = [...(mistake === null ? misplacedCells(cells, header) : [mistake]), ...cellMistakes]
-  const result = addMistakes(mistake === null ? withTextMistakes(parseRequest(fields)) : undefined, mistakes)
+  const result = addMistakes(mistake === null ? withTextMistakes(parseFields(rowFields)) : undefined, mistakes)
   const ref = typeof fields.ref === 'string' ? fields.ref : null
   return { line, row, result, ref, source: { format: 'csv', header, cells } }
+}
+
+/** Mistakes show the cells as a person sees them: `WAHR` instead of true. */
+function parseFields({ fields, cells }: RowFields): RequestParseResult {
+  const result = parseRequest(fields)
+  if (result.ok) return result
+  const mistakes = result.mistakes.map((mistake) => {
+    const isValue = mistake.field !== null && mistake.found === String(fields[mistake.field])
+    return isValue ? { ...mistake, found: cells.get(mistake.field ?? '') ?? mistake.found } : mistake
+  })
+  return { ok: false, mistakes }
 }
 
 function isHeaderAgain(cells: readonly string[], header: CsvHeader): boolean {

@@ -12,6 +12,8 @@ type FieldValue = string | boolean | null
 
 export type RowFields = {
   readonly fields: Readonly<Record<string, FieldValue>>
+  /** The cells of these fields, as a person sees them. */
+  readonly cells: ReadonlyMap<string, string>
   /** Of cells that have no value of their column. Their fields have the text of the cell. */
   readonly mistakes: readonly RequestMistake[]
 }
@@ -25,6 +27,7 @@ export function toRowFields(cells: readonly string[], header: CsvHeader): RowFie
   const fields = Object.fromEntries(filled.map(({ field, cell }) => [field, parseCell(field, cell)] as const))
   return {
     fields: withoutClearedCheckboxes(fields),
+    cells: new Map(filled.map(({ field, cell }) => [field, cell.trim()])),
     mistakes: filled.flatMap(({ field, cell }) => cellMistakes(field, cell)),
   }
 }

@@ -84,7 +84,7 @@ describe('mistakes', () => {
     expect(kinds).toEqual([
       {
         ...kind,
-        ...{ field: 'ref', why: 'an earlier row has the same ref', count: 2, refs: ['b', 'b'] },
+        ...{ field: 'ref', why: 'an earlier row has the same ref', count: 2, refs: ['b'] },
         found: [{ value: 'b in row 3', count: 2 }],
         rows: [{ from: 6, to: 7 }],
       },

@@ -99,7 +99,7 @@ describe('rows', () => {
     expect(await parseRow(header, `note,${visitor},x,FALSE`)).toMatchObject({ content: 'x' })
     expect(await parseRow(header, `note,${visitor},x,TRUE`)).toEqual([
       2,
-      ['handled: is not a field of this operation', 'true'],
+      ['handled: is not a field of this operation', 'TRUE'],
     ])
   })
 })
