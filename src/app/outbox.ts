@@ -1,6 +1,6 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { DecisionTerms, OutboxAdmin, OutboxEntry, OutboxFilter } from '../core/outbox/admin.ts'
+import type { DecisionTerms, OutboxAdmin, OutboxEntry, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
 import type {
   AddWritebackReport,
@@ -119,15 +119,15 @@ export function decideWritebacks(
   })
 }
 
-/** Approves exactly what the digest names. If the selection has moved since, nothing is changed, and the report says what differs. */
+/** Approves drafts of what was shown. If that has moved since, nothing is changed, and the report says what differs. */
 export function approveShown(
   config: Config,
   project: ProjectConfig,
-  { selection, by, digest }: DecisionRequest & { readonly digest: string },
+  { selection, by, shown }: DecisionRequest & { readonly shown: ShownSelection },
 ): Promise<DecisionReport | SelectionMismatch> {
   return withOutbox(config, project, async (admin) => ({
     project: project.name,
-    ...(await executeApproval(admin, selection, digest, toTerms(project, by))),
+    ...(await executeApproval(admin, selection, shown, toTerms(project, by))),
   }))
 }
 

@@ -1,5 +1,5 @@
 /** Executes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
-import type { DecisionResult, DecisionTerms, OutboxAdmin, OutboxFilter } from '../core/outbox/admin.ts'
+import type { DecisionResult, DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
 import type { DecisionReport } from '../core/outbox/reports.ts'
 import {
@@ -42,22 +42,23 @@ export async function executeDecision(
   return explainDecision(admin, filter, { decision, ...terms }, () => admin.decide(decision, filter, terms))
 }
 
-/** Approves exactly what the digest names. If the selection has moved, nothing is changed. */
+/** Approves drafts of what was shown. If that has moved since, nothing is changed. */
 export async function executeApproval(
   admin: OutboxAdmin,
   selection: OutboxFilter,
-  digest: string,
+  shown: ShownSelection,
   terms: DecisionTerms,
 ): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
   const filter = { ...(await resolveSelection(admin, selection)), statuses: approvable }
+  const shownFilter = { ...(await resolveSelection(admin, shown.filter)), statuses: approvable }
   let now: SelectionMismatch['now'] | null = null
   const report = await explainDecision(admin, filter, { decision: 'approved', ...terms }, async () => {
-    const result = await admin.approveShown(filter, digest, terms)
+    const result = await admin.approveShown(filter, { ...shown, filter: shownFilter }, terms)
     if ('count' in result) return result
     now = result.moved
     return { count: 0, ids: [] }
   })
-  return now === null ? report : describeMismatch(admin, filter, now)
+  return now === null ? report : describeMismatch(admin, shownFilter, now)
 }
 
 /** What a digest for an approval names. */

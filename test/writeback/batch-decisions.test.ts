@@ -1,11 +1,14 @@
 /** Approving, undoing, stopping and resuming batches — in both databases. */
 import { describe, expect, test } from 'vitest'
-import type { DecisionTerms, OutboxFilter } from '../../src/core/outbox/admin.ts'
+import type { DecisionTerms, OutboxAdmin, OutboxFilter } from '../../src/core/outbox/admin.ts'
 import { executeApproval, executeDecision } from '../../src/writeback/decide.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
 import { claimFirst, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 const drafts: OutboxFilter = { batch: 'flags', statuses: ['draft'] }
+const approve = (admin: OutboxAdmin, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
+  executeApproval(admin, selection, { filter: { batch: 'flags' }, digest }, bea)
+
 const bea: DecisionTerms = { by: 'bea', graceMs: 60_000 }
 
 for (const database of sqliteAndPostgres) {
@@ -17,7 +20,7 @@ for (const database of sqliteAndPostgres) {
       expect(shown).toMatchObject({ count: 3 })
       await warehouse.query(`update writebacks set payload = '{"handled":false}' where id = '${first}'`)
       await admin.decide('cancelled', { ids: [first!] }, { by: 'carl' })
-      expect(await executeApproval(admin, { batch: 'flags' }, shown.digest, bea)).toMatchObject({
+      expect(await approve(admin, shown.digest)).toMatchObject({
         outcome: 'moved',
         now: { count: 2 },
         counts: { draft: 2, cancelled: 1 },
@@ -25,8 +28,16 @@ for (const database of sqliteAndPostgres) {
       })
       expect(await admin.countByStatus({})).toEqual({ draft: 2, cancelled: 1 })
       const { digest } = await admin.digestOf(drafts)
-      expect(await executeApproval(admin, { batch: 'flags' }, digest.slice(0, 12), bea)).toMatchObject({ moved: 2 })
+      expect(await approve(admin, digest.slice(0, 12))).toMatchObject({ moved: 2 })
       expect(await admin.findBatch('flags')).toMatchObject({ approvedBy: 'bea', counts: { queued: 2, cancelled: 1 } })
+    })
+
+    test('may be of a part of what was shown, as long as all that was shown is still so', async () => {
+      const { admin } = await openOutbox(database)
+      const [first, second] = await queueFlags(admin, 3, { status: 'draft' })
+      const { digest } = await admin.digestOf(drafts)
+      expect(await approve(admin, digest, { ids: [first!] })).toMatchObject({ moved: 1 })
+      expect(await approve(admin, digest, { ids: [second!] })).toMatchObject({ outcome: 'moved' })
     })
 
     test('a correction by SQL changes the digest', async () => {
@@ -34,7 +45,7 @@ for (const database of sqliteAndPostgres) {
       await queueFlags(admin, 1, { status: 'draft' })
       const { digest } = await admin.digestOf(drafts)
       await warehouse.query(`update writebacks set payload = '{"handled":false}'`)
-      expect(await executeApproval(admin, { batch: 'flags' }, digest, bea)).toMatchObject({ outcome: 'moved' })
+      expect(await approve(admin, digest)).toMatchObject({ outcome: 'moved' })
     })
 
     test('takes effect only after its grace, and until then it can be taken back', async () => {

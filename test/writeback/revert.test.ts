@@ -105,6 +105,11 @@ describe('a reply', () => {
     expect(inverse([reply, handled(true, null)], lane)).toEqual([{ handled: false }, ['message cannot']])
   })
 
+  test('that the mirror has not seen yet reopened what the mirror shows as handled', () => {
+    const lane = { mirrored: mirror({ syncedAt: '2026-03-01T09:00:00Z', handledAt: '2026-01-01T00:00:00Z' }) }
+    expect(inverse([reply], lane)).toEqual([{ handled: true }, ['message cannot']])
+  })
+
   test('that is in flight or uncertain is not known', () => {
     const rows = [row({ ...reply, status: 'sending' }), row({ ...reply, status: 'uncertain' })]
     expect(inverse(rows)).toEqual([null, ['message not_known', 'message not_known']])

@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { projectCommandHint } from '../../core/command-hint.ts'
-import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { OutboxFilter, ShownSelection } from '../../core/outbox/admin.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { OutboxDecision, WritebackStatus } from '../../core/outbox/state.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -12,7 +12,13 @@ import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
 import { statusOption } from './list.ts'
 import { decidingPerson, type PersonOption, personOption } from './person.ts'
 import { renderDecision, renderMismatch } from './render-decision.ts'
-import { operationOption, type SelectionOptions, toSelection, unclearSelectionError } from './selection.ts'
+import {
+  operationOption,
+  outcomeOption,
+  type SelectionOptions,
+  toSelection,
+  unclearSelectionError,
+} from './selection.ts'
 
 type Options = CommonOptions &
   PersonOption &
@@ -34,6 +40,7 @@ export function approveCommand(context: CommandContext): Command {
     .option('--batch <name>', 'all drafts of this batch')
     .option('--all', 'all drafts')
     .addOption(operationOption())
+    .addOption(outcomeOption())
     .option('--digest <digest>', 'approve only if the drafts are still those that `batches show` showed', parseDigest)
     .addHelpText(
       'after',
@@ -73,6 +80,7 @@ export function cancelCommand(context: CommandContext): Command {
     .option('--batch <name>', 'all of this batch')
     .option('--all', 'everything that is queued or waits for approval')
     .addOption(operationOption())
+    .addOption(outcomeOption())
     .addHelpText(
       'after',
       `${idHelp}A write-back that is sending may have been sent already. It is not sent again, and becomes cancelled if it did not
@@ -152,19 +160,37 @@ async function runDecision(
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was changed')
   const by = decidingPerson(context, config, options)
-  const selection = isUndoOfOwn ? { approvedBy: by } : typed
-  if (options.digest !== undefined)
-    return approveByDigest(context, config, project, { selection, by, digest: options.digest })
+  const shown = isUndoOfOwn ? { approvedBy: by } : typed
+  const selection = await restrictToOutcomes(context, config, project, shown, options)
+  if (options.digest !== undefined) {
+    // The digest names all drafts of the batch, of which some may be approved.
+    const filter = options.batch === undefined ? selection : { batch: options.batch }
+    return approveByDigest(context, config, project, { selection, by, shown: { filter, digest: options.digest } })
+  }
   const { decideWritebacks } = await context.load(() => import('../../app/outbox.ts'))
   const report = await decideWritebacks(config, project, decision, { selection, by })
   return toResult(report, decision, ids.length > 0, projectCommandHint(config.projects, project.name))
+}
+
+/** The review decides which rows of the batch these are. */
+async function restrictToOutcomes(
+  context: CommandContext,
+  config: Config,
+  project: ProjectConfig,
+  selection: OutboxFilter,
+  { outcome, batch }: Options,
+): Promise<OutboxFilter> {
+  if (outcome === undefined) return selection
+  if (batch === undefined) throw unclearSelectionError('give --outcome together with --batch')
+  const { selectByOutcome } = await context.load(() => import('../../app/select-by-outcome.ts'))
+  return { ...selection, ids: await selectByOutcome(config, project, { batch, outcomes: outcome, now: context.now() }) }
 }
 
 async function approveByDigest(
   context: CommandContext,
   config: Config,
   project: ProjectConfig,
-  approval: { readonly selection: OutboxFilter; readonly by: string; readonly digest: string },
+  approval: { readonly selection: OutboxFilter; readonly by: string; readonly shown: ShownSelection },
 ): Promise<CommandResult> {
   const { approveShown } = await context.load(() => import('../../app/outbox.ts'))
   const report = await approveShown(config, project, approval)

@@ -1,6 +1,7 @@
 /** Which write-backs a decision is about, from what was typed. */
 import { Option } from 'commander'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import { type ReviewOutcome, reviewOutcomes } from '../../core/outbox/review.ts'
 import type { OutboxDecision, WritebackStatus } from '../../core/outbox/state.ts'
 import { type Operation, operations } from '../../core/outbox/writeback-request.ts'
 import { UserError } from '../../core/user-error.ts'
@@ -11,10 +12,17 @@ export type SelectionOptions = {
   readonly all?: true
   readonly status?: readonly WritebackStatus[]
   readonly operation?: readonly Operation[]
+  readonly outcome?: readonly ReviewOutcome[]
 }
 
 export const operationOption = () =>
   new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(parseChoices(operations))
+
+export const outcomeOption = () =>
+  new Option(
+    '--outcome <a,b>',
+    `of a batch: only what would do this, told from the mirror: ${reviewOutcomes.join(', ')}`,
+  ).argParser(parseChoices(reviewOutcomes))
 
 /** Requires exactly one kind of selection, so that no one cancels or sends more than intended. */
 export function toSelection(

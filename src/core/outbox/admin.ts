@@ -23,6 +23,9 @@ export type OutboxFilter = {
 /** `ids`: the first thousand. `following`: the decision is in force, but not all rows have been updated yet. */
 export type DecisionResult = { readonly count: number; readonly ids: readonly string[]; readonly following?: true }
 
+/** What a person was shown before an approval: these rows, as the digest (or its beginning) names them. */
+export type ShownSelection = { readonly filter: OutboxFilter; readonly digest: string }
+
 /** The digest names other rows than the selection has now; nothing was changed. */
 export type SelectionMoved = { readonly moved: SelectionDigest }
 
@@ -124,10 +127,10 @@ export type OutboxAdmin = {
    * as what the person saw: it resets the precondition and drops an expiry that has passed.
    */
   readonly decide: (decision: OutboxDecision, filter: OutboxFilter, terms: DecisionTerms) => Promise<DecisionResult>
-  /** Approves exactly what the digest names, or nothing if the rows of the filter are not that any more. */
+  /** Approves the rows of the filter if the digest still names the rows that were shown, else nothing. */
   readonly approveShown: (
     filter: OutboxFilter,
-    digest: string,
+    shown: ShownSelection,
     terms: DecisionTerms,
   ) => Promise<DecisionResult | SelectionMoved>
   /** Names the rows of the filter as they are. */

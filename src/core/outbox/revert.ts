@@ -82,12 +82,9 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
     request: null,
     notReverted: sent.filter(({ operation }) => operation === 'handled').map((row) => notReverted(row, outcome, text)),
   })
-  const before = handledBefore(sent, changes)
+  const before = handledBefore(sent, mirrored, changes)
   const set = flagAfter(last)
-  if (before === undefined) {
-    // A reply to a conversation of which nothing was recorded changed no flag that is known.
-    return why('not_known', 'what was before is not stored')
-  }
+  if (before === undefined) return why('not_known', 'what was before is not stored')
   if (before === set) return why('already_so', `it was ${nameFlag(before)} before`)
   const isStale = mirrored !== null && isEarlier(mirrored.syncedAt, last.sentAt)
   if (mirrored !== null && !isStale) {
@@ -104,13 +101,19 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
 }
 
 /** Whether it was handled before the batch; undefined if that is not stored. */
-function handledBefore(sent: readonly BatchRow[], changes: readonly HandledChange[]): boolean | undefined {
+function handledBefore(
+  sent: readonly BatchRow[],
+  mirrored: MirroredTarget | null,
+  changes: readonly HandledChange[],
+): boolean | undefined {
   const [first] = sent
-  const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
   const read = sent.find(({ operation }) => operation === 'handled')?.before?.handledAt
   // The service was read just before the first flag. If a reply went out before that, only the mirror knows more.
   if (first?.operation === 'handled' && read !== undefined) return read !== null
+  const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
   if (recorded !== undefined) return recorded.old !== null
+  // Without a recorded change, the mirror still shows what was before the reply.
+  if (first?.operation === 'message' && mirrored !== null) return mirrored.handledAt !== null
   return read === undefined ? undefined : read !== null
 }
 

@@ -1,6 +1,12 @@
 /** Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows per transaction. */
 import { type RawBuilder, sql } from 'kysely'
-import type { DecisionResult, DecisionTerms, OutboxFilter, SelectionMoved } from '../../core/outbox/admin.ts'
+import type {
+  DecisionResult,
+  DecisionTerms,
+  OutboxFilter,
+  SelectionMoved,
+  ShownSelection,
+} from '../../core/outbox/admin.ts'
 import type { OutboxDecision } from '../../core/outbox/state.ts'
 import { inList } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
@@ -32,18 +38,18 @@ export async function applyDecision(
   })
 }
 
-/** What was shown is approved whole, or not at all. */
+/** Nothing is approved unless all that was shown is still so. */
 export async function approveShown(
   context: ProjectDb,
   filter: OutboxFilter,
-  digest: string,
+  shown: ShownSelection,
   terms: DecisionTerms,
 ): Promise<DecisionResult | SelectionMoved> {
   await followDecisions(context, Number.POSITIVE_INFINITY)
   return inDurableTransaction(context, async (trx) => {
     await acquireCancellationLock(trx, 'shared')
-    const now = await computeDigest(trx, filter, { lock: true })
-    return isNamedBy(now.digest, digest) ? decideAtOnce(trx, 'approved', filter, terms) : { moved: now }
+    const now = await computeDigest(trx, shown.filter, { lock: true })
+    return isNamedBy(now.digest, shown.digest) ? decideAtOnce(trx, 'approved', filter, terms) : { moved: now }
   })
 }
 
