@@ -88,7 +88,7 @@ function renderChecks({ rows, checks }: ReviewSummary, now: EpochMs): string[] {
 }
 
 function quote(text: string | null): string {
-  return text === null ? '' : toCell(`"${text}"`)
+  return text === null ? '' : `"${toCell(text)}"`
 }
 
 function toCell(text: string): string {
