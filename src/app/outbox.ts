@@ -1,7 +1,8 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { DecisionTerms, OutboxAdmin, OutboxEntry, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
+import type { DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
+import type { OutboxEntry } from '../core/outbox/outbox-entry.ts'
 import type {
   AddWritebackReport,
   DecisionReport,

@@ -1,7 +1,7 @@
 /** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
-import type { ReasonGroup } from './outbox/batches.ts'
+import type { ReasonGroup } from './outbox/group-reasons.ts'
 import type { StatusCounts } from './outbox/state.ts'
 import type { ServiceBehaviour } from './row.ts'
 import type { StreamName } from './stream-specs.ts'

@@ -1,6 +1,7 @@
 /** Adds names and words from the mirror to write-backs that a person looks at. */
-import type { OutboxEntry } from '../core/outbox/admin.ts'
+
 import { type NamedEntry, toNamedEntry } from '../core/outbox/named-entry.ts'
+import type { OutboxEntry } from '../core/outbox/outbox-entry.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import { operationTypes } from '../core/outbox/writeback-request.ts'
 

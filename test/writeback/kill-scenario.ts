@@ -1,6 +1,6 @@
 /** Sends many write-backs under faults and kill -9, and compares the outcomes with the service's ledger. */
 import { expect } from 'vitest'
-import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
+import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
 import { createRandomInt, type Kills, pushWithKills, type RandomInt } from './killed-senders.ts'
 import { createOutboxFixture, type OutboxFixture, type RequestLine } from './outbox-fixture.ts'
 

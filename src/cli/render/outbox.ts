@@ -1,7 +1,7 @@
 /** Renders the state of the outbox, for several commands. */
 import type { CommandHint } from '../../core/command-hint.ts'
-import type { ReasonGroup } from '../../core/outbox/batches.ts'
 import { shortId } from '../../core/outbox/describe-request.ts'
+import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import { type StatusCounts, writebackStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'

@@ -1,6 +1,7 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
 import { Command, Option } from 'commander'
-import type { OutboxEntry, OutboxFilter } from '../../core/outbox/admin.ts'
+import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { OutboxEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
 import { type Operation, operations, type WritebackRequest } from '../../core/outbox/writeback-request.ts'

@@ -1,7 +1,7 @@
 /** `deskmirror writeback show`: all stored data of one write-back. */
 import { Command } from 'commander'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
-import type { EventLogEntry } from '../../core/outbox/admin.ts'
+import type { EventLogEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import { targetIdOf } from '../../writeback/name-entries.ts'

@@ -1,7 +1,8 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
 import type { Ms } from '../time.ts'
-import type { EventLogEntry } from './admin.ts'
+import type { ReasonGroup } from './group-reasons.ts'
 import type { NamedEntry } from './named-entry.ts'
+import type { EventLogEntry } from './outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
@@ -66,15 +67,6 @@ export type BatchOutcome = {
   readonly status: WritebackStatus
   readonly count: number
   readonly samples: readonly NamedEntry[]
-}
-
-/** Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ between rows. */
-export type ReasonGroup = {
-  readonly status: WritebackStatus
-  readonly reason: string
-  readonly count: number
-  /** The id of one of them. */
-  readonly example: string
 }
 
 export type BatchReport = {

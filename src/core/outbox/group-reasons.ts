@@ -1,5 +1,14 @@
 /** Reasons that differ only in ids, times and quoted words are one reason. Pure. */
-import type { ReasonGroup } from './batches.ts'
+import type { WritebackStatus } from './state.ts'
+
+/** Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ between rows. */
+export type ReasonGroup = {
+  readonly status: WritebackStatus
+  readonly reason: string
+  readonly count: number
+  /** The id of one of them. */
+  readonly example: string
+}
 
 const varyingParts: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '…'],

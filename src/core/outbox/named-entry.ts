@@ -1,5 +1,5 @@
 /** A write-back for people: with the visitor's name, and the words that tell it from others. Pure. */
-import type { OutboxEntry } from './admin.ts'
+import type { OutboxEntry } from './outbox-entry.ts'
 import type { TargetState } from './review.ts'
 import { excerpt } from './review-words.ts'
 

@@ -1,5 +1,5 @@
 /** Counts the outcomes of write-backs that are being sent: by status, by operation, and by reason. Pure. */
-import type { ReasonGroup } from './batches.ts'
+import type { ReasonGroup } from './group-reasons.ts'
 import { collectReasons, toCommonReason } from './group-reasons.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'

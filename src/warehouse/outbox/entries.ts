@@ -1,6 +1,7 @@
 /** Reads write-backs and their event logs for people. */
 import { type RawBuilder, sql } from 'kysely'
-import type { EventLogEntry, OutboxEntry, OutboxFilter } from '../../core/outbox/admin.ts'
+import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { EventLogEntry, OutboxEntry } from '../../core/outbox/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import { toTimestamp } from '../../core/time.ts'

@@ -1,7 +1,7 @@
 /** Groups write-backs by why they have their status. */
 import { sql } from 'kysely'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
-import type { ReasonGroup } from '../../core/outbox/batches.ts'
+import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
 import { collectReasons } from '../../core/outbox/group-reasons.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { ProjectDb } from '../database/project-db.ts'

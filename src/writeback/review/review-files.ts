@@ -5,7 +5,7 @@ import { createCsvWriter } from '../../export/csv-writer.ts'
 import { createOutputFile, type OutputFile, type OverwriteOptions } from '../../export/output-file.ts'
 import { reviewColumns, toReviewCells } from './review-csv.ts'
 import { type ReviewPageText, reviewPageFoot, reviewPageHead, reviewPageRow } from './review-page.ts'
-import { openTextSpool } from './text-spool.ts'
+import { openTextBuffer } from './text-buffer.ts'
 
 /** A place for a review, which shows its counts first. */
 export type ReviewOutput = {
@@ -31,7 +31,7 @@ export async function openCsvOutput(path: string, options: OverwriteOptions): Pr
 export async function openPageOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
   const file = await createOutputFile(path, options)
   const { output } = file
-  const rows = await openTextSpool()
+  const rows = await openTextBuffer()
   return publishing(file, {
     write: (reviews) => rows.write(reviews.map(reviewPageRow).join('')),
     finish: async (summary, text) => {
@@ -48,7 +48,7 @@ export async function openLinesOutput(
   toLine: (review: CheckedReview) => string,
   print: (bytes: Uint8Array) => Promise<void>,
 ): Promise<ReviewOutput> {
-  const lines = await openTextSpool()
+  const lines = await openTextBuffer()
   return {
     write: (reviews) => lines.write(reviews.map((review) => `${toLine(review)}\n`).join('')),
     finish: async () => {

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os'
 import { createUnnamedFile } from '../import/import-buffer.ts'
 
-export type TextSpool = {
+export type TextBuffer = {
   readonly write: (text: string) => Promise<void>
   readonly read: () => AsyncGenerator<Uint8Array>
   /** Call it when done, also after an error. */
@@ -11,7 +11,7 @@ export type TextSpool = {
 
 const chunkSize = 64 * 1024
 
-export async function openTextSpool(): Promise<TextSpool> {
+export async function openTextBuffer(): Promise<TextBuffer> {
   const file = await createUnnamedFile(tmpdir())
   return {
     write: async (text) => {
