@@ -41,6 +41,7 @@ export function writebackCommand(context: CommandContext): Command {
     .summary('queue replies, handled flags, notes and corrections, and see their outcomes')
     .description('The queue of write-backs: add to it, list it, and decide about its entries.')
     .addHelpText('after', examples)
+    .enablePositionalOptions()
   for (const subcommand of subcommands) command.addCommand(subcommand(context))
   return command
 }

@@ -27,6 +27,7 @@ export function batchesCommand(context: CommandContext): Command {
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
+    .enablePositionalOptions()
     .addCommand(showBatchCommand(context))
     .action((options: Options) => runAndPrint(context, options, () => runBatches(context, options)))
 }

@@ -110,8 +110,15 @@ export type OutboxRepository = {
   readonly listMatchedMessageIds: (lane: string) => Promise<ReadonlySet<string>>
   /** Whether an earlier reply with the same payload succeeded without a known message id, and may become visible only now. */
   readonly hasUnmatchedDuplicate: (writeback: Writeback) => Promise<boolean>
-  /** The value set by our last correction that succeeded after this one was queued; undefined if there is none. */
-  readonly findOwnEdit: (writeback: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
+  /**
+   * The value set by our last correction of the visitor that succeeded since the mirror's view of the target was stored,
+   * or ever; undefined if there is none.
+   */
+  readonly findOwnEdit: (
+    writeback: Writeback,
+    field: 'name' | 'email',
+    since: 'snapshot' | 'ever',
+  ) => Promise<string | null | undefined>
   /** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
   readonly findPreviousReplyStatus: (writeback: Writeback) => Promise<WritebackStatus | null>
   /** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */

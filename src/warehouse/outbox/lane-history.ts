@@ -66,10 +66,12 @@ async function findOwnEdit(
   context: ProjectDb,
   writeback: Writeback,
   field: 'name' | 'email',
+  since: 'snapshot' | 'ever',
 ): Promise<string | null | undefined> {
+  const after = since === 'ever' ? 0 : await snapshotSeq(context, writeback)
   const { rows } = await sql<{ payload: string }>`
     select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
-      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}
+      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(successSql)} > ${after}
     order by ${lastEventSeq(successSql)} desc`.execute(context.db)
   for (const row of rows) {
     const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(context.kind, row.payload))

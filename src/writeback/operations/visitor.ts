@@ -26,7 +26,7 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
         const why = `the service does not show the visitor's ${field}, so it cannot be left unchanged`
         return { canSend: false, event: 'invalid', why }
       }
-      const own = wanted === undefined ? undefined : await deps.outbox.findOwnEdit(writeback, field)
+      const own = wanted === undefined ? undefined : await deps.outbox.findOwnEdit(writeback, field, 'snapshot')
       // If it was sent before and is not there, someone may have edited it since.
       const beforeSend = writeback.evidence.before?.[field]
       const was = own === undefined ? (beforeSend ?? writeback.targetSnapshot?.[field]) : own
@@ -34,7 +34,9 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
       const isOurs =
         (beforeSend !== undefined && isSameText(current, wanted)) || (own !== undefined && isSameText(current, own))
       const hasChanged = was !== undefined && current !== was && current !== wanted && !isOurs
-      if (wanted !== undefined && current !== undefined && hasChanged)
+      // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
+      const isLastOwn = hasChanged && isSameText(current, await deps.outbox.findOwnEdit(writeback, field, 'ever'))
+      if (wanted !== undefined && current !== undefined && hasChanged && !isLastOwn)
         return { canSend: false, event: 'conflicted', why: `someone changed the ${field} since it was queued` }
       body[field] = wanted === undefined ? (current ?? null) : wanted
     }
