@@ -27,14 +27,16 @@ import {
   quietOption,
   toExpiryTime,
 } from '../options.ts'
+import { decidingPerson, type PersonOption, personOption } from './person.ts'
 import { renderEstimate } from './render-import.ts'
 
-type Options = CommonOptions & {
-  readonly ref?: string
-  readonly expect?: string
-  readonly expiresAt?: string
-  readonly expires?: Ms
-}
+type Options = CommonOptions &
+  PersonOption & {
+    readonly ref?: string
+    readonly expect?: string
+    readonly expiresAt?: string
+    readonly expires?: Ms
+  }
 /** Options of the target and of the payload's fields. */
 type OwnOptions = Readonly<Record<string, unknown>>
 
@@ -72,6 +74,7 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
       'expires',
     ),
     expiresOption(),
+    personOption(),
     oneProjectOption(),
     quietOption(),
     jsonOption(),
@@ -119,7 +122,7 @@ async function runAdd(
   const project = selectOneProject(config.projects, options.project, 'nothing was queued')
   const request = validateRequest(operation, await toRequestLine(context, operation, options), context.now())
   const { addWriteback } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await addWriteback(config, project, request, { createdBy: context.currentUser() })
+  const report = await addWriteback(config, project, request, { createdBy: decidingPerson(context, config, options) })
   if (options.quiet !== true)
     for (const line of renderNextSteps(report, project, request, projectCommandHint(config.projects, project.name)))
       context.writeErr(`${line}\n`)
