@@ -1,9 +1,9 @@
 /** ImportLookups in SQL. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { teamSenderTypes } from '../../core/message-side.ts'
 import type { EarlierReply, ImportLookups, QueuedRef } from '../../core/outbox/import-lookups.ts'
 import { type Operation, operationTypes, toLaneName } from '../../core/outbox/writeback-request.ts'
-import { inList } from '../database/dialect.ts'
+import { inList, listParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './follow-decisions.ts'
@@ -81,10 +81,22 @@ async function listTeamMessages(
   conversations: readonly string[],
   since: string,
 ): Promise<readonly EarlierReply[]> {
+  const listed = listParameter(kind, conversations)
   const { rows } = await sql<{ conversation: string; content: string; sentAt: string | null }>`
-    select conversation_id as conversation, content, created_at as "sentAt" from messages
-    where project_id = ${project} and conversation_id ${inList(kind, conversations)} and content is not null
-      and created_at >= ${typed('time', since)}
+    select conversation_id as conversation, content, created_at as "sentAt"
+    from ${listed} as listed cross join ${messagesOf(kind, project)}
+    where content is not null and coalesce(created_at, created_at) >= ${typed('time', since)}
       and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(db)
   return rows.map(({ conversation, content, sentAt }) => ({ conversation, content: decodeText(content), sentAt }))
+}
+
+/**
+ * The messages of each listed conversation, by the key. Otherwise planners take the index by time and read a month of
+ * messages: SQLite keeps the order of a cross join, and Postgres that of a lateral subquery with an offset.
+ */
+function messagesOf(kind: ProjectDb['kind'], project: string): RawBuilder<unknown> {
+  return kind === 'sqlite'
+    ? sql`messages on project_id = ${project} and conversation_id = listed.value`
+    : sql`lateral (select * from messages where project_id = ${project}
+        and conversation_id >= listed.value and conversation_id <= listed.value offset 0) as messages`
 }
