@@ -28,7 +28,7 @@ describe.concurrent('a file that a person made', () => {
       out: '',
       err: [
         'deskmirror: nothing was queued, as the first row does not fit: Owner: unknown column · row 1 · found "column G"',
-        '  → correct the file and import it again; --ignore-columns lets columns through that are not of an import',
+        '  → correct the file and import it again; --ignore-columns a,b leaves columns out',
         '',
       ].join('\n'),
     })

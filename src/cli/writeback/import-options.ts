@@ -40,7 +40,7 @@ export function addImportOptions(command: Command): Command {
       .choices(['auto', 'jsonl', 'csv'])
       .default('auto'),
     new Option('--encoding <name>', 'of a file that is not Unicode, for example windows-1252').argParser(parseEncoding),
-    new Option('--ignore-columns [a,b]', 'let these columns through, which are not of an import; without names all'),
+    new Option('--ignore-columns [a,b]', 'leave these columns out; without names all that are not of an import'),
     new Option('--mistakes <file.csv>', 'write the rows that have mistakes to this file, each with its mistakes'),
     new Option('--allow-duplicates', 'queue replies that send the same words to the same conversation again'),
     new Option('--draft', 'nothing is sent before `writeback approve`'),
@@ -60,6 +60,15 @@ export function addImportOptions(command: Command): Command {
   ]
   for (const option of options) command.addOption(option)
   return command
+}
+
+/** In `--ignore-columns FILE`, the parser of the command line takes the file for the names of columns. */
+export function toFileAndOptions(file: string | undefined, options: ImportCommandOptions) {
+  const { ignoreColumns } = options
+  if (file !== undefined) return { file, options }
+  if (typeof ignoreColumns === 'string')
+    return { file: ignoreColumns, options: { ...options, ignoreColumns: true as const } }
+  return { file: undefined, options }
 }
 
 /** `file`: its path, or `-`. */

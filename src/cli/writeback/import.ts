@@ -6,6 +6,7 @@ import { projectCommandHint } from '../../core/command-hint.ts'
 import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
 import { toTimestamp } from '../../core/time.ts'
+import { UserError } from '../../core/user-error.ts'
 import type { ReviewPageText } from '../../writeback/review/review-page.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
@@ -14,7 +15,13 @@ import { createProgressLine, type Display } from '../render/display.ts'
 import { pluralize, toPrintable } from '../render/format.ts'
 import { formatBudget } from '../render/progress.ts'
 import { renderReview } from '../render/review.ts'
-import { addImportOptions, type ImportCommandOptions, toCheckOptions, toImportSource } from './import-options.ts'
+import {
+  addImportOptions,
+  type ImportCommandOptions,
+  toCheckOptions,
+  toFileAndOptions,
+  toImportSource,
+} from './import-options.ts'
 import { decidingPerson } from './person.ts'
 import { renderImport } from './render-import.ts'
 import { renderPreview } from './render-preview.ts'
@@ -44,12 +51,14 @@ export function importCommand(context: CommandContext): Command {
   const command = new Command('import')
     .summary('queue all rows of a file, or none')
     .description('Queues all rows of a file (JSON Lines or CSV), or none.')
-    .argument('<file>', 'the file; - reads standard input')
+    .argument('[file]', 'the file; - reads standard input')
+    .usage('[options] <file>')
   return addImportOptions(command)
     .addHelpText('after', examples)
-    .action((file: string, options: ImportCommandOptions) =>
-      runAndPrint(context, options, () => runImport(context, file, options)),
-    )
+    .action((file: string | undefined, options: ImportCommandOptions) => {
+      const call = toFileAndOptions(file, options)
+      return runAndPrint(context, options, () => runImport(context, call.file, call.options))
+    })
 }
 
 function exampleLine(operation: Operation): string {
@@ -60,12 +69,22 @@ function exampleLine(operation: Operation): string {
   return `  ${line}${canClear ? '     an omitted field stays, null clears it' : ''}`
 }
 
-async function runImport(context: CommandContext, file: string, options: ImportCommandOptions): Promise<CommandResult> {
+async function runImport(
+  context: CommandContext,
+  file: string | undefined,
+  options: ImportCommandOptions,
+): Promise<CommandResult> {
+  if (file === undefined) throw missingFileError()
   const config = context.loadConfig(options.check === true ? 'service' : 'mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was queued')
   const display = context.openDisplay(options.quiet === true)
   const work = options.dryRun === true ? previewFile : queueFile
   return work(context, config, project, { display, file, options }).finally(display.clear)
+}
+
+function missingFileError(): UserError {
+  const next = '`deskmirror writeback import --help` has examples'
+  return new UserError({ what: 'nothing was queued', why: 'the file is missing', next, exitCode: 2 })
 }
 
 type ImportCall = { readonly display: Display; readonly file: string; readonly options: ImportCommandOptions }

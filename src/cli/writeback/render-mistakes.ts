@@ -57,7 +57,7 @@ function quote(value: string): string {
 }
 
 const overrides: Readonly<Record<ImportOverride, string>> = {
-  'ignore-columns': '--ignore-columns lets columns through that are not of an import',
+  'ignore-columns': '--ignore-columns a,b leaves columns out',
   'allow-duplicates': '--allow-duplicates queues them all the same',
   encoding: '--encoding NAME reads the file in that encoding, for example windows-1252',
 }

@@ -175,6 +175,9 @@ export function parseRequest(line: unknown): RequestParseResult {
   return invalidRequest(...withoutRepetitions(mistakes))
 }
 
+/** In CSV, such a column may be left out. */
+export const foreignFieldMistake = 'is not a field of this operation'
+
 export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
   const at = parseTime(expiresAt)
   return at !== undefined && at * 1000 <= now
@@ -200,8 +203,7 @@ function toRequest(line: z.infer<ReturnType<typeof toSchema>> & Readonly<Record<
 }
 
 function toMistakes(issue: z.core.$ZodIssue, line: Readonly<Record<string, unknown>>): RequestMistake[] {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => toMistake(key, 'is not a field of this operation', line[key]))
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => toMistake(key, foreignFieldMistake, line[key]))
   const field = issue.path.join('.')
   const value = line[String(issue.path[0])]
   const isForbidden = issue.message === forbiddenCharacterMistake && typeof value === 'string'

@@ -3,7 +3,7 @@ import { nearestNames } from '../../core/nearest-names.ts'
 import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
 import { columnLetter, isRequestColumn, knownColumn, requestColumns, toColumnKey } from './column-names.ts'
 
-/** Which columns may be in the file that are not of an import: those named here, or all. */
+/** Columns without meaning for the import: those named here, or all that it does not know. */
 export type IgnoredColumns = readonly string[] | 'all'
 
 export type CsvHeader = {
@@ -32,7 +32,7 @@ export function parseHeader(cells: readonly string[], ignore: IgnoredColumns = [
   ]
   const known = columns.filter((column) => column !== 'unknown')
   if (mistakes.length > 0 || known.length < columns.length) return { ok: false, mistakes }
-  const ignored = cells.filter((cell, index) => known[index] === 'ignored' && knownColumn(cell) === undefined)
+  const ignored = cells.filter((cell, index) => known[index] === 'ignored' && !isOwnColumn(cell))
   return { ok: true, header: { cells, columns: known, ignored: ignored.map(toColumnTitle) } }
 }
 
@@ -46,11 +46,17 @@ const noHeader = `does not name the columns; the first row must have names like 
 const missingOperation = toMistake('operation', 'column is missing; the first row must name the columns')
 
 function toColumn(cell: string, ignore: IgnoredColumns): HeaderColumn | 'ignored' | 'unnamed' | 'unknown' {
-  const field = knownColumn(cell)
+  const [field, key] = [knownColumn(cell), toColumnKey(cell)]
+  if (ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)) return 'ignored'
   if (isRequestColumn(field)) return { field }
   if (field !== undefined || ignore === 'all') return 'ignored'
-  if (toColumnKey(cell) === '') return 'unnamed'
-  return ignore.some((name) => toColumnKey(name) === toColumnKey(cell)) ? 'ignored' : 'unknown'
+  return key === '' ? 'unnamed' : 'unknown'
+}
+
+/** Exports and files of mistakes have such columns, and their import needs no word about them. */
+function isOwnColumn(cell: string): boolean {
+  const column = knownColumn(cell)
+  return column !== undefined && !isRequestColumn(column)
 }
 
 export function isField(column: unknown): column is HeaderColumn {

@@ -1,6 +1,6 @@
 /** Parses a CSV import: its header, then a request from each row. */
 import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
-import { parseRequest, type RequestParseResult } from '../../core/outbox/writeback-request.ts'
+import { foreignFieldMistake, parseRequest, type RequestParseResult } from '../../core/outbox/writeback-request.ts'
 import { columnLetter } from './column-names.ts'
 import { type CsvHeader, type IgnoredColumns, namesColumns, parseHeader } from './csv-header.ts'
 import { type CsvRecord, createRecordParser } from './csv-records.ts'
@@ -89,7 +89,8 @@ function parseFields({ fields, cells }: RowFields): RequestParseResult {
   if (result.ok) return result
   const mistakes = result.mistakes.map((mistake) => {
     const isValue = mistake.field !== null && mistake.found === String(fields[mistake.field])
-    return isValue ? { ...mistake, found: cells.get(mistake.field ?? '') ?? mistake.found } : mistake
+    const found = (isValue ? cells.get(mistake.field ?? '') : undefined) ?? mistake.found
+    return { ...mistake, found, override: mistake.why === foreignFieldMistake ? 'ignore-columns' : mistake.override }
   })
   return { ok: false, mistakes }
 }

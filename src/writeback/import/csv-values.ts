@@ -6,7 +6,7 @@ import { payloadFields } from './column-names.ts'
 import { fromCsvCell } from './csv-cells.ts'
 import { type CsvHeader, isField } from './csv-header.ts'
 import { parseFlag } from './flag-words.ts'
-import { isFormulaError, isShortenedNumber } from './spreadsheet-damage.ts'
+import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 type FieldValue = string | boolean | null
 
@@ -80,9 +80,12 @@ const maxShortLength = 100
 function cellMistakes(field: string, cell: string): readonly RequestMistake[] {
   const kind = kindOf(field)
   if (isFormulaError(cell)) return [toMistake(field, 'is the error of a formula', cell)]
+  if (isNoValue(cell)) return [toMistake(field, noValue, cell)]
   const isKey = kind === 'id' || kind === 'message' || kind === 'key'
   return isKey && isShortenedNumber(cell) ? [toMistake(field, shortenedNumber, cell)] : []
 }
+
+const noValue = 'is how a program writes that there is no value; leave the cell empty, or write null to clear the field'
 
 const shortenedNumber =
   'is a number that a spreadsheet has shortened, and its last digits are lost; format the column as text before you paste the values'

@@ -1,6 +1,6 @@
 /**
  * Recognizes what programs did to a value before the file was saved, and what must not reach a customer: errors of
- * formulas, shortened numbers, texts in the wrong encoding. Pure.
+ * formulas, shortened numbers, words for no value, texts in the wrong encoding. Pure.
  */
 
 /**
@@ -16,7 +16,12 @@ export function isFormulaError(cell: string): boolean {
 
 /** `9.00719925474099E+15`, with a comma in some languages. */
 export function isShortenedNumber(cell: string): boolean {
-  return /^\s*'?\d(?:[.,]\d+)?E\+\d{1,3}\s*$/i.test(cell)
+  return /^\s*\d(?:[.,]\d+)?E\+\d{1,3}\s*$/i.test(cell)
+}
+
+/** What databases and programs write where there is no value. Not `Null`, which is a name. */
+export function isNoValue(cell: string): boolean {
+  return /^(?:NULL|[(<]null[)>]|\\N|NaN|nan|None|undefined|\[object Object\])$/.test(cell.trim())
 }
 
 /** Why the text was damaged before it was saved; undefined if it looks sound. */

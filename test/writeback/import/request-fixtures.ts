@@ -32,7 +32,29 @@ export const trickyText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc
     .array(
-      fc.constantFrom(...['=', '+', '-', '@', "'", '"', ',', ';', '\t', '\r', '\n', ' ', 'null', 'a', '＝', '\uFEFF']),
+      fc.constantFrom(
+        ...[
+          '=',
+          '+',
+          '-',
+          '@',
+          "'",
+          '#N/A',
+          'NULL',
+          '1E+5',
+          '"',
+          ',',
+          ';',
+          '\t',
+          '\r',
+          '\n',
+          ' ',
+          'null',
+          'a',
+          '＝',
+          '\uFEFF',
+        ],
+      ),
     )
     .map((parts) => parts.join('')),
 )

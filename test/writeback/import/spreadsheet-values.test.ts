@@ -71,6 +71,9 @@ describe('the first row', () => {
     const unnamed = 'has a value in a column without a name: is a separator in a text, without quotes around it?'
     expect(await parse(file, { ignoreColumns: ['owner '] })).toEqual([[2, [unnamed, 'column E: y']]])
     expect(await parse(file, { ignoreColumns: 'all' })).toMatchObject([{ row: 2, content: 'x' }])
+    const both = `operation,visitor_id,conversation_id,content\nnote,${visitor},${conversation},x`
+    expect(await parse(both)).toEqual([[2, ['conversation_id: is not a field of this operation', conversation]]])
+    expect(await parse(both, { ignoreColumns: ['Conversation ID'] })).toMatchObject([{ content: 'x', target: visitor }])
     expect(await parse(file, { ignoreColumns: ['Team'] })).toEqual([[1, ['Owner: unknown column', 'column D']]])
   })
 
@@ -210,6 +213,16 @@ describe('texts', () => {
     const line = JSON.stringify({ operation: 'note', visitor_id: visitor, content: cell })
     expect(await parse(line)).toEqual([[1, [`content: ${why}`, cell]]])
   })
+
+  test.for(['NULL', '(null)', '\\N', 'NaN', 'None', 'undefined', '[object Object]'])(
+    'that stand for no value are refused, unless an apostrophe says that they are texts: %s',
+    async (cell) => {
+      const why =
+        'is how a program writes that there is no value; leave the cell empty, or write null to clear the field'
+      expect(await note(cell)).toEqual([2, [`content: ${why}`, cell]])
+      expect(await note(`'${cell}`)).toMatchObject({ content: cell })
+    },
+  )
 
   test.for(['Ünïcödé', 'Â', 'naïve café', '© 2026', 'Ã la carte', '価格', 'Ľúbim'])(
     'in any language are sent: %s',
