@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { teamSenderTypes } from '../../core/message-side.ts'
 import type { EarlierReply, ImportLookups, QueuedRef } from '../../core/outbox/import-lookups.ts'
 import { type Operation, operationTypes, toLaneName } from '../../core/outbox/writeback-request.ts'
-import { inList, listParameter } from '../database/dialect.ts'
+import { listParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './follow-decisions.ts'
@@ -31,18 +31,13 @@ type RefRow = {
 }
 
 /** By the same rule as an insert. */
-async function findQueuedRefs(
-  { db, kind, project }: ProjectDb,
-  refs: readonly string[],
-): Promise<ReadonlyMap<string, QueuedRef>> {
+async function findQueuedRefs(context: ProjectDb, refs: readonly string[]): Promise<ReadonlyMap<string, QueuedRef>> {
   if (refs.length === 0) return new Map()
+  const { db, kind } = context
+  const stored = [...new Set(refs)].map((ref) => encodeText(kind, ref))
   const { rows } = await sql<RefRow>`
-    select ref, operation, conversation_id, visitor_id, payload, batch_id from writebacks
-    where project_id = ${project} and ref ${inList(
-      kind,
-      refs.map((ref) => encodeText(kind, ref)),
-    )}
-      and status not in ('failed','conflict')`.execute(db)
+    select ref, operation, conversation_id, visitor_id, payload, batch_id from ${rowsOfEach(context, stored, 'writebacks', 'ref')}
+    where status not in ('failed','conflict')`.execute(db)
   return new Map(
     rows.map((row) => [
       decodeText(row.ref),
@@ -61,13 +56,13 @@ async function listOwnReplies(
   conversations: readonly string[],
   since: string,
 ): Promise<readonly EarlierReply[]> {
-  const { db, kind, project, typed } = context
+  const { db, kind, typed } = context
   const status = await effectiveStatus(context)
   const lanes = conversations.map((id) => toLaneName('conversation', id))
   const { rows } = await sql<{ conversation: string; payload: string; sentAt: string | null }>`
-    select conversation_id as conversation, payload, sent_at as "sentAt" from writebacks
-    where project_id = ${project} and lane ${inList(kind, lanes)} and operation = 'message'
-      and ${status} in ('draft','queued','sending','succeeded','uncertain')
+    select conversation_id as conversation, payload, sent_at as "sentAt"
+    from ${rowsOfEach(context, lanes, 'writebacks', 'lane')}
+    where operation = 'message' and ${status} in ('draft','queued','sending','succeeded','uncertain')
       and (sent_at is null or sent_at >= ${typed('time', since)})`.execute(db)
   return rows.map(({ conversation, payload, sentAt }) => ({
     conversation,
@@ -77,26 +72,33 @@ async function listOwnReplies(
 }
 
 async function listTeamMessages(
-  { db, kind, project, typed }: ProjectDb,
+  context: ProjectDb,
   conversations: readonly string[],
   since: string,
 ): Promise<readonly EarlierReply[]> {
-  const listed = listParameter(kind, conversations)
+  const { db, typed } = context
   const { rows } = await sql<{ conversation: string; content: string; sentAt: string | null }>`
     select conversation_id as conversation, content, created_at as "sentAt"
-    from ${listed} as listed cross join ${messagesOf(kind, project)}
+    from ${rowsOfEach(context, conversations, 'messages', 'conversation_id')}
     where content is not null and coalesce(created_at, created_at) >= ${typed('time', since)}
       and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(db)
   return rows.map(({ conversation, content, sentAt }) => ({ conversation, content: decodeText(content), sentAt }))
 }
 
 /**
- * The messages of each listed conversation, by the key. Otherwise planners take the index by time and read a month of
- * messages: SQLite keeps the order of a cross join, and Postgres that of a lateral subquery with an offset.
+ * The rows of each value, by the index that begins with this column. Without statistics, planners take an index by time or
+ * status and read most of the table: SQLite keeps the order of a cross join, and Postgres that of a lateral subquery with an
+ * offset, in which it prefers a range.
  */
-function messagesOf(kind: ProjectDb['kind'], project: string): RawBuilder<unknown> {
+function rowsOfEach(
+  { kind, project }: ProjectDb,
+  values: readonly string[],
+  table: 'messages' | 'writebacks',
+  column: 'conversation_id' | 'lane' | 'ref',
+): RawBuilder<unknown> {
+  const [rows, key, listed] = [sql.ref(table), sql.ref(column), listParameter(kind, values)]
   return kind === 'sqlite'
-    ? sql`messages on project_id = ${project} and conversation_id = listed.value`
-    : sql`lateral (select * from messages where project_id = ${project}
-        and conversation_id >= listed.value and conversation_id <= listed.value offset 0) as messages`
+    ? sql`${listed} as listed cross join ${rows} on project_id = ${project} and ${key} = listed.value`
+    : sql`${listed} as listed cross join lateral (select * from ${rows} where project_id = ${project}
+        and ${key} >= listed.value and ${key} <= listed.value offset 0) as ${rows}`
 }

@@ -19,7 +19,7 @@ export type SheetRow = {
 /** The ids of the project's rows. */
 export type World = { readonly conversation: (n: number) => string; readonly visitor: (n: number) => string }
 
-/** With two columns that somebody cleared, and whose cells the program still writes. */
+/** With two columns that were cleared, and whose cells the program still writes. */
 const header = ['Operation', ' Conversation ID ', 'visitor-id', 'CONTENT', 'Sender\nName', 'Handled'].concat([
   'Name',
   'E-Mail',
