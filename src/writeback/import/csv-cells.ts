@@ -27,3 +27,8 @@ export function fromCsvCell(cell: string): string | null {
   if (cell === 'null') return null
   return cell.startsWith("'") && isAmbiguous(cell) ? cell.slice(1) : cell
 }
+
+/** The cell of another file: the same value and the same mistakes, and never a formula. */
+export function toHarmlessCell(cell: string): string {
+  return formulaStart.test(cell) && !cell.startsWith("'") ? `'${cell}` : cell
+}

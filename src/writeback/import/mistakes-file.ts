@@ -10,7 +10,7 @@ import type { Json } from '../../core/row.ts'
 import { UserError } from '../../core/user-error.ts'
 import { createOutputFile, type OutputFile } from '../../export/output-file.ts'
 import { jsonLineColumn, mistakeColumns, requestColumns } from './column-names.ts'
-import { fromCsvCell, toCsvCell } from './csv-cells.ts'
+import { toCsvCell, toHarmlessCell } from './csv-cells.ts'
 import type { FileForm } from './file-form.ts'
 import type { ImportLine } from './import-line.ts'
 
@@ -60,8 +60,7 @@ function toCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return toJsonCells(source.text)
   const kept = new Set(keptIndexes(source.header.cells))
   const cells = source.cells.filter((_, index) => kept.has(index) || index >= source.header.cells.length)
-  // The same values, with an apostrophe before what a spreadsheet would run as a formula.
-  return cells.map((cell) => toCsvCell(fromCsvCell(cell)))
+  return cells.map(toHarmlessCell)
 }
 
 function keptIndexes(header: readonly string[]): readonly number[] {
