@@ -41,7 +41,7 @@ export function renderKind({ count, found, foundOthers, rows, refs, ...mistake }
   const values = found.map(
     ({ value, count: times }) => `${quote(value)}${times === 1 ? '' : ` (${formatCount(times)})`}`,
   )
-  const others = foundOthers > 0 ? [`${formatCount(foundOthers)} others`] : []
+  const others = foundOthers > 0 ? [pluralize(foundOthers, 'other')] : []
   const refText = refs.map(toPrintable).join(', ')
   const parts = [
     mistakeText(mistake),

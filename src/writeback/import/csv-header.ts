@@ -32,7 +32,9 @@ export function parseHeader(cells: readonly string[], ignore: IgnoredColumns = [
   ]
   const known = columns.filter((column) => column !== 'unknown')
   if (mistakes.length > 0 || known.length < columns.length) return { ok: false, mistakes }
-  const ignored = cells.filter((cell, index) => known[index] === 'ignored' && !isOwnColumn(cell))
+  const ignored = cells.filter(
+    (cell, index) => known[index] === 'ignored' && toColumnKey(cell) !== '' && !isOwnColumn(cell),
+  )
   return { ok: true, header: { cells, columns: known, ignored: ignored.map(toColumnTitle) } }
 }
 

@@ -25,8 +25,8 @@ export const headBytes = 64 * 1024
 
 /** `encoding`: of a file that is not Unicode. Throws UserError if the file is not text. */
 export function detectFileForm(head: Uint8Array, format: ImportFormat = 'auto', encoding = 'utf-8'): FileForm {
-  rejectOtherFiles(head)
   const utf16 = detectUtf16(head)
+  if (utf16 === null) rejectOtherFiles(head)
   const text = utf16 === null ? Buffer.from(head).toString('utf8') : decodeUtf16(Buffer.from(head), utf16)
   const lineEnd = /^[^\r\n]*\r(?!\n|$)/.test(text) ? 'cr' : 'lf'
   const separatorLine = /^\uFEFF?"?sep=([,;\t|])"?(?:\r\n?|\n)/i.exec(text)
@@ -80,7 +80,8 @@ function rejectOtherFiles(head: Uint8Array): void {
     .toString('latin1')
     .replace(/^\xef\xbb\xbf/, '')
     .trimStart()
-  const why = otherFiles.find(([beginning]) => start.toLowerCase().startsWith(beginning.toLowerCase()))?.[1]
+  const named = otherFiles.find(([beginning]) => start.toLowerCase().startsWith(beginning.toLowerCase()))?.[1]
+  const why = named ?? (start.slice(0, 64).includes('\0') ? 'it is not a text' : undefined)
   if (why === undefined) return
   throw new UserError({
     what: 'cannot import the file',

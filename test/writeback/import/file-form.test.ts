@@ -84,6 +84,7 @@ describe('a file that is not text', () => {
     ['a workbook of Excel 97–2003 (.xls)', Buffer.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1)],
     ['a PDF', '%PDF-1.7'],
     ['a text with formatting (RTF)', '{\\rtf1\\ansi'],
+    ['not a text', Buffer.from('\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR', 'latin1')],
     ['compressed (gzip)', Buffer.of(0x1f, 0x8b, 8, 0)],
     ['a web page or XML', '\uFEFF  <!DOCTYPE html><title>Sign in</title>'],
     ['a web page or XML', '<?xml version="1.0"?><Workbook>'],

@@ -7,6 +7,7 @@ import type { WritebackRequest } from '../../../src/core/outbox/writeback-reques
 import type { ImportFormat } from '../../../src/writeback/import/file-form.ts'
 import type { ImportLine } from '../../../src/writeback/import/import-line.ts'
 import { type ParseOptions, parseLines } from '../../../src/writeback/import/parse-lines.ts'
+import { textDamage } from '../../../src/writeback/import/spreadsheet-damage.ts'
 
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
@@ -63,6 +64,7 @@ function text(maxLength: number) {
   return trickyText
     .map((value) => value.slice(0, maxLength))
     .filter((value) => value.trim() !== '' && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
+    .filter((value) => textDamage(value) === undefined)
 }
 
 const singleLineText = (maxLength: number) => text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
