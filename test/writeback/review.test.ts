@@ -159,7 +159,7 @@ describe('what the check before sending would find', () => {
   const guards = (line: Line, facts: Partial<GuardFacts> = {}, queued: ReviewRow['queued'] = null) => {
     const target = line.visitor_id === undefined ? open : ada
     const conversation = target.kind === 'conversation' ? target : null
-    const all = { target, conversation, expectedMessage: null, ownEdit: {}, ...facts }
+    const all = { target, conversation, expectedMessage: null, ownEdit: {}, lastOwnEdit: {}, ...facts }
     const found = findObstacleInMirror(rowOf(line, 1, queued), all)
     return found === null ? null : `${found.reason}: ${found.why}`
   }
@@ -274,6 +274,13 @@ describe('what the check before sending would find', () => {
       { ownEdit: { name: 'Eve' } },
       queuedWith('Adda'),
       changed,
+    ],
+    [
+      'our last correction changed it before, which the mirror had not seen',
+      correct({ name: 'Grace' }),
+      { lastOwnEdit: { name: 'ada' } },
+      queuedWith('Adda'),
+      null,
     ],
     ['someone changed the other field', correct({ name: 'Grace' }), {}, { ...queuedWith('Ada') }, null],
     [

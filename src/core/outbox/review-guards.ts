@@ -6,6 +6,8 @@ import { type EpochSeconds, parseTime, rfc3339 } from '../time.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
 import type { WritebackRequest } from './writeback-request.ts'
 
+export type OwnEdit = { readonly name?: string | null; readonly email?: string | null }
+
 export type GuardFacts = {
   readonly target: TargetState | null
   /** The conversation that `expect` refers to: the target, or one of the visitor's. */
@@ -13,7 +15,9 @@ export type GuardFacts = {
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
   readonly expectedMessage: MirroredMessage | null
   /** The value set by our last correction that succeeded after this one was queued; absent if there is none. */
-  readonly ownEdit: { readonly name?: string | null; readonly email?: string | null }
+  readonly ownEdit: OwnEdit
+  /** The value set by our last correction that ever succeeded. */
+  readonly lastOwnEdit: OwnEdit
 }
 
 export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacle | null {
@@ -72,12 +76,13 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
 
 /** Someone changed the same field since it was queued, and not to the wanted value. */
 function findForeignEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
-  const { target, ownEdit } = facts
+  const { target, ownEdit, lastOwnEdit } = facts
   if (request.operation !== 'visitor' || target?.kind !== 'visitor') return null
   for (const field of ['name', 'email'] as const) {
     const [wanted, current, own] = [request.payload[field], target[field], ownEdit[field]]
     const was = own === undefined ? queued?.seen?.[field] : own
-    const isOurs = own !== undefined && isSameText(current, own)
+    // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
+    const isOurs = [own, lastOwnEdit[field]].some((value) => value !== undefined && isSameText(current, value))
     if (wanted === undefined || was === undefined || current === was || current === wanted || isOurs) continue
     return { reason: 'edited_since', why: `someone changed the ${field} since it was queued` }
   }

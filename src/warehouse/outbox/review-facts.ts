@@ -1,7 +1,7 @@
 /** What a review must know about each row besides the row itself, read from the mirror and the queue. */
 import { sql } from 'kysely'
 import type { ReviewRow, TargetState } from '../../core/outbox/review.ts'
-import type { GuardFacts } from '../../core/outbox/review-guards.ts'
+import type { GuardFacts, OwnEdit } from '../../core/outbox/review-guards.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import { parseTime } from '../../core/time.ts'
 import { inList } from '../database/dialect.ts'
@@ -36,7 +36,7 @@ export async function readReviewFacts(context: ProjectDb, rows: readonly ReviewR
       target: isOnConversation(row) ? conversation : (visitors.get(targetOf(row)) ?? null),
       conversation,
       expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
-      ownEdit: ownEdits.get(row.id ?? '') ?? {},
+      ...(ownEdits.get(row.id ?? '') ?? { ownEdit: {}, lastOwnEdit: {} }),
     }
   })
 }
@@ -86,20 +86,30 @@ function chooseConversation(
   return (holding ?? own[0])?.id ?? null
 }
 
-/** By the id of the correction: the values set by our later ones that succeeded after it was queued. */
+type OwnEdits = Pick<GuardFacts, 'ownEdit' | 'lastOwnEdit'>
+
+/** By the id of the correction: the values set by our corrections of the visitor that succeeded. */
 async function readOwnEdits(
   { db, kind, project }: ProjectDb,
   rows: readonly ReviewRow[],
-): Promise<ReadonlyMap<string, GuardFacts['ownEdit']>> {
+): Promise<ReadonlyMap<string, OwnEdits>> {
   const ids = rows.flatMap(({ id, operation }) => (operation === 'visitor' && id !== null ? [id] : []))
   if (ids.length === 0) return new Map()
   const queuedAt = lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`, 'own')
-  const { rows: edits } = await sql<{ id: string; payload: string }>`
-    select own.id, writebacks.payload from writebacks own join writebacks on writebacks.project_id = own.project_id
+  const { rows: edits } = await sql<{ id: string; payload: string; isLater: number }>`
+    select own.id, writebacks.payload, case when ${lastEventSeq(successSql)} > ${queuedAt} then 1 else 0 end as "isLater"
+    from writebacks own join writebacks on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
-      and writebacks.status = 'succeeded' and ${lastEventSeq(successSql)} > ${queuedAt}
+      and writebacks.status = 'succeeded'
     where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
-  const found = new Map<string, GuardFacts['ownEdit']>()
-  for (const { id, payload } of edits) found.set(id, { ...found.get(id), ...JSON.parse(decodeJson(kind, payload)) })
+  const found = new Map<string, OwnEdits>()
+  for (const { id, payload, isLater } of edits) {
+    const { ownEdit, lastOwnEdit } = found.get(id) ?? { ownEdit: {}, lastOwnEdit: {} }
+    const edit: OwnEdit = JSON.parse(decodeJson(kind, payload))
+    found.set(id, {
+      ownEdit: isLater === 1 ? { ...ownEdit, ...edit } : ownEdit,
+      lastOwnEdit: { ...lastOwnEdit, ...edit },
+    })
+  }
   return found
 }

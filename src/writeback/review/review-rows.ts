@@ -60,7 +60,13 @@ export function readMirrorFacts(
     const known = await findDuplicateRefs(rows.flatMap((row) => refOf(row) ?? []))
     const facts = await reader.readFacts(rows)
     return rows.map((row, index) => {
-      const own = facts[index] ?? { target: null, conversation: null, expectedMessage: null, ownEdit: {} }
+      const own = facts[index] ?? {
+        target: null,
+        conversation: null,
+        expectedMessage: null,
+        ownEdit: {},
+        lastOwnEdit: {},
+      }
       const ref = refOf(row)
       const isRefQueued = ref !== null && known.has(ref)
       return { target: own.target, obstacle: findObstacleInMirror(row, own), isRefQueued }
