@@ -13,7 +13,7 @@ export type OutcomeSelection = {
   readonly now: EpochMs
 }
 
-/** The ids, in the order of the queue. Told from the mirror and from earlier checks, without a request. */
+/** The ids, in the order of the queue. According to the mirror and to earlier checks, without a request. */
 export async function selectByOutcome(
   config: Config,
   project: ProjectConfig,

@@ -179,7 +179,7 @@ function whyRefused({ stoppedBy, undoUntil, batchId }: Refused, { decision, appr
       ? 'it has no approval that can be taken back; `writeback stop --batch` puts what has not left back to draft'
       : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts what has not left back to draft`
   if (stoppedBy !== null) return `its batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
-  if (approveOwn === false) return 'you queued it, so somebody else has to approve it (approve_own: off)'
+  if (approveOwn === false) return 'you queued it, so someone else has to approve it (approve_own: off)'
   return 'its batch is stopped: resume it first with `writeback resume`'
 }
 

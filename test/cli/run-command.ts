@@ -24,7 +24,8 @@ type UseCases = Partial<
     typeof import('../../src/app/status.ts') &
     typeof import('../../src/app/sync.ts') &
     typeof import('../../src/app/token.ts') &
-    typeof import('../../src/app/verify.ts')
+    typeof import('../../src/app/verify.ts') &
+    typeof import('../../src/app/watch-batch.ts')
 >
 
 /** Two projects, `shop` and `school`. */

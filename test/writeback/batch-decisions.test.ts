@@ -86,7 +86,7 @@ for (const database of sqliteAndPostgres) {
       const notOwn = { ...bea, approveOwn: false }
       const own = await executeDecision(admin, 'approved', { batch: 'flags' }, { ...notOwn, by: 'ann' })
       expect(own).toMatchObject({ moved: 0, stayed: [{ status: 'draft', count: 2 }] })
-      expect(own.stayed[0]?.why).toMatch(/somebody else has to approve it/)
+      expect(own.stayed[0]?.why).toMatch(/someone else has to approve it/)
       await admin.decide('cancelled', { batch: 'flags' }, { by: 'ann' })
       expect(await admin.decide('retried', { batch: 'flags' }, { ...notOwn, by: 'ann' })).toMatchObject({ count: 0 })
       expect(await admin.decide('retried', { batch: 'flags' }, { by: 'ann' })).toMatchObject({ count: 2 })

@@ -1,6 +1,6 @@
 /**
  * A batch that is approved, stopped in the middle, resumed and taken back, while processes are killed and answers are
- * lost. In the end the service is as it was before, except for what cannot be taken back and what somebody else changed.
+ * lost. In the end the service is as it was before, except for what cannot be taken back and what someone else changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'

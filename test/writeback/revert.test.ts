@@ -8,7 +8,16 @@ const sentAt = '2026-03-01T10:00:00Z'
 const later = '2026-03-01T11:00:00Z'
 
 function row(own: Partial<BatchRow> & Pick<BatchRow, 'operation'>): BatchRow {
-  return { id: own.operation, target, payload: {}, status: 'succeeded', sentAt, before: undefined, ...own }
+  return {
+    id: own.operation,
+    target,
+    payload: {},
+    status: 'succeeded',
+    sentAt,
+    finishedAt: sentAt,
+    before: undefined,
+    ...own,
+  }
 }
 
 const handled = (value: boolean, before: string | null | undefined) =>
@@ -60,17 +69,27 @@ describe('a flag', () => {
     ])
   })
 
-  test('that somebody has taken back already stays so', () => {
+  test('that someone has taken back already stays so', () => {
     expect(inverse([handled(true, null)], { mirrored: mirror({ handledAt: null }) })).toEqual([
       null,
       ['handled already_so'],
     ])
   })
 
-  test('that somebody has set again since stays as it is', () => {
-    const changes = [change(null, sentAt), change(sentAt, null), change(null, later)]
+  test('that someone has set again since stays as it is', () => {
+    const changes = [
+      change(null, sentAt),
+      { ...change(sentAt, null), seenAt: later },
+      { ...change(null, later), seenAt: later },
+    ]
     const lane = { mirrored: mirror({ handledAt: later }), changes }
     expect(inverse([handled(true, null)], lane)).toEqual([null, ['handled stands_against']])
+  })
+
+  test('that the batch set twice within a second is still its own', () => {
+    const again = '2026-03-01T10:00:01Z'
+    const lane = { mirrored: mirror({ handledAt: again }), changes: [change(null, sentAt), change(sentAt, again)] }
+    expect(inverse([handled(true, null), handled(true, sentAt)], lane)).toEqual([{ handled: false }, []])
   })
 
   test('is not set while a visitor who wrote since waits for an answer', () => {
@@ -131,7 +150,7 @@ describe('a correction', () => {
     expect(inverse([renamed({ name: 'B' }, { name: null, email: 'a@x' })], lane)).toEqual([{ name: null }, []])
   })
 
-  test('that somebody changed since stays as it is, field by field', () => {
+  test('that someone changed since stays as it is, field by field', () => {
     const rows = [renamed({ name: 'B', email: 'B@x' }, { name: 'A', email: 'a@x' })]
     const lane = { mirrored: mirror({ name: 'Z', email: 'b@x' }) }
     expect(inverse(rows, lane)).toEqual([{ email: 'a@x' }, ['visitor stands_against']])

@@ -51,7 +51,7 @@ export function revertCommand(context: CommandContext): Command {
     .addHelpText(
       'after',
       `
-Replies and notes cannot be taken back. What somebody has changed since stays as it is, and is listed. The new batch is
+Replies and notes cannot be taken back. What someone has changed since stays as it is, and is listed. The new batch is
 sent only after it is approved.
 
 Examples:

@@ -44,7 +44,7 @@ function doneWhen({ state, finishedAt, estimate }: Listed, now: EpochMs): string
 
 const barWidth = 10
 
-/** Done, not done as wished, in work, waiting. */
+/** Sent, not sent, in flight, waiting. */
 const barMarks: Readonly<Record<WritebackStatus, string>> = {
   succeeded: '█',
   cancelled: '×',

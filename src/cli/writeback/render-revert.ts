@@ -5,7 +5,7 @@ import { formatCount, pluralize } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
 
 const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {
-  stands_against: 'somebody changed it since; it stays as it is',
+  stands_against: 'someone changed it since; it stays as it is',
   cannot: 'cannot be taken back',
   not_known: 'not known',
   already_so: 'nothing to take back',

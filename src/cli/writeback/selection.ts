@@ -21,7 +21,7 @@ export const operationOption = () =>
 export const outcomeOption = () =>
   new Option(
     '--outcome <a,b>',
-    `of a batch: only what would do this, told from the mirror: ${reviewOutcomes.join(', ')}`,
+    `of a batch: only what would do this, according to the mirror: ${reviewOutcomes.join(', ')}`,
   ).argParser(parseChoices(reviewOutcomes))
 
 /** Requires exactly one kind of selection, so that no one cancels or sends more than intended. */

@@ -113,7 +113,7 @@ export type NotReverted = {
   readonly operation: Operation
   readonly target: string
   /**
-   * `cannot`: a reply or a note; `stands_against`: somebody changed it since; `not_known`: it is uncertain or in flight,
+   * `cannot`: a reply or a note; `stands_against`: someone changed it since; `not_known`: it is uncertain or in flight,
    * or what was before is not stored; `already_so`: it is as it was before.
    */
   readonly outcome: 'cannot' | 'stands_against' | 'not_known' | 'already_so'

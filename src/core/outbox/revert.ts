@@ -16,6 +16,7 @@ export type BatchRow = {
   readonly payload: Readonly<Record<string, unknown>>
   readonly status: WritebackStatus
   readonly sentAt: string | null
+  readonly finishedAt: string | null
   /** What the service showed just before it was sent. */
   readonly before: Evidence['before']
 }
@@ -89,15 +90,25 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
   const isStale = mirrored !== null && isEarlier(mirrored.syncedAt, last.sentAt)
   if (mirrored !== null && !isStale) {
     if ((mirrored.handledAt !== null) === before) return why('already_so', `it is ${nameFlag(before)} again`)
-    const own = changes.find(({ seenAt, new: value }) => !isEarlier(seenAt, last.sentAt) && (value !== null) === set)
-    if (set && own !== undefined && parseTime(own.new) !== parseTime(mirrored.handledAt))
-      return why('stands_against', `somebody marked it handled at ${mirrored.handledAt}`)
+    if (set && !isOwnFlag(mirrored.handledAt, last, changes))
+      return why('stands_against', `someone marked it handled at ${mirrored.handledAt}`)
     // To mark it handled would hide that the visitor waits for an answer.
     const { lastVisitorMessageAt } = mirrored
     if (before && lastVisitorMessageAt !== null && !isEarlier(lastVisitorMessageAt, last.sentAt))
       return why('stands_against', `a visitor wrote at ${lastVisitorMessageAt}`)
   }
   return { request: toRequest('handled', first.target, { handled: before }), notReverted: [] }
+}
+
+/** The mirror reads the target again just after a send: what it notices in these seconds is ours. */
+const ownChangeSeconds = 2
+
+/** Whether the flag is the one that the last row of the batch set, as far as the mirror knows. */
+function isOwnFlag(handledAt: string | null, last: BatchRow, changes: readonly HandledChange[]): boolean {
+  const set = changes.filter(({ seenAt, new: value }) => value !== null && !isEarlier(seenAt, last.sentAt))
+  const until = (parseTime(last.finishedAt) ?? 0) + ownChangeSeconds
+  const own = set.filter(({ seenAt }, index) => index === 0 || (parseTime(seenAt) ?? 0) <= until)
+  return own.length === 0 || own.some(({ new: value }) => parseTime(value) === parseTime(handledAt))
 }
 
 /** Whether it was handled before the batch; undefined if that is not stored. */
@@ -158,7 +169,7 @@ function revertField(
   if (mirrored === null || isEarlier(mirrored.syncedAt, last.sentAt)) return { restore: before }
   const current = mirrored[field]
   if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
-  if (!isSameText(current, set)) return { outcome: 'stands_against', why: `somebody changed the ${field} since` }
+  if (!isSameText(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
   return { restore: before }
 }
 

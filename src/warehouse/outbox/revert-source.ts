@@ -21,6 +21,7 @@ type StoredRow = {
   readonly payload: string
   readonly status: WritebackStatus
   readonly sentAt: string | null
+  readonly finishedAt: string | null
   readonly evidence: string | null
 }
 
@@ -49,7 +50,8 @@ async function readRows(
   from: { readonly lane: string; readonly seq: number },
 ): Promise<readonly StoredRow[]> {
   const { rows } = await sql<StoredRow>`
-    select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt", evidence
+    select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt",
+      finished_at as "finishedAt", evidence
     from writebacks where project_id = ${project} and batch_id = ${batch} and (lane, seq) > (${from.lane}, ${from.seq})
     order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(db)
   return rows
@@ -67,10 +69,19 @@ async function withMirror(context: ProjectDb, lanes: readonly (readonly StoredRo
 }
 
 function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
-  const { id, operation, status, sentAt } = row
+  const { id, operation, status, sentAt, finishedAt } = row
   const target = row[`${operationTypes[operation].target}_id`] ?? ''
   const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
-  return { id, operation, target, payload, status, sentAt, before: decodeEvidence(kind, row.evidence).before }
+  return {
+    id,
+    operation,
+    target,
+    payload,
+    status,
+    sentAt,
+    finishedAt,
+    before: decodeEvidence(kind, row.evidence).before,
+  }
 }
 
 const nothing = { handledAt: null, lastVisitorMessageAt: null, name: null, email: null } as const
