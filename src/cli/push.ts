@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/command-reports.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
 import { showInvisible } from '../core/outbox/review-words.ts'
 import { type WritebackStatus, writebackStatuses } from '../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
@@ -10,7 +11,6 @@ import { type CommandResult, forEachProject, joinResults, runAndPrint, selectPro
 import type { ExitCode } from './exit-code.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
-import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { formatCounts, renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
 import { formatBudget } from './render/progress.ts'
 

@@ -123,10 +123,10 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     migration,
     mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
-    facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings, Date.now),
+    facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
     /** Compares the service's rollups with counts of our own. */
-    rollups: (project: string, settings: FactsSettings, clock: () => EpochMs = Date.now) =>
-      createRollupComparison(ofProject(project), settings, clock),
+    rollups: (project: string, settings: FactsSettings, clock?: () => EpochMs) =>
+      createRollupComparison(createProjectDb(db, kind, project, clock), settings),
     /** The project's queue of write-backs: for the sender, and for people. */
     outbox: (project: string) => createOutboxRepository(ofProject(project)),
     outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),

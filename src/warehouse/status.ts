@@ -61,7 +61,7 @@ export async function readStatus(
     workers: await listLiveWorkers(db, now),
     paused,
     gaps: await listGaps(db, project),
-    facts: await countWaitingConversations(db, project),
+    facts: await countWaitingConversations(context),
     rollups: await listRollupDefinitions(db, project),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),

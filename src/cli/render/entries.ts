@@ -1,10 +1,11 @@
 /** Renders write-backs as a table: a line each, with names and words. */
+
+import { formatAge } from '../../core/format.ts'
 import { describeRequest, shortId } from '../../core/outbox/describe-request.ts'
 import type { NamedEntry } from '../../core/outbox/named-entry.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { targetIdOf } from '../../writeback/name-entries.ts'
-import { formatAge } from './format.ts'
 import { alignColumns } from './table.ts'
 
 const header = ['id', 'operation', 'visitor', 'what', 'ref', 'status', 'when', 'why']

@@ -1,11 +1,11 @@
 /** Renders the state of the outbox, for several commands. */
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount, formatDuration } from '../../core/format.ts'
 import { shortId } from '../../core/outbox/describe-request.ts'
 import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import { type StatusCounts, writebackStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { formatCount, formatDuration } from './format.ts'
 import { alignColumns } from './table.ts'
 
 /** `1,204 succeeded, 3 failed` */

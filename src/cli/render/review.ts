@@ -1,5 +1,6 @@
 /** Renders a review: counts by group first, then samples of each. */
 
+import { formatAge, formatCount, pluralize } from '../../core/format.ts'
 import type { CheckedReview } from '../../core/outbox/review-check.ts'
 import {
   actionNames,
@@ -12,7 +13,6 @@ import {
 import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { formatAge, formatCount, pluralize } from './format.ts'
 import { alignColumns } from './table.ts'
 
 /** Fits beside the other columns on a wide terminal; a page shows more. */

@@ -1,5 +1,6 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
 import { Command, Option } from 'commander'
+import { formatCount } from '../../core/format.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import type { OutboxEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
@@ -12,7 +13,6 @@ import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
 import { renderEntries } from '../render/entries.ts'
-import { formatCount } from '../render/format.ts'
 import { formatCounts, renderWithoutProject } from '../render/outbox.ts'
 
 type Options = CommonOptions & {

@@ -1,12 +1,12 @@
 /** Renders one batch: who queued it, its outcome by kind with samples, reasons, what is left, and what comes next. */
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatAge, formatCount, formatDuration, pluralize } from '../../core/format.ts'
 import type { BatchProgress } from '../../core/outbox/batch-progress.ts'
 import type { BatchOutcome, BatchReport } from '../../core/outbox/batches.ts'
 import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { renderEntries } from '../render/entries.ts'
-import { formatAge, formatCount, formatDuration, pluralize } from '../render/format.ts'
 import { formatCounts, renderReasons, renderRestTime } from '../render/outbox.ts'
 import { stateBar } from './render-batches.ts'
 

@@ -1,9 +1,9 @@
 /** Renders the list of batches. */
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatAge, formatCount, formatDuration } from '../../core/format.ts'
 import type { BatchesReport } from '../../core/outbox/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { formatAge, formatCount, formatDuration } from '../render/format.ts'
 import { formatCounts } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 

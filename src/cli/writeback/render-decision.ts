@@ -1,9 +1,9 @@
 /** Renders what a decision changed, what it did not, and what comes next. */
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
 import type { BatchDecisionReport, SelectionMismatch } from '../../core/outbox/batches.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { OutboxDecision } from '../../core/outbox/state.ts'
-import { formatCount, pluralize } from '../render/format.ts'
 import { formatCounts } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 

@@ -1,9 +1,9 @@
 /** Renders the result of `import`: what was queued, or which rows have mistakes. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount, formatDuration, toPrintable } from '../../core/format.ts'
 import type { ImportReport, QueuedImport, SendEstimate } from '../../core/outbox/reports.ts'
 import type { CommandResult } from '../command-result.ts'
-import { formatCount, formatDuration, toPrintable } from '../render/format.ts'
 import { renderKind, renderMistakes } from './render-mistakes.ts'
 
 export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {

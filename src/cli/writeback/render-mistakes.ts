@@ -1,9 +1,10 @@
 /** Renders the mistakes of an import: one line a kind. */
+
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import { formatRows, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
 import type { LineMistake } from '../../core/outbox/reports.ts'
 import { type ImportOverride, mistakeText } from '../../core/outbox/request-mistake.ts'
 import type { CommandResult } from '../command-result.ts'
-import { formatCount, pluralize, toPrintable } from '../render/format.ts'
 
 export type MistakesReport = {
   readonly rows: number

@@ -1,10 +1,10 @@
 /** Renders the end of `import --dry-run`, below the review: how long sending would take. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
+import { toPrintable } from '../../core/format.ts'
 import type { PreviewReport } from '../../core/outbox/reports.ts'
 import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import type { CommandResult } from '../command-result.ts'
-import { toPrintable } from '../render/format.ts'
 import { renderEstimate, renderImportedBefore } from './render-import.ts'
 import { renderMistakes } from './render-mistakes.ts'
 

@@ -1,7 +1,7 @@
 /** Renders what `revert` queued, and what cannot be taken back. */
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
 import type { NotReverted, RevertReport } from '../../core/outbox/batches.ts'
-import { formatCount, pluralize } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
 
 const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {

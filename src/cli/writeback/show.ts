@@ -1,6 +1,7 @@
 /** `deskmirror writeback show`: all stored data of one write-back. */
 import { Command } from 'commander'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
+import { pluralize, toPrintable } from '../../core/format.ts'
 import type { EventLogEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
@@ -8,7 +9,6 @@ import { targetIdOf } from '../../writeback/name-entries.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
-import { pluralize, toPrintable } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
 
 const examples = `
