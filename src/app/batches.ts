@@ -20,6 +20,7 @@ import { approvable } from '../writeback/decide.ts'
 import { requireBatch } from '../writeback/find-batch.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
 import { revertBatch } from '../writeback/revert.ts'
+import { compareWithChecks } from '../writeback/review/compare-with-checks.ts'
 import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
 import { withOutbox } from './outbox.ts'
 
@@ -55,11 +56,13 @@ export async function readBatch(
 ): Promise<BatchReport> {
   const batch = await requireBatch(admin, name, 'nothing was shown')
   const approval = await admin.digestOf({ batch: batch.id, statuses: approvable })
+  const reader = warehouse.reviewReader(project.projectId)
   return {
     project: project.name,
     batch,
-    outcomes: await readOutcomes(admin, warehouse.reviewReader(project.projectId), batch.id),
+    outcomes: await readOutcomes(admin, reader, batch.id),
     reasons: await admin.groupReasons({ batch: batch.id }),
+    checked: await compareWithChecks(admin, reader, batch.id),
     estimate: await estimateBatch(admin, warehouse, project, batch),
     approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
     revertedBy: await admin.findRevertOf(batch.id),

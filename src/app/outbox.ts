@@ -83,8 +83,10 @@ export function forEachWriteback(
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
   return withOutbox(config, project, async (admin, warehouse) => {
     const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
-    const [writeback] = await nameEntries(warehouse.reviewReader(project.projectId), entries)
+    const reader = warehouse.reviewReader(project.projectId)
+    const [writeback] = await nameEntries(reader, entries)
     if (writeback === undefined) throw new Error('an id that was just found is gone')
+    const [check = null] = await reader.readChecks([writeback.id])
     const target = writeback.conversationId ?? writeback.visitorId ?? ''
     const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
     const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
@@ -93,6 +95,7 @@ export function showWriteback(config: Config, project: ProjectConfig, id: string
       project: project.name,
       writeback,
       events: await admin.listEvents(writeback.id),
+      check,
       waitsFor: before === undefined ? null : { id: before.id, status: before.status },
       holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
     }

@@ -8,6 +8,8 @@ import { parseBaseUrl } from '../../src/core/base-url.ts'
 import { parseDuration } from '../../src/core/duration.ts'
 import { toPrintable } from '../../src/core/format.ts'
 import { stringifyJson, tryParseJson } from '../../src/core/json.ts'
+import { toCommonReason } from '../../src/core/outbox/group-reasons.ts'
+import { excerpt, showInvisible } from '../../src/core/outbox/review-words.ts'
 import { toWords } from '../../src/core/outbox/same-words.ts'
 import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
 import { parseRate } from '../../src/core/rate-limit/rate.ts'
@@ -74,8 +76,11 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
     const parser = createCsvParser({ separator: ';', hasSeparatorLine: false }, 'all')
     return [parser.parseLine({ line: 1, text: `operation;${text}`, mistake: null }), parser.end()]
   },
-  'the beginning of a file': (text) => detectFileForm(Buffer.from(text)),
+  // A file with NUL characters is refused before it is read.
+  'the beginning of a file': (text) => detectFileForm(Buffer.from(text.replaceAll('\0', ' '))),
   'a text for the same words': toWords,
+  'why a write-back failed': toCommonReason,
+  'the words of a visitor': (text) => [excerpt(text), showInvisible(text)],
   'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, mistake: null }),
   'a write-back': (text) =>
     parseRequest({

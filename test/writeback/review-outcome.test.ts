@@ -1,11 +1,13 @@
 /** A review equals what then happens, row by row; where the service moved meanwhile, a check names the difference. */
 import { expect, test } from 'vitest'
+import { describeDeviation } from '../../src/core/outbox/review-labels.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
 import { createOutboxFixture } from './outbox-fixture.ts'
 import {
   actualEffects,
   checkQueued,
+  compareQueued,
   createMixedRows,
   createPlainRows,
   expectedEffect,
@@ -36,7 +38,7 @@ for (const { name } of sqliteAndPostgres) {
     expect((await reviewQueued(fixture)).summary.rows).toBe(0)
   })
 
-  test(`a check names what moved since, and is void once the row has changed (${name})`, async () => {
+  test(`a check names what moved since, is void once the row has changed, and is compared with what happened (${name})`, async () => {
     const fixture = await createOutboxFixture({ database })
     const { sandbox } = fixture
     const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
@@ -86,7 +88,13 @@ for (const { name } of sqliteAndPostgres) {
     await syncOnce(fixture.instance.url!, sandbox, { mode: 'full' })
     const afterSync = await reviewQueued(fixture)
     expect(afterSync.reviews.map(expectedEffect)).toEqual(expected)
+    sandbox.mutate.visitorWrites(conversation(3), 'And another one.')
     await fixture.push({ despiteFailures: true })
-    expect(await actualEffects(fixture)).toEqual(expected)
+    expect(await actualEffects(fixture)).toEqual(expected.with(3, 'not sent'))
+    const checked = await compareQueued(fixture)
+    expect(checked).toMatchObject({ rows: 8, differing: 1 })
+    expect(checked.samples.map(({ writeback, deviation }) => describeDeviation(deviation, writeback))).toEqual([
+      expect.stringMatching(/^the check: would change, open → handled; then: conflict, a visitor wrote at /),
+    ])
   })
 }

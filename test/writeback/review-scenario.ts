@@ -4,10 +4,12 @@ import { expect } from 'vitest'
 import { withService } from '../../src/app/service.ts'
 import { withRequestBudgets } from '../../src/app/with-resources.ts'
 import { writebackDeps } from '../../src/app/writeback-deps.ts'
+import type { CheckedOutcomes } from '../../src/core/outbox/deviation.ts'
 import type { WritebackReview } from '../../src/core/outbox/review.ts'
 import type { CheckedReview } from '../../src/core/outbox/review-check.ts'
 import type { ReviewSummary } from '../../src/core/outbox/review-summary.ts'
 import type { WritebackStatus } from '../../src/core/outbox/state.ts'
+import { compareWithChecks } from '../../src/writeback/review/compare-with-checks.ts'
 import { checkBatch, reviewBatch, reviewImport } from '../../src/writeback/review/review-source.ts'
 import { batchSource, importSource } from '../../src/writeback/review/review-sources.ts'
 import { seededRandom } from '../support/seeded-random.ts'
@@ -99,6 +101,12 @@ export async function reviewQueued(fixture: OutboxFixture): Promise<ReviewedRows
     reviews.push(...some)
   })
   return { summary, reviews }
+}
+
+/** What the checked rows did, beside what the check had shown. */
+export function compareQueued({ warehouse, sandbox }: OutboxFixture): Promise<CheckedOutcomes> {
+  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  return compareWithChecks(admin, warehouse.reviewReader(sandbox.projectId), batch)
 }
 
 /** Asks the service about all rows, as `--check` does. */

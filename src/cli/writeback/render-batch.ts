@@ -3,11 +3,14 @@ import type { CommandHint } from '../../core/command-hint.ts'
 import { formatAge, formatCount, formatDuration, pluralize } from '../../core/format.ts'
 import type { BatchProgress } from '../../core/outbox/batch-progress.ts'
 import type { BatchOutcome, BatchReport } from '../../core/outbox/batches.ts'
+import { shortId } from '../../core/outbox/describe-request.ts'
 import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
+import { describeDeviation } from '../../core/outbox/review-labels.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { renderEntries } from '../render/entries.ts'
+import { nameOfEntry, renderEntries } from '../render/entries.ts'
 import { formatCounts, renderReasons, renderRestTime } from '../render/outbox.ts'
+import { alignColumns } from '../render/table.ts'
 import { stateBar } from './render-batches.ts'
 
 /** `reviewLines`: what the rows that have not left would do; empty if all have. */
@@ -23,6 +26,7 @@ export function renderBatch(
     ...renderHead(report, now),
     ...settled.flatMap((outcome) => renderOutcome(outcome, now)),
     ...(reasons.length === 0 ? [] : ['', 'Why:', ...renderReasons(reasons, hint, '  ')]),
+    ...renderChecked(report, now),
     ...(reviewLines.length === 0 ? [] : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
     ...renderRest(report, now),
     ...renderNextSteps(report, hint),
@@ -56,6 +60,26 @@ function renderOutcome({ operation, status, count, samples }: BatchOutcome, now:
     '',
     `${status}: ${formatCount(count)} ${operation}`,
     ...renderEntries(samples, now, '  '),
+    ...(beyond > 0 ? [`  … and ${formatCount(beyond)} more`] : []),
+  ]
+}
+
+/** What was checked with the service before it was sent, and did something else then. */
+function renderChecked({ checked: { rows, differing, samples } }: BatchReport, now: EpochMs): string[] {
+  if (rows === 0) return []
+  const beyond = differing - samples.length
+  return [
+    '',
+    `checked before they were sent: ${pluralize(rows, 'row')}; ${formatCount(rows - differing)} did as checked, ${formatCount(differing)} otherwise`,
+    ...alignColumns(
+      samples.map(({ writeback, deviation }) => [
+        shortId(writeback.id),
+        showInvisible(nameOfEntry(writeback)),
+        formatAge(deviation.check.checkedAt, now),
+        showInvisible(describeDeviation(deviation, writeback)),
+      ]),
+      '  ',
+    ),
     ...(beyond > 0 ? [`  … and ${formatCount(beyond)} more`] : []),
   ]
 }

@@ -4,6 +4,8 @@ import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts
 import { pluralize, toPrintable } from '../../core/format.ts'
 import type { EventLogEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
+import type { ReadCheck } from '../../core/outbox/review-check.ts'
+import { describeVerdict } from '../../core/outbox/review-labels.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import { targetIdOf } from '../../writeback/name-entries.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -40,7 +42,10 @@ async function runShow(context: CommandContext, id: string, options: CommonOptio
   return { document: report, lines, exit: 0 }
 }
 
-function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {
+function renderWriteback(
+  { writeback, events, check, waitsFor, holds }: ShowWritebackReport,
+  hint: CommandHint,
+): string[] {
   const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],
@@ -50,6 +55,7 @@ function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackRe
     ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
     ['status', writeback.status],
     ['why', writeback.error ?? writeback.step],
+    ['checked', check === null ? null : renderCheck(check)],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
     ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['sent', writeback.attempts === 0 ? null : `${pluralize(writeback.attempts, 'time')}, last at ${writeback.sentAt}`],
@@ -71,6 +77,11 @@ function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackRe
     ...alignColumns(events.map(eventCells), '  '),
     ...renderNextSteps(writeback, hint),
   ].map(toPrintable)
+}
+
+/** `2026-11-22T11:00:00Z: would change, open → handled (before its last change)` */
+function renderCheck(check: ReadCheck): string {
+  return `${check.checkedAt}: ${describeVerdict(check)}${check.isVoid ? ' (before its last change)' : ''}`
 }
 
 function eventCells({ at, from, to, detail, person, requestId }: EventLogEntry): string[] {

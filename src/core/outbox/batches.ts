@@ -1,5 +1,6 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
 import type { Ms } from '../time.ts'
+import type { CheckedOutcomes } from './deviation.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { NamedEntry } from './named-entry.ts'
 import type { EventLogEntry } from './outbox-entry.ts'
@@ -75,6 +76,8 @@ export type BatchReport = {
   readonly outcomes: readonly BatchOutcome[]
   /** Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of those that rest. */
   readonly reasons: readonly ReasonGroup[]
+  /** Where rows did something else than a check had shown before they were sent. */
+  readonly checked: CheckedOutcomes
   readonly estimate: BatchEstimate
   /** Names the drafts as they are now, for `approve`; null if none can be approved. */
   readonly approval: SelectionDigest | null

@@ -4,6 +4,7 @@ import type { Ms } from '../time.ts'
 import type { MistakeKind } from './mistake-kinds.ts'
 import type { NamedEntry } from './named-entry.ts'
 import type { EventLogEntry } from './outbox-entry.ts'
+import type { ReadCheck } from './review-check.ts'
 import type { ReviewSummary } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
@@ -97,6 +98,8 @@ export type ShowWritebackReport = {
   readonly project: string
   readonly writeback: NamedEntry
   readonly events: readonly EventLogEntry[]
+  /** The last check with the service; null if there was none. */
+  readonly check: ReadCheck | null
   /** The write-back that must be settled before this one can be sent; null if none. */
   readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
   /** How many write-backs of the same target wait for this one. */

@@ -6,6 +6,12 @@ export type ReviewCheck = Pick<WritebackReview, 'outcome' | 'reason' | 'why' | '
   readonly checkedAt: string
 }
 
+/** Of a queued row. */
+export type StoredCheck = ReviewCheck & { readonly id: string; readonly epoch: number }
+
+/** Void once the row's epoch has changed: it was claimed, decided about or corrected. */
+export type ReadCheck = StoredCheck & { readonly isVoid: boolean }
+
 export type CheckedReview = WritebackReview & {
   /** Null if it was not checked since it last changed. */
   readonly check: (ReviewCheck & { readonly differs: boolean }) | null

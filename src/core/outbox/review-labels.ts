@@ -1,4 +1,6 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
+import type { Deviation } from './deviation.ts'
+import type { OutboxEntry } from './outbox-entry.ts'
 import type { FieldChange, ReviewAction, ReviewOutcome, ReviewReason } from './review.ts'
 import type { CheckedReview } from './review-check.ts'
 import type { ReviewGroup } from './review-summary.ts'
@@ -87,11 +89,24 @@ export function describeValue(value: FieldChange['old']): string {
 /** `the mirror: open → handled; the service: a visitor wrote at …` */
 export function describeDifference({ outcome, why, changes, check }: CheckedReview): string {
   if (check === null) return ''
-  const inWords = (side: Pick<CheckedReview, 'outcome' | 'why' | 'changes'>) => {
-    const effect = side.why ?? side.changes.map(describeChange).join(', ')
-    return effect === '' ? outcomeLabels[side.outcome] : `${outcomeLabels[side.outcome]}, ${effect}`
-  }
-  return `the mirror: ${inWords({ outcome, why, changes })}; the service: ${inWords(check)}`
+  return `the mirror: ${describeVerdict({ outcome, why, changes })}; the service: ${describeVerdict(check)}`
+}
+
+/** `would change, open → handled` · `stands against, a visitor wrote at …` */
+export function describeVerdict({ outcome, why, changes }: Pick<CheckedReview, 'outcome' | 'why' | 'changes'>): string {
+  const effect = why ?? changes.map(describeChange).join(', ')
+  return effect === '' ? outcomeLabels[outcome] : `${outcomeLabels[outcome]}, ${effect}`
+}
+
+/** `the check: would change, open → handled; then: conflict, a visitor wrote at …` · `…; then: sent, nothing changed` */
+export function describeDeviation(
+  { check, changes }: Deviation,
+  { status, error, step }: Pick<OutboxEntry, 'status' | 'error' | 'step'>,
+): string {
+  const why = error ?? step
+  const effect = changes === null ? why : changes.map(describeChange).join(', ') || 'nothing changed'
+  const then = changes === null ? status : 'sent'
+  return `the check: ${describeVerdict(check)}; then: ${effect === null ? then : `${then}, ${effect}`}`
 }
 
 /** The order in the file that its effect depends on, and what it waits for; empty if neither matters. */

@@ -1,7 +1,9 @@
 /** What a review reads from the warehouse, a chunk of rows at a time, and the results of checks that it stores there. */
 
+import type { CheckedRow } from './deviation.ts'
 import type { Writeback } from './repository.ts'
-import type { ReviewRow, TargetState, WritebackReview } from './review.ts'
+import type { ReviewRow, TargetState } from './review.ts'
+import type { ReadCheck, StoredCheck } from './review-check.ts'
 import type { GuardFacts } from './review-guards.ts'
 import type { RowAhead } from './review-lane.ts'
 
@@ -10,14 +12,6 @@ export type QueuedRow = {
   readonly seq: number
   readonly epoch: number
   readonly writeback: Writeback
-}
-
-/** What a check with the service found; void once the row's epoch has changed. */
-export type StoredCheck = Pick<WritebackReview, 'outcome' | 'reason' | 'why' | 'changes'> & {
-  readonly id: string
-  readonly epoch: number
-  /** RFC 3339. */
-  readonly checkedAt: string
 }
 
 export type ReviewReader = {
@@ -31,8 +25,10 @@ export type ReviewReader = {
   readonly readAhead: (lanes: readonly string[], batch: string | null) => Promise<readonly RowAhead[]>
   /** All rows of the batch, whatever their status, in queue order. */
   readonly listBatch: (batch: string, afterSeq: number, limit: number) => Promise<readonly QueuedRow[]>
-  /** Those that are not void. */
-  readonly readChecks: (ids: readonly string[]) => Promise<readonly StoredCheck[]>
+  /** The last one of each row that was checked. */
+  readonly readChecks: (ids: readonly string[]) => Promise<readonly ReadCheck[]>
+  /** Of the batch, the checked rows that were sent or refused, in queue order. */
+  readonly listChecked: (batch: string, afterSeq: number, limit: number) => Promise<readonly CheckedRow[]>
   /** Replaces earlier results. */
   readonly storeChecks: (checks: readonly StoredCheck[]) => Promise<void>
 }

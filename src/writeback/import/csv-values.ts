@@ -97,8 +97,16 @@ function withoutInvisible(text: string): string {
 
 /** Word processors replace hyphens and quotes; `="…"` keeps a spreadsheet from changing it; `7.0` is how pandas writes 7. */
 function toId(text: string): string {
-  const bare = text.replace(/^="?|"$/g, '').replace(/^[\s"'{‘’“”„«»]+|[\s"'}‘’“”„«»]+$/gu, '')
+  const bare = withoutQuotes(text.replace(/^="?|"$/g, ''))
   return /^\d{1,15}\.0$/.test(bare) ? bare.slice(0, -2) : bare.replace(/[‐‑‒–—−]/g, '-')
+}
+
+/** Spaces and quotes around an id. No expression, because those that look for the end of a text try every place in it. */
+function withoutQuotes(text: string): string {
+  let [from, to] = [0, text.length]
+  while (from < to && /[\s"'{‘’“”„«»]/.test(text.charAt(from))) from += 1
+  while (from < to && /[\s"'}‘’“”„«»]/.test(text.charAt(to - 1))) to -= 1
+  return text.slice(from, to)
 }
 
 /** SQL databases write a space, and leave out the minutes of a whole zone. */

@@ -68,7 +68,8 @@ function decodeUtf8(bytes: Buffer): DecodedLine {
 /** The first one with a letter that is not ASCII: a person sees whether the encoding is the right one. */
 function firstWord(text: string): string | undefined {
   const at = text.search(/[^\0-\x7f]/)
-  return /[^\s,;|"]*[^\0-\x7f][^\s,;|"]*/.exec(text.slice(Math.max(0, at - 20), at + 20))?.[0]
+  const words = text.slice(Math.max(0, at - 20), at + 20).split(/[\s,;|"]/)
+  return words.find((word) => /[^\0-\x7f]/.test(word))
 }
 
 /** The most likely encoding of such a file: Excel saves "CSV" so in Western Europe and America. */

@@ -35,7 +35,8 @@ export function textDamage(text: string): string | undefined {
 /** Characters that Windows has where Latin-1 has control characters, from 0x80. */
 const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
-const misreadPair = new RegExp(`[Â-ô][\x80-\xbf${windows1252}]`, 'u')
+/** Two characters that are one in UTF-8, where all bytes from 0x80 were read so. */
+const misreadPair = /[Â-ô][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

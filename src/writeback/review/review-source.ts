@@ -39,7 +39,7 @@ export function reviewBatch(
   const readChecks: ReadChecks<BatchRow> = async (rows) => {
     const positions = new Map(rows.map(({ row }) => [row.id, row.position]))
     const stored = await parts.reader.readChecks(rows.map(({ writeback }) => writeback.id))
-    return new Map(stored.map((check) => [positions.get(check.id) ?? 0, check]))
+    return new Map(stored.flatMap((check) => (check.isVoid ? [] : [[positions.get(check.id) ?? 0, check]])))
   }
   return reviewSource(source, parts, readChecks, onReviews)
 }
