@@ -52,7 +52,7 @@ export async function runBatchScenario(scenario: BatchScenario): Promise<void> {
   await run.resolveUncertain()
   await run.retryFailed(revert.batch ?? '')
   await run.checkLedger(revert.batch ?? '')
-  expectRestored(fixture, before, changedByOthers)
+  await expectRestored(fixture, before, changedByOthers)
 }
 
 function createRun(fixture: OutboxFixture) {
@@ -228,9 +228,29 @@ async function changeByOthers(fixture: OutboxFixture): Promise<ReadonlyMap<strin
   return changed
 }
 
-function expectRestored(fixture: OutboxFixture, before: ServiceState, changedByOthers: ServiceState): void {
+async function expectRestored(fixture: OutboxFixture, before: ServiceState, changedByOthers: ServiceState) {
   const after = readService(fixture)
   const wanted = new Map([...before, ...changedByOthers])
   const differing = [...wanted].filter(([id, state]) => JSON.stringify(after.get(id)) !== JSON.stringify(state))
-  expect(differing.map(([id, state]) => ({ id, wanted: state, found: after.get(id) }))).toEqual([])
+  const found = differing.map(async ([id, state]) => ({
+    ...{ id, wanted: state, found: after.get(id) },
+    writebacks: await readHistory(fixture, id),
+  }))
+  expect(await Promise.all(found)).toEqual([])
+}
+
+/** Everything that is stored of the write-backs to a target, to understand a failure. */
+async function readHistory({ warehouse }: OutboxFixture, target: string): Promise<readonly unknown[]> {
+  const own = `'${target}' in (conversation_id, visitor_id)`
+  return [
+    ...(await warehouse.query(
+      `select id, seq, batch_id, operation, payload, status, seen, evidence, error, sent_at, finished_at, decided_by
+      from writebacks where ${own} order by seq`,
+    )),
+    ...(await warehouse.query(
+      `select seq, writeback_id, at, from_status, to_status, detail, person from writeback_events
+      where writeback_id in (select id from writebacks where ${own}) order by seq`,
+    )),
+    ...(await warehouse.query(`select * from conversation_changes where conversation_id = '${target}'`)),
+  ]
 }

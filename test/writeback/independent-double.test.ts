@@ -2,10 +2,12 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ApiError } from '../../src/core/api-failure.ts'
+import { revertLane } from '../../src/core/outbox/revert.ts'
 import type { Json } from '../../src/core/row.ts'
 import { evaluateCircuits } from '../../src/writeback/send/circuit-breaker.ts'
 import { sendOne } from '../../src/writeback/send/lane.ts'
 import { createOutboxFor, handledLine, ids, replyLine, startIndependentDouble } from './independent-double.ts'
+import { toRequest } from './outbox-fixture.ts'
 
 /** The first write is carried out, and its response is lost. */
 const firstAnswerLost = (_path: string, _body: unknown, perform: () => void, nth: number) => {
@@ -259,6 +261,24 @@ test('a correction that is carried out late does not overwrite the next one', as
   await o.push({ verifyAfterMs: 1000 })
   expect(service.done().map(({ body }) => body.name)).toEqual(['One', 'Two'])
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+})
+
+test('a correction that arrives after its verifications is taken back to what was there before its first send', async () => {
+  const service = await startIndependentDouble()
+  const o = await createOutboxFor(service)
+  const correction = toRequest({ operation: 'visitor', visitor_id: ids.visitor, name: 'Ada' })
+  const options = { status: 'queued', batchId: 'late', createdBy: 'test', expiresAt: null } as const
+  await o.admin.enqueue([[correction]], options)
+  const outbox = o.warehouse.outbox(ids.project)
+  const [head] = await outbox.findClaimable(Date.now(), 1)
+  const claimed = await outbox.claim(head!.id, Date.now())
+  await outbox.markSending(claimed!, { before: { ...service.visitor } }, Date.now(), Date.now())
+  await outbox.settleSent(claimed!, { event: 'absent', why: 'it was not found' })
+  service.visitor.name = 'Ada'
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded'])
+  const [lane] = await Array.fromAsync(o.warehouse.revertSource(ids.project).readLanes('late'))
+  expect(revertLane(lane!).request?.payload).toEqual({ name: 'Vi' })
 })
 
 test('our own correction is recognised if the service trims it and converts it to lower case', async () => {

@@ -49,6 +49,8 @@ export type Evidence = {
     /** Written by earlier versions: `ids` starts at this time and is incomplete. */
     readonly since?: string
   } & { readonly [F in EvidenceField]?: string | null }
+  /** The same before the first of several sends, which may have arrived although no response proved it. */
+  readonly firstBefore?: Evidence['before']
   /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
   readonly sender?: 'ended' | 'dead' | 'silent'
   /** What the response states without proof: the service accepted or refused the request, in these words. */

@@ -9,7 +9,7 @@ import { inList } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { decodeEvidence, type OutboxRow } from './row.ts'
+import { decodeEvidence, type OutboxRow, stateBefore } from './row.ts'
 
 const value = z.union([z.boolean(), z.string(), z.null()])
 const changesSchema = z.array(z.object({ field: z.enum(['handled', 'name', 'email']), old: value, new: value }))
@@ -62,7 +62,7 @@ export async function listChecked(
     if (check === null) return []
     const { id, seq, operation, status } = row
     const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
-    return [{ id, seq, operation, payload, status, before: decodeEvidence(kind, row.evidence).before, check }]
+    return [{ id, seq, operation, payload, status, before: stateBefore(decodeEvidence(kind, row.evidence)), check }]
   })
 }
 

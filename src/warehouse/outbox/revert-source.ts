@@ -7,7 +7,7 @@ import { type Operation, operationTypes } from '../../core/outbox/writeback-requ
 import { inList } from '../database/dialect.ts'
 import { decodeJson, decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { decodeEvidence } from './row.ts'
+import { decodeEvidence, stateBefore } from './row.ts'
 
 const rowsPerRead = 500
 
@@ -80,7 +80,7 @@ function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
     status,
     sentAt,
     finishedAt,
-    before: decodeEvidence(kind, row.evidence).before,
+    before: stateBefore(decodeEvidence(kind, row.evidence)),
   }
 }
 

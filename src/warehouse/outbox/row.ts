@@ -88,15 +88,17 @@ export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuild
 }
 
 const text = z.string()
+const targetStateSchema = z
+  .looseObject({
+    since: text,
+    ids: z.array(text),
+    ...Object.fromEntries(evidenceFields.map((field) => [field, text.nullable()])),
+  })
+  .partial()
 const evidenceSchema = z
   .looseObject({
-    before: z
-      .looseObject({
-        since: text,
-        ids: z.array(text),
-        ...Object.fromEntries(evidenceFields.map((field) => [field, text.nullable()])),
-      })
-      .partial(),
+    before: targetStateSchema,
+    firstBefore: targetStateSchema,
     sender: z.enum(['ended', 'dead', 'silent']),
     claim: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
     looks: z.number(),
@@ -122,6 +124,11 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   } catch {
     return {}
   }
+}
+
+/** What the service showed before anything of the write-back could have arrived. */
+export function stateBefore({ before, firstBefore }: Evidence): Evidence['before'] {
+  return firstBefore ?? before
 }
 
 /** Without `ms`: now. */

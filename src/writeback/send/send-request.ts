@@ -2,11 +2,13 @@
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import { assertNever } from '../../core/assert-never.ts'
-import type { Transition } from '../../core/outbox/repository.ts'
+import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import type { ReadyToSend } from '../operations/operation-handler.ts'
 import {
   backOffMs,
+  isInDoubt,
   preconditionValidMs,
   refreshMirror,
   type SendTask,
@@ -27,7 +29,8 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   const markSending = async () => {
     const now = deps.now()
     const isStale = now - checkedAt > preconditionValidMs
-    const mark = () => deps.outbox.markSending(writeback, { before: ready.before }, now, now + verifyDelayMs(task))
+    const evidence = toEvidence(writeback, ready)
+    const mark = () => deps.outbox.markSending(writeback, evidence, now, now + verifyDelayMs(task))
     decision = isStale ? 'stale' : (await mark()) ? 'recorded' : 'superseded'
     return decision === 'recorded'
   }
@@ -45,6 +48,12 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   // It has expired, a person made another decision, another write-back was put in front of it, or the claim was lost.
   await deps.outbox.release(writeback, null)
   return { kind: 'claim_lost' }
+}
+
+/** An earlier send may have arrived meanwhile: then `before` shows its effect, and a revert has to go further back. */
+function toEvidence(writeback: Writeback, { before }: ReadyToSend): Evidence {
+  if (!isInDoubt(writeback) || !operationTypes[writeback.operation].isIdempotent) return { before }
+  return { before, firstBefore: writeback.evidence.firstBefore ?? writeback.evidence.before }
 }
 
 async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
