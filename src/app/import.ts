@@ -14,6 +14,7 @@ import {
   needsApproval,
   toQueuedImport,
 } from '../writeback/import/import-file.ts'
+import { createLaneEnds } from '../writeback/review/lane-tracker.ts'
 import type { OnReviews } from '../writeback/review/review-source.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
@@ -40,15 +41,16 @@ export function importWritebacks(
   return withImportBuffer(source, (file) =>
     withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry) => {
       const ahead = await countUnsettled(admin)
+      const laneEnds = createLaneEnds()
       const { now, expiresAt, onReviews, onReview } = options
       const onChecked = async (check: CheckResult) => {
-        const reviewOptions = { now, expiresAt, onReviews, check: null }
+        const reviewOptions = { now, expiresAt, onReviews, check: null, laneEnds }
         const { review } = await reviewImportFile(config, project, { admin, warehouse }, file, reviewOptions)
         await onReview(review)
         await options.onChecked(check)
       }
       const lookups = warehouse.importLookups(projectId)
-      const importOptions = { ...options, onChecked, project: name, approveOver, lookups }
+      const importOptions = { ...options, onChecked, onValid: laneEnds.register, project: name, approveOver, lookups }
       const result = await importWithRetries(admin, file, importOptions, warehouseRetry)
       if (result.outcome === 'mistaken' || result.outcome === 'imported before') return result
       return { ...result, ...(await estimateSending(warehouse, project, ahead, result.queued)) }
@@ -104,12 +106,14 @@ export function previewImport(
   return withImportBuffer(source, (file) =>
     withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
       const lookups = warehouse.importLookups(project.projectId)
-      const checked = await checkFile(admin, file, { ...options, project: name, lookups, onProgress: () => {} })
+      const laneEnds = createLaneEnds()
+      const checkOptions = { ...options, project: name, lookups, onProgress: () => {}, onValid: laneEnds.register }
+      const checked = await checkFile(admin, file, checkOptions)
       if ('outcome' in checked) return checked
       return {
         outcome: 'reviewed',
         project: name,
-        ...(await reviewImportFile(config, project, { admin, warehouse }, file, options)),
+        ...(await reviewImportFile(config, project, { admin, warehouse }, file, { ...options, laneEnds })),
         draft: needsApproval(checked.validRows, { approveOver, draft: options.draft }),
         ...(await estimateSending(warehouse, project, await countUnsettled(admin), checked.validRows)),
       }

@@ -9,6 +9,7 @@ import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { type ImportFile, readImportLines } from '../writeback/import/import-file.ts'
 import type { CheckDeps } from '../writeback/review/check-rows.ts'
+import type { LaneEnds } from '../writeback/review/lane-tracker.ts'
 import {
   checkBatch,
   checkImport,
@@ -46,15 +47,18 @@ export type ReviewReport = { readonly review: ReviewSummary; readonly requests: 
 
 type Opened = { readonly admin: OutboxAdmin; readonly warehouse: Warehouse }
 
+/** `laneEnds`: of its rows, which were all read for the check of the file. */
+type ImportReviewOptions = ReviewOptions & { readonly expiresAt: string | null; readonly laneEnds: LaneEnds }
+
 /** What the valid rows of a file would do. Queues nothing. Throws UserError if the service is asked and cannot answer. */
 export async function reviewImportFile(
   config: Config,
   project: ProjectConfig,
   opened: Opened,
   file: ImportFile,
-  { now, onReviews, check, expiresAt }: ReviewOptions & { readonly expiresAt: string | null },
+  { now, onReviews, check, expiresAt, laneEnds }: ImportReviewOptions,
 ): Promise<ReviewReport> {
-  const source = importSource(() => readImportLines(file), expiresAt)
+  const source = importSource(() => readImportLines(file), { expiresAt, laneEnds })
   const checked = await askService(config, project, opened, check, (deps, limit) => checkImport(source, deps, limit))
   const review = await reviewImport(source, partsOf(opened, project, now), checked.result ?? new Map(), onReviews)
   return { review, requests: checked.requests }

@@ -112,7 +112,7 @@ for (const database of sqliteAndPostgres) {
     })
 
     test('the batches of an earlier version come with the upgrade', async () => {
-      const place = await database.make()
+      const place = await database.makeEmpty()
       onTestFinished(() => place.drop())
       const db = await openEarlier(place)
       for (const [batch, status] of [

@@ -88,9 +88,14 @@ export async function reviewLines(fixture: OutboxFixture, rows: readonly Request
       }
     }
   }
-  const summary = await reviewImport(importSource(readLines, null), partsOf(fixture), new Map(), async (some) => {
-    reviews.push(...some)
-  })
+  const summary = await reviewImport(
+    importSource(readLines, { expiresAt: null, laneEnds: null }),
+    partsOf(fixture),
+    new Map(),
+    async (some) => {
+      reviews.push(...some)
+    },
+  )
   return { summary, reviews }
 }
 

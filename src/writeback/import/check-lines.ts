@@ -2,12 +2,15 @@
 import { createMistakeCounter, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
 import type { LineMistake } from '../../core/outbox/reports.ts'
 import { mistakeText, type RequestMistake } from '../../core/outbox/request-mistake.ts'
+import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { ImportLine } from './import-line.ts'
 import { createRowJudge, type JudgedRow, type JudgeOptions } from './judge-rows.ts'
 
 export type CheckOptions = JudgeOptions & {
   /** Called for each row with mistakes, in file order. */
   readonly onMistaken?: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
+  /** Called for each row without mistakes, in file order. `position`: its row. */
+  readonly onValid?: (row: { readonly position: number } & Pick<WritebackRequest, 'operation' | 'target'>) => void
 }
 
 export type CheckResult = {
@@ -37,14 +40,16 @@ const charactersPerLookup = 1_000_000
 
 export async function checkLines(
   lines: AsyncIterable<ImportLine>,
-  { onMistaken, ...options }: CheckOptions,
+  { onMistaken, onValid, ...options }: CheckOptions,
 ): Promise<CheckResult> {
   const judge = createRowJudge(options)
   const counter = createRowCounter()
   for await (const chunk of inChunks(lines)) {
-    for (const row of await judge(chunk)) {
-      counter.add(row)
-      if (row.mistakes.length > 0) await onMistaken?.(row.line, row.mistakes)
+    for (const judged of await judge(chunk)) {
+      counter.add(judged)
+      const { line, mistakes } = judged
+      if (mistakes.length > 0) await onMistaken?.(line, mistakes)
+      else if (line.result.ok) onValid?.({ ...line.result.request, position: line.row })
     }
   }
   return counter.result()

@@ -2,16 +2,21 @@
  * The lanes of the rows under review. A lane is kept from its first row to its last, so that a review of any size needs
  * memory only for the lanes whose rows lie far apart.
  */
-
 import type { ReviewRow } from '../../core/outbox/review.ts'
 import { applyAhead, emptyLane, type LaneState, type RowAhead } from '../../core/outbox/review-lane.ts'
 import { operationTypes, toLaneName } from '../../core/outbox/writeback-request.ts'
 
 type TrackedLane = { state: LaneState; readonly ahead: readonly RowAhead[]; appliedAhead: number }
 
+/** Where the last row of each lane is. */
+export type LaneEnds = {
+  readonly register: (row: LaneRow) => void
+  readonly isLast: (row: LaneRow) => boolean
+}
+
+export type LaneRow = Pick<ReviewRow, 'operation' | 'target' | 'position'>
+
 export type LaneTracker = {
-  /** Call it for all rows first. */
-  readonly register: (row: ReviewRow) => void
   /** Those of these rows whose lanes have no row yet. */
   readonly newLanes: (rows: readonly ReviewRow[]) => readonly string[]
   readonly open: (lanes: readonly string[], ahead: readonly RowAhead[]) => void
@@ -23,13 +28,20 @@ export type LaneTracker = {
 /** Lanes with the same hash share an entry, and are then kept longer than needed. */
 const hashSlots = 1 << 20
 
-export function createLaneTracker(): LaneTracker {
+export function createLaneEnds(): LaneEnds {
   const lastPositions = new Uint32Array(hashSlots)
-  const lanes = new Map<string, TrackedLane>()
   return {
     register(row) {
       lastPositions[hashLane(laneOf(row))] = row.position
     },
+    isLast: (row) => (lastPositions[hashLane(laneOf(row))] ?? 0) <= row.position,
+  }
+}
+
+/** `ends`: all rows are registered there. */
+export function createLaneTracker(ends: LaneEnds): LaneTracker {
+  const lanes = new Map<string, TrackedLane>()
+  return {
     newLanes: (rows) => [...new Set(rows.map(laneOf))].filter((lane) => !lanes.has(lane)),
     open(names, ahead) {
       const byLane = Map.groupBy(ahead, ({ lane }) => lane)
@@ -49,12 +61,12 @@ export function createLaneTracker(): LaneTracker {
       const name = laneOf(row)
       const lane = lanes.get(name)
       if (lane !== undefined) lane.state = state
-      if ((lastPositions[hashLane(name)] ?? 0) <= row.position) lanes.delete(name)
+      if (ends.isLast(row)) lanes.delete(name)
     },
   }
 }
 
-function laneOf({ operation, target }: ReviewRow): string {
+function laneOf({ operation, target }: LaneRow): string {
   return toLaneName(operationTypes[operation].target, target)
 }
 

@@ -3,7 +3,7 @@ import { type ReviewFacts, type ReviewRow, reviewRow, type WritebackReview } fro
 import { findObstacleInMirror } from '../../core/outbox/review-guards.ts'
 import type { ReviewReader } from '../../core/outbox/review-reader.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { createLaneTracker } from './lane-tracker.ts'
+import { createLaneEnds, createLaneTracker, type LaneEnds } from './lane-tracker.ts'
 
 /** A row with what is needed to find what is ahead of it and to check it. */
 export type RowToReview = {
@@ -15,6 +15,8 @@ export type RowToReview = {
 export type ReviewSource<Row extends RowToReview = RowToReview> = {
   /** In order; read twice, and the same rows each time. */
   readonly rows: () => AsyncIterable<Row>
+  /** Where its lanes end, if that is known: then its rows are read only once. */
+  readonly laneEnds: LaneEnds | null
   /** The batch of the rows; null if they are not queued yet. */
   readonly batch: string | null
 }
@@ -30,24 +32,29 @@ export const rowsPerChunk = 500
 
 /** Yields what each row would do, with the row itself. */
 export async function* reviewRows<Row extends RowToReview>(
-  { rows, batch }: ReviewSource<Row>,
+  source: ReviewSource<Row>,
   { readAhead, readFacts, now }: ReviewDeps<Row>,
 ): AsyncGenerator<readonly { readonly source: Row; readonly review: WritebackReview }[]> {
-  const lanes = createLaneTracker()
-  for await (const { row } of rows()) lanes.register(row)
-  for await (const chunk of inChunks(rows(), rowsPerChunk)) {
+  const lanes = createLaneTracker(source.laneEnds ?? (await findLaneEnds(source)))
+  for await (const chunk of inChunks(source.rows(), rowsPerChunk)) {
     const newLanes = lanes.newLanes(chunk.map(({ row }) => row))
-    lanes.open(newLanes, await readAhead(newLanes, batch))
+    lanes.open(newLanes, await readAhead(newLanes, source.batch))
     const facts = await readFacts(chunk)
-    yield chunk.flatMap((source, index) => {
-      const { row, seq } = source
+    yield chunk.flatMap((rowToReview, index) => {
+      const { row, seq } = rowToReview
       const known = facts[index]
       if (known === undefined) return []
       const { review, lane } = reviewRow(row, known, lanes.before(row, seq), now)
       lanes.after(row, lane)
-      return [{ source, review }]
+      return [{ source: rowToReview, review }]
     })
   }
+}
+
+async function findLaneEnds({ rows }: ReviewSource): Promise<LaneEnds> {
+  const ends = createLaneEnds()
+  for await (const { row } of rows()) ends.register(row)
+  return ends
 }
 
 /** Facts from the mirror, without a request. `findDuplicateRefs`: for rows that are not queued yet. */

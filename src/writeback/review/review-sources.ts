@@ -2,10 +2,14 @@
 import type { QueuedRow, ReviewReader } from '../../core/outbox/review-reader.ts'
 import { parseRequest, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { ImportLine } from '../import/import-line.ts'
+import type { LaneEnds } from './lane-tracker.ts'
 import { type ReviewSource, type RowToReview, rowsPerChunk } from './review-rows.ts'
 
 /** `readLines`: reads the file from its start. `expiresAt`: the default for lines without an expiry. */
-export function importSource(readLines: () => AsyncIterable<ImportLine>, expiresAt: string | null): ReviewSource {
+export function importSource(
+  readLines: () => AsyncIterable<ImportLine>,
+  { expiresAt, laneEnds }: { readonly expiresAt: string | null; readonly laneEnds: LaneEnds | null },
+): ReviewSource {
   async function* rows(): AsyncGenerator<RowToReview> {
     for await (const line of readLines()) {
       if (!line.result.ok) continue
@@ -15,7 +19,7 @@ export function importSource(readLines: () => AsyncIterable<ImportLine>, expires
       yield { seq: null, row: { ...common, request: { ok: true, request } } }
     }
   }
-  return { rows, batch: null }
+  return { rows, laneEnds, batch: null }
 }
 
 function withExpiry(request: WritebackRequest, expiresAt: string | null): WritebackRequest {
@@ -39,7 +43,7 @@ export function batchSource(reader: ReviewReader, batch: string): ReviewSource<B
       after = page.at(-1)?.seq ?? after
     }
   }
-  return { rows, batch }
+  return { rows, laneEnds: null, batch }
 }
 
 function toBatchRow({ seq, epoch, writeback }: QueuedRow, position: number): BatchRow {
