@@ -156,6 +156,11 @@ describe('a correction', () => {
     expect(inverse(rows, lane)).toEqual([{ email: 'a@x' }, ['visitor stands_against']])
   })
 
+  test('that the mirror shows as of the second of the send is restored: the check before sending decides', () => {
+    const lane = { mirrored: mirror({ syncedAt: sentAt, name: 'of the row before' }) }
+    expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([{ name: 'A' }, []])
+  })
+
   test('that changed nothing, or was changed back, is not taken back', () => {
     expect(inverse([renamed({ name: 'A' }, { name: 'A' })])).toEqual([null, ['visitor already_so']])
     const lane = { mirrored: mirror({ name: 'A' }) }

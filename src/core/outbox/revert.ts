@@ -87,8 +87,7 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
   const set = flagAfter(last)
   if (before === undefined) return why('not_known', 'what was before is not stored')
   if (before === set) return why('already_so', `it was ${nameFlag(before)} before`)
-  const isStale = mirrored !== null && isEarlier(mirrored.syncedAt, last.sentAt)
-  if (mirrored !== null && !isStale) {
+  if (mirrored !== null && isReadAfter(mirrored, last)) {
     if ((mirrored.handledAt !== null) === before) return why('already_so', `it is ${nameFlag(before)} again`)
     if (set && !isOwnFlag(mirrored.handledAt, last, changes))
       return why('stands_against', `someone marked it handled at ${mirrored.handledAt}`)
@@ -166,7 +165,7 @@ function revertField(
   const set = last.payload[field]
   if (before === undefined) return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
-  if (mirrored === null || isEarlier(mirrored.syncedAt, last.sentAt)) return { restore: before }
+  if (mirrored === null || !isReadAfter(mirrored, last)) return { restore: before }
   const current = mirrored[field]
   if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
   if (!isSameText(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
@@ -177,6 +176,11 @@ function revertField(
 function isSameText(current: string | null, set: unknown): boolean {
   const normalize = (text: unknown) => (typeof text === 'string' ? text.normalize('NFC').trim().toLowerCase() : null)
   return normalize(current) === normalize(set)
+}
+
+/** Not in the very second of the send: the mirror may show what the row before it left. */
+function isReadAfter({ syncedAt }: MirroredTarget, { sentAt }: BatchRow): boolean {
+  return sentAt === null || isEarlier(sentAt, syncedAt)
 }
 
 function isEarlier(a: string, b: string | null): boolean {
