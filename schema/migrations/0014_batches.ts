@@ -48,6 +48,25 @@ const addRows = (count: string, own: string) => `rows = ${own}rows + ${count}, f
 /** Decisions of people set `decided_at`; other changes, and those by plain SQL, leave it as it is. */
 const person = (differs: string) => `case when new.decided_at ${differs} old.decided_at then new.decided_by end`
 
+/** As before, with the columns that batches add. */
+function beginInSqlite(event: string): string {
+  const shown = (object: string, table: string, target: string) => `(select ${object} from ${table}
+    where project_id = case when new.project_id <> '' then new.project_id else (select min(project_id) from ${table}) end
+      and id = new.${target} and deleted_at is null)`
+  const counters = ['attempts', 'epoch'].map((column) => `${column} = 0`)
+  const results = ['owner', 'lease_until', 'sent_at', 'finished_at', 'request_id', 'error', 'evidence', 'message_id']
+  const resets = [...counters, ...[...results, ...reserved].map((column) => `${column} = null`)]
+  return `create trigger writebacks_begun after insert on writebacks begin
+    update writebacks set lane = case when new.operation in ('message','handled')
+        then 'conversation/' || lower(new.conversation_id) else 'visitor/' || lower(new.visitor_id) end,
+      ref = coalesce(new.ref, new.id), seen = case when new.operation in ('message','handled')
+        then ${shown("json_object('last_message_at', last_message_at)", 'conversations', 'conversation_id')}
+        else ${shown("json_object('name', name, 'email', email)", 'visitors', 'visitor_id')} end,
+      seq = (select coalesce(max(seq), 0) + 1 from writebacks), ${resets.join(', ')}
+      where project_id = new.project_id and id = new.id;
+    ${event}; end`
+}
+
 function inSqlite(): string[] {
   const nextSeq = 'select coalesce(max(seq), 0) + 1 as place from writeback_events'
   const id = "printf('%024x', place) || lower(hex(randomblob(4)))"
@@ -57,9 +76,10 @@ function inSqlite(): string[] {
     on conflict (project_id, id) do update set ${addRows('1', '')}`
   const leaveBatch = `update writeback_batches set rows = rows - 1 where project_id = old.project_id and id = old.batch_id`
   return [
-    `create trigger writebacks_reserved after insert on writebacks when coalesce(${reserved.map((column) => `new.${column}`).join(', ')}) is not null
-      begin update writebacks set ${reserved.map((column) => `${column} = null`).join(', ')}
-        where project_id = new.project_id and id = new.id; end`,
+    'drop trigger writebacks_begun',
+    // As for other events: with its place and an ascending id at once.
+    beginInSqlite(`insert into writeback_events (project_id, id, writeback_id, from_status, to_status, detail, seq)
+      select new.project_id, ${id}, new.id, null, new.status, new.step, place from (${nextSeq})`),
     `create trigger writebacks_batched after insert on writebacks when new.batch_id is not null begin ${joinBatch}; end`,
     `create trigger writebacks_rebatched_from after update of batch_id on writebacks
       when old.batch_id is not null and new.batch_id is not old.batch_id begin ${leaveBatch}; end`,
@@ -93,6 +113,8 @@ function inPostgres(schema: string): string[] {
     writebacks_rebatched: `if old.batch_id is not null then ${leaveBatch} end if;
       if new.batch_id is not null then ${joinBatch(one)} end if; return null;`,
     writebacks_unbatched: `${leaveBatch} return null;`,
+    writebacks_begun: `insert into ${schema}.writeback_events (project_id, writeback_id, from_status, to_status, detail)
+      select project_id, id, null, status, step from added order by seq; return null;`,
     writebacks_stepped: `insert into ${schema}.writeback_events
         (project_id, writeback_id, from_status, to_status, detail, request_id, person)
       values (new.project_id, new.id, old.status, new.status, new.step, new.request_id, ${person('is distinct from')});
@@ -108,8 +130,11 @@ function inPostgres(schema: string): string[] {
       `revoke all on function ${schema}.${name}() from public`,
     ]),
     `create trigger writebacks_reserved before insert ${table} for each row ${run('writebacks_reserved')}`,
-    `create trigger writebacks_batched after insert ${table} referencing new table as added for each statement
-      ${run('writebacks_batched')}`,
+    `drop trigger writebacks_begun ${table}`,
+    ...['writebacks_begun', 'writebacks_batched'].map(
+      (name) => `create trigger ${name} after insert ${table} referencing new table as added for each statement
+        ${run(name)}`,
+    ),
     `create trigger writebacks_rebatched after update of batch_id ${table} for each row
       when (new.batch_id is distinct from old.batch_id) ${run('writebacks_rebatched')}`,
     `create trigger writebacks_unbatched after delete ${table} for each row when (old.batch_id is not null)

@@ -16,6 +16,8 @@ export type BatchScenario = {
   readonly rows: number
   readonly targets: number
   readonly processes: number
+  /** How many of them are workers; the others are `push`. */
+  readonly workers: number
   /** In each of the three times when write-backs are sent. */
   readonly kills: number
 }
@@ -24,12 +26,12 @@ const batchName = 'spring-cleaning'
 const everyKill: Kills['killIntervalMs'] = [300, 900]
 
 export async function runBatchScenario(scenario: BatchScenario): Promise<void> {
-  const { database, rows, targets, processes, kills } = scenario
+  const { database, rows, targets, processes, workers, kills } = scenario
   const size = { conversations: targets, visitors: targets, calls: 1 }
   const fixture = await createOutboxFixture({ database, size })
   const run = createRun(fixture)
   const randomInt = createRandomInt(rows)
-  const killing = { processes, kills, killIntervalMs: everyKill }
+  const killing = { processes, workers, kills, killIntervalMs: everyKill }
   const before = readService(fixture)
   await run.queueDrafts(createLines(fixture, rows, randomInt))
   setFaults(fixture)
