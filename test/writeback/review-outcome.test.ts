@@ -19,10 +19,10 @@ import {
 for (const { name } of sqliteAndPostgres) {
   const database = name === 'postgres' ? 'postgres' : 'sqlite'
 
-  const count = name === 'sqlite' ? 500 : 150
+  const count = name === 'sqlite' ? 120 : 60
 
   test(`${count} rows do what the review of the file and of the batch say (${name})`, async () => {
-    const fixture = await createOutboxFixture({ database, size: { conversations: 80, visitors: 60, calls: 1 } })
+    const fixture = await createOutboxFixture({ database, size: { conversations: 20, visitors: 15, calls: 1 } })
     const ahead = createPlainRows(fixture)
     await fixture.queue(...ahead)
     const rows = createMixedRows(fixture, count)
