@@ -28,6 +28,8 @@ export const globalSettings = {
   concurrency: setting('concurrency', field.concurrency.default(40)),
   /** The service must not be changed. */
   readOnly: setting('read_only', field.flag.default(false)),
+  /** Who decides on the command line; null = the user of the system. */
+  person: setting('person', field.orNull(field.personName)),
   logLevel: setting('log_level', field.logLevel.default('info')),
 }
 const allSettings = Object.values(globalSettings)
