@@ -3,7 +3,7 @@ import { uptime } from 'node:os'
 import type { EpochMs, Ms } from '../../core/time.ts'
 
 type Clocks = {
-  /** Reads a file in Linux, which takes longer than anything else in a decision about a request. */
+  /** Reads a file in Linux, each time. */
   readonly uptime: () => Ms
   /** Stands still while the machine is suspended. */
   readonly running: () => Ms
