@@ -17,7 +17,8 @@ const measures = {
 
 /**
  * What was open and waiting before the first day of the calendar, which leaves out the years of single wrong times, such
- * as 1970: changes of its first period. Only the few conversations with such a time are looked up.
+ * as 1970: changes of its first period. Only the few conversations with such a time are looked up. The first date is a
+ * column, not a minimum: SQLite would compare that in another way than the other dates, without an index.
  */
 function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
   const first = parts.map((part) => (part === 'date' ? 'first_date' : '0')).join(', ')
@@ -38,7 +39,9 @@ function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
             select y.project_id, y.conversation_id, f.first_date
             from fct_conversation y
             join (
-              select project_id, min(date) as first_date, min(starts_at) as starts_at from dim_date group by project_id
+              select d.project_id, d.date as first_date, d.starts_at
+              from dim_date d
+              where d.date = (select min(x.date) from dim_date x where x.project_id = d.project_id)
             ) f on f.project_id = y.project_id
             where y.created_at < f.starts_at or y.first_visitor_at < f.starts_at or y.first_handled_at < f.starts_at
           ) e
@@ -141,7 +144,10 @@ function daysSoFar(sql: SqlDialect): string {
         and d.starts_at <= ${sql.now}`
 }
 
-/** Every local hour that has begun. On most days the n-th hour is n; when the clocks change, the offset decides. */
+/**
+ * Every local hour that has begun. On most days the n-th hour is n; when the clocks change, the offset decides. `union` and
+ * not `union all`: Postgres then knows how many hours there are, and finds the first conversation once instead of for each.
+ */
 function hoursOfDays(sql: SqlDialect): string {
   const hourStart = `${sql.epoch('d.starts_at')} + 3600 * n.hour`
   const offset = `
@@ -152,6 +158,6 @@ function hoursOfDays(sql: SqlDialect): string {
         cast(case when ${sql.epoch('d.ends_at')} - ${sql.epoch('d.starts_at')} = 86400 then n.hour
           else (${hourStart} + (${offset})) % 86400 / 3600 end as integer) as hour
       from ${daysSoFar(sql)}
-      join (select hour from dim_hour union all select 24) n
+      join (select hour from dim_hour union select 24) n
         on ${hourStart} < ${sql.epoch('d.ends_at')} and ${hourStart} <= ${sql.epoch(sql.now)}`
 }
