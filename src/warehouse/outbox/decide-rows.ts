@@ -13,6 +13,7 @@ import type { EpochMs } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { inStoppedBatchSql } from './batch-stops.ts'
+import { correctedStep } from './enqueue.ts'
 import { filterSql } from './filter.ts'
 import { decidedSql, selectTargetSnapshot, toTimeValue } from './row.ts'
 
@@ -116,7 +117,8 @@ function decidableSql(trx: ProjectDb, { decision, filter, terms }: RowDecision):
     case 'approved':
       return allOf([sql`not ${inStoppedBatchSql}`, terms.approveOwn === false ? notQueuedBySql(terms.by) : null])
     case 'approval_undone':
-      return sql`undo_until > ${trx.clock()} and attempts = 0`
+      // A corrected row keeps the sends of the one that it replaced, without their time.
+      return sql`undo_until > ${trx.clock()} and (attempts = 0 or sent_at is null)`
     case 'retried':
       return allOf([
         sql`not ${inStoppedBatchSql}`,
@@ -138,8 +140,11 @@ function notQueuedBySql(person: string): RawBuilder<unknown> {
   return sql`(created_by is null or (created_by <> ${person} and substr(created_by, 1, ${sql.lit(via.length)}) <> ${via}))`
 }
 
-const beganAsDraftSql = sql`exists (select 1 from writeback_events began where began.project_id = writebacks.project_id
-  and began.writeback_id = writebacks.id and began.from_status is null and began.to_status = 'draft')`
+/** As it was queued, or as its last correction was. */
+const beganAsDraftSql = sql`(select began.to_status from writeback_events began
+  where began.project_id = writebacks.project_id and began.writeback_id = writebacks.id
+    and (began.from_status is null or began.detail = ${sql.lit(correctedStep)})
+  order by began.seq desc limit 1) = 'draft'`
 
 function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {
   const inStateSql = (state: WritebackState) => {
