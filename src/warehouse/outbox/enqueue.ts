@@ -33,11 +33,11 @@ export async function enqueue(
   })
 }
 
+/** Also a batch without rows, as its corrected rows belong to the batch of their correction. */
 export async function findImport({ db, project }: ProjectDb, digest: string): Promise<string | null> {
-  const { rows } = await sql<{ batch_id: string }>`
-    select batch_id from writebacks
-    where project_id = ${project} and batch_id like ${`%-${digest}`} limit 1`.execute(db)
-  return rows[0]?.batch_id ?? null
+  const { rows } = await sql<{ id: string }>`
+    select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`} limit 1`.execute(db)
+  return rows[0]?.id ?? null
 }
 
 /** By the same rule as `insertRequests`. */
