@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { DecisionTerms, OutboxAdmin, OutboxFilter } from '../../src/core/outbox/admin.ts'
 import { executeApproval, executeDecision } from '../../src/writeback/decide.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
-import { claimFirst, flag, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
+import { claimFirst, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 const drafts: OutboxFilter = { batch: 'flags', statuses: ['draft'] }
 const approve = (admin: OutboxAdmin, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
@@ -90,26 +90,6 @@ for (const database of sqliteAndPostgres) {
       await admin.decide('cancelled', { batch: 'flags' }, { by: 'ann' })
       expect(await admin.decide('retried', { batch: 'flags' }, { ...notOwn, by: 'ann' })).toMatchObject({ count: 0 })
       expect(await admin.decide('retried', { batch: 'flags' }, { by: 'ann' })).toMatchObject({ count: 2 })
-    })
-
-    test('is of one version of a row: a correction needs its own, and its approval can be taken back', async () => {
-      const { warehouse, admin } = await openOutbox(database)
-      const [approved, unapproved] = ['draft', 'queued'] as const
-      for (const status of [approved, unapproved]) {
-        await queueFlags(admin, 1, { status, batchId: status })
-        await admin.decide('approved', { batch: status }, { by: 'bea' })
-      }
-      await warehouse.query(
-        `update writebacks set status = 'failed', attempts = 1, sent_at = '2026-01-01T00:00:00Z', ref = batch_id`,
-      )
-      const options = { status: 'draft', batchId: 'corrected', createdBy: 'ann', expiresAt: null } as const
-      await admin.enqueue([[flag(1, { ref: approved }), flag(2, { ref: unapproved })]], options)
-      const ann = { by: 'ann', approveOwn: false }
-      await admin.decide('cancelled', { batch: 'corrected' }, ann)
-      expect(await admin.decide('retried', { batch: 'corrected' }, ann)).toMatchObject({ count: 0 })
-      await warehouse.query(`update writebacks set status = 'draft'`)
-      expect(await admin.decide('approved', { batch: 'corrected' }, bea)).toMatchObject({ count: 2 })
-      expect(await admin.decide('approval_undone', { batch: 'corrected' }, bea)).toMatchObject({ count: 2 })
     })
 
     test('every decision is in the event log with its person, and what no person decided without one', async () => {
