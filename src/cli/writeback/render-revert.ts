@@ -1,6 +1,6 @@
 /** Renders what `revert` queued, and what cannot be taken back. */
 import type { CommandHint } from '../../core/command-hint.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import type { NotReverted, RevertReport } from '../../core/outbox/batches.ts'
 import { alignColumns } from '../render/table.ts'
 
@@ -29,7 +29,7 @@ export function renderRevert(
           `next: ${hint(`writeback batches show ${batch}`)} shows what would change`,
           `      ${hint(`writeback approve --batch ${batch}`)} sends it`,
         ]),
-  ]
+  ].map(toPrintable)
 }
 
 function renderOutcome(outcome: NotReverted['outcome'], count: number, all: readonly NotReverted[]): string[] {
