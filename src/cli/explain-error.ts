@@ -43,8 +43,14 @@ function toExplanation(error: unknown): ErrorExplanation {
 export function renderError({ what, why, next, stack }: ErrorExplanation, withStack: boolean): string[] {
   const reasons = why.split('\n').map(toPrintable)
   const head =
-    reasons.length === 1 ? [`deskmirror: ${what}: ${reasons[0]}`] : [`deskmirror: ${what}`, ...reasons.map(indented)]
-  return [...head, ...(next === '' ? [] : [`  → ${next}`]), ...(withStack && stack !== undefined ? [stack] : [])]
+    reasons.length === 1
+      ? [`deskmirror: ${toPrintable(what)}: ${reasons[0]}`]
+      : [`deskmirror: ${toPrintable(what)}`, ...reasons.map(indented)]
+  return [
+    ...head,
+    ...(next === '' ? [] : [`  → ${toPrintable(next)}`]),
+    ...(withStack && stack !== undefined ? [stack] : []),
+  ]
 }
 
 function explainCallFailure(error: ApiError): ErrorExplanation {

@@ -175,3 +175,20 @@ describe('a revert', () => {
     })
   })
 })
+
+test('a batch whose name SQL has given control characters prints none of them', async () => {
+  const name = 'a\u001b]0;b\u0007\u009b31m\u202ec'
+  const inName = (...args: readonly string[]) => {
+    const options = { variables: { DESKMIRROR_DATABASE_URL: url } }
+    return runCommand(writebackCommand, [...args, '--batch', name, '--project', 'shop'], useCases, options)
+  }
+  await drafts(1, { batchId: name })
+  await drafts(1, { batchId: 'other' })
+  const printed = [await inName('stop'), await inName('approve')]
+  for (const args of [['stop'], ['stop'], ['approve'], ['resume'], ['resume'], ['cancel'], ['revert']])
+    printed.push(await inName(...args))
+  const show = ['batches', 'show', name, '--project', 'shop']
+  printed.push(await runCommand(writebackCommand, show, useCases, { variables: { DESKMIRROR_DATABASE_URL: url } }))
+  printed.push(await run('batches --limit 1'))
+  for (const { out, err } of printed) expect(`${out}${err}`).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
+})

@@ -137,6 +137,18 @@ for (const database of sqliteAndPostgres) {
       ])
     })
 
+    test('leaves an approval its grace, which neither it nor a resumption ends', async () => {
+      const { admin, outbox } = await openOutbox(database)
+      await queueFlags(admin, 2, { status: 'draft' })
+      await admin.decide('approved', { batch: 'flags' }, bea)
+      await admin.decideBatch('stopped', 'flags', 'carl')
+      expect(await admin.decide('approval_undone', { batch: 'flags' }, bea)).toMatchObject({ count: 0 })
+      await admin.decideBatch('resumed', 'flags', 'carl')
+      expect(await outbox.findClaimable(Date.now(), 9)).toEqual([])
+      expect(await outbox.findClaimable(Date.now() + 61_000, 9)).toHaveLength(2)
+      expect(await admin.decide('approval_undone', { batch: 'flags' }, bea)).toMatchObject({ count: 2 })
+    })
+
     test('is in force before its rows follow, as is a resumption', async () => {
       const { warehouse, admin, outbox } = await openOutbox(database)
       await queueFlags(admin, 3)

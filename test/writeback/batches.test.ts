@@ -62,6 +62,17 @@ for (const database of sqliteAndPostgres) {
       expect(await admin.findBatch('corrected')).toMatchObject({ rows: 1, counts: { queued: 1 } })
     })
 
+    test('a file whose rows were all corrected by another one is not imported again', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      const [first, second] = ['0123456789ab', 'ba9876543210']
+      const options = { status: 'queued', createdBy: 'ann', expiresAt: null } as const
+      await admin.enqueue([[flag(0)]], { ...options, batchId: `first-${first}` }, first)
+      await warehouse.query(`update writebacks set status = 'failed', ref = 'r1'`)
+      await admin.enqueue([[flag(0, { ref: 'r1' })]], { ...options, batchId: `second-${second}` }, second)
+      const again = await admin.enqueue([[flag(0)]], { ...options, batchId: `renamed-${first}` }, first)
+      expect(again).toEqual({ importedAs: `first-${first}` })
+    })
+
     test('they are listed page by page, the newest first', async () => {
       const { admin } = await openOutbox(database)
       for (const batchId of ['a', 'b', 'c']) await queueFlags(admin, 1, { batchId })

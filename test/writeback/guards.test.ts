@@ -3,6 +3,19 @@ import { describe, expect, test } from 'vitest'
 import { syncOnce } from '../sync/sync-sandbox.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
+test('the mirror knows a target also by its id in upper case, so newer changes are noticed', async () => {
+  const o = await createOutboxFixture()
+  o.sandbox.advance(2000)
+  await o.queue(
+    { operation: 'visitor', visitor_id: o.visitor(0).toUpperCase(), name: 'Ours' },
+    { operation: 'handled', conversation_id: o.conversation(0).toUpperCase(), handled: true },
+  )
+  o.sandbox.mutate.renameVisitor(o.visitor(0), 'Theirs', null)
+  o.sandbox.mutate.visitorWrites(o.conversation(0), 'One more thing.')
+  await o.push()
+  expect(await o.statuses()).toEqual(['conflict', 'conflict'])
+})
+
 describe('a conversation is marked handled', () => {
   test('only if no visitor has written since the mirrored state', async () => {
     const o = await createOutboxFixture()

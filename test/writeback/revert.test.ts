@@ -2,6 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../../src/core/outbox/revert.ts'
 import { revertLane } from '../../src/core/outbox/revert.ts'
+import { revertBatch } from '../../src/writeback/revert.ts'
+import { sqliteAndPostgres } from '../support/databases.ts'
+import { openOutbox, project } from './batch-fixture.ts'
 
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const sentAt = '2026-03-01T10:00:00Z'
@@ -15,6 +18,7 @@ function row(own: Partial<BatchRow> & Pick<BatchRow, 'operation'>): BatchRow {
     status: 'succeeded',
     sentAt,
     finishedAt: sentAt,
+    wasMirrored: true,
     before: undefined,
     ...own,
   }
@@ -129,6 +133,14 @@ describe('a reply', () => {
     expect(inverse([reply], lane)).toEqual([{ handled: true }, ['message cannot']])
   })
 
+  test('to a conversation that the mirror did not have leaves unknown what was before it', () => {
+    const rows = [{ ...reply, wasMirrored: false }, handled(true, null)]
+    const lane = { mirrored: mirror({ handledAt: sentAt }), changes: [change(null, sentAt)] }
+    expect(inverse(rows, lane)).toEqual([null, ['message cannot', 'handled not_known']])
+    const reopened = { mirrored: mirror({ handledAt: sentAt }), changes: [change('2026-01-01T00:00:00Z', null)] }
+    expect(inverse(rows, reopened)).toEqual([null, ['message cannot', 'handled already_so']])
+  })
+
   test('that is in flight or uncertain is not known', () => {
     const rows = [row({ ...reply, status: 'sending' }), row({ ...reply, status: 'uncertain' })]
     expect(inverse(rows)).toEqual([null, ['message not_known', 'message not_known']])
@@ -167,6 +179,16 @@ describe('a correction', () => {
     expect(inverse([renamed({ name: 'B' }, { name: 'A' })], lane)).toEqual([null, ['visitor already_so']])
   })
 
+  for (const [what, name] of [
+    ['empty', ' '],
+    ['too long', 'x'.repeat(301)],
+    ['of two lines', 'Ada\nLovelace'],
+  ])
+    test(`of a name that was ${what} cannot be taken back, and the email can`, () => {
+      const rows = [renamed({ name: 'B', email: 'b@x' }, { name: name!, email: 'a@x' })]
+      expect(inverse(rows)).toEqual([{ email: 'a@x' }, ['visitor cannot']])
+    })
+
   test('without a stored value is not known', () => {
     expect(inverse([renamed({ name: 'B' }, undefined)])).toEqual([null, ['visitor not_known']])
   })
@@ -181,3 +203,27 @@ test('what was not sent needs nothing', () => {
   const statuses = ['draft', 'queued', 'failed', 'conflict', 'cancelled', 'expired'] as const
   expect(inverse(statuses.map((status) => ({ ...handled(true, null), status })))).toEqual([null, []])
 })
+
+for (const database of sqliteAndPostgres)
+  test(`rows that were sent in another order than queued go back to what was before the first send — ${database.name}`, async () => {
+    const { warehouse, admin } = await openOutbox(database)
+    const correction = (name: string) =>
+      ({ operation: 'visitor', target, payload: { name }, ref: null, expect: null, expiresAt: null }) as const
+    const options = { status: 'draft', batchId: 'names', createdBy: 'ann', expiresAt: null } as const
+    await admin.enqueue([[correction('One'), correction('Two')]], options)
+    const [one, two] = await admin.list({}, 2)
+    const sends = [
+      { id: two!.id, before: 'Before' },
+      { id: one!.id, before: 'Two' },
+    ]
+    for (const { id, before } of sends) {
+      await warehouse.query(`update writebacks set status = 'sending', sent_at = '${sentAt}' where id = '${id}'`)
+      const evidence = JSON.stringify({ before: { name: before, email: null } })
+      await warehouse.query(
+        `update writebacks set status = 'succeeded', finished_at = '${sentAt}', evidence = '${evidence}' where id = '${id}'`,
+      )
+    }
+    const source = warehouse.revertSource(project)
+    expect(await revertBatch(admin, source, { batch: 'names', by: 'ann' })).toMatchObject({ queued: 1, counts: {} })
+    expect(await admin.list({ batch: 'names-revert' }, 9)).toMatchObject([{ payload: { name: 'Before' } }])
+  })

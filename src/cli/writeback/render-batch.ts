@@ -1,6 +1,6 @@
 /** Renders one batch: who queued it, its outcome by kind with samples, reasons, what is left, and what comes next. */
 import type { CommandHint } from '../../core/command-hint.ts'
-import { formatAge, formatCount, formatDuration, pluralize } from '../../core/format.ts'
+import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../../core/format.ts'
 import type { BatchProgress } from '../../core/outbox/batch-progress.ts'
 import type { BatchOutcome, BatchReport } from '../../core/outbox/batches.ts'
 import { shortId } from '../../core/outbox/describe-request.ts'
@@ -29,7 +29,7 @@ export function renderBatch(
     ...renderChecked(report, now),
     ...(reviewLines.length === 0 ? [] : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
     ...renderRest(report, now),
-    ...renderNextSteps(report, hint),
+    ...renderNextSteps(report, hint).map(toPrintable),
   ]
 }
 

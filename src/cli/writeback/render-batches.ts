@@ -1,6 +1,6 @@
 /** Renders the list of batches. */
 import type { CommandHint } from '../../core/command-hint.ts'
-import { formatAge, formatCount, formatDuration } from '../../core/format.ts'
+import { formatAge, formatCount, formatDuration, toPrintable } from '../../core/format.ts'
 import type { BatchesReport } from '../../core/outbox/batches.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
@@ -17,7 +17,7 @@ export function renderBatches({ batches, more }: BatchesReport, now: EpochMs, hi
   if (last === undefined) return ['no batches']
   return [
     ...alignColumns(withoutTitles([head, ...batches.map((batch) => toCells(batch, now))])),
-    ...(more ? [`older ones: ${hint(`writeback batches --before ${last.id}`)}`] : []),
+    ...(more ? [toPrintable(`older ones: ${hint(`writeback batches --before ${last.id}`)}`)] : []),
   ]
 }
 

@@ -1,6 +1,6 @@
 /** Renders what a decision changed, what it did not, and what comes next. */
 import type { CommandHint } from '../../core/command-hint.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import type { BatchDecisionReport, SelectionMismatch } from '../../core/outbox/batches.ts'
 import { shortId } from '../../core/outbox/describe-request.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
@@ -30,7 +30,7 @@ export function renderDecision(report: DecisionReport, decision: OutboxDecision,
       : [`nothing leaves before ${undoUntil}; until then ${hint('writeback undo')} takes the approval back`]),
     ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
     ...(moved === 0 && stayed.length === 0 && decision === 'approval_undone' ? renderNothingToUndo(hint) : []),
-  ]
+  ].map(toPrintable)
 }
 
 function renderNothingToUndo(hint: CommandHint): string[] {
@@ -102,5 +102,5 @@ export function renderBatchDecision(
     isStop
       ? `next: ${hint(`writeback resume --batch ${batch}`)} goes on`
       : `next: ${hint('push')}, unless a worker is running`,
-  ]
+  ].map(toPrintable)
 }

@@ -1,6 +1,6 @@
 /** Renders what `revert` queued, and what cannot be taken back. */
 import type { CommandHint } from '../../core/command-hint.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import type { NotReverted, RevertReport } from '../../core/outbox/batches.ts'
 import { shortId } from '../../core/outbox/describe-request.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
@@ -31,7 +31,7 @@ export function renderRevert(
           `next: ${hint(`writeback batches show ${batch}`)} shows what would change`,
           `      ${hint(`writeback approve --batch ${batch}`)} sends it`,
         ]),
-  ]
+  ].map(toPrintable)
 }
 
 function renderOutcome(outcome: NotReverted['outcome'], count: number, all: RevertReport['notReverted']): string[] {

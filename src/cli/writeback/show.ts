@@ -58,7 +58,7 @@ function renderWriteback(
     ['checked', check === null ? null : renderCheck(check)],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
     ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
-    ['sent', writeback.attempts === 0 ? null : `${pluralize(writeback.attempts, 'time')}, last at ${writeback.sentAt}`],
+    ['sent', describeSends(writeback)],
     ['settled', writeback.finishedAt],
     ['message', writeback.messageId],
     ['request', writeback.requestId],
@@ -77,6 +77,11 @@ function renderWriteback(
     ...alignColumns(events.map(eventCells), '  '),
     ...renderNextSteps(writeback, hint),
   ].map(toPrintable)
+}
+
+/** A corrected row keeps the number of sends, and has not been sent in its new form. */
+function describeSends({ attempts, sentAt }: ShowWritebackReport['writeback']): string | null {
+  return attempts === 0 || sentAt === null ? null : `${pluralize(attempts, 'time')}, last at ${sentAt}`
 }
 
 /** `2026-11-22T11:00:00Z: would change, open → handled (before its last change)` */

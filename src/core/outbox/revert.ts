@@ -6,7 +6,7 @@ import { parseTime } from '../time.ts'
 import type { NotReverted } from './batches.ts'
 import type { Evidence } from './repository.ts'
 import type { WritebackStatus } from './state.ts'
-import type { Operation, WritebackPayload, WritebackRequest } from './writeback-request.ts'
+import { type Operation, operationTypes, type WritebackPayload, type WritebackRequest } from './writeback-request.ts'
 
 /** A row of the batch. Times are RFC 3339. */
 export type BatchRow = {
@@ -17,6 +17,8 @@ export type BatchRow = {
   readonly status: WritebackStatus
   readonly sentAt: string | null
   readonly finishedAt: string | null
+  /** Whether the mirror had the target when it was queued. */
+  readonly wasMirrored: boolean
   /** What the service showed just before it was sent. */
   readonly before: Evidence['before']
 }
@@ -35,7 +37,7 @@ export type MirroredTarget = {
 export type HandledChange = { readonly seenAt: string; readonly old: string | null; readonly new: string | null }
 
 export type LaneToRevert = {
-  /** The rows of the batch about one conversation or visitor, in the order of the queue. */
+  /** The rows of the batch about one conversation or visitor, in the order in which they were sent. */
   readonly rows: readonly BatchRow[]
   readonly mirrored: MirroredTarget | null
   readonly changes: readonly HandledChange[]
@@ -121,7 +123,10 @@ function handledBefore(
   // The service was read just before the first flag. If a reply went out before that, only the mirror knows more.
   if (first?.operation === 'handled' && read !== undefined) return read !== null
   const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
-  if (recorded !== undefined) return recorded.old !== null
+  if (recorded !== undefined && recorded.old !== null) return true
+  // The mirror saw the conversation only after the reply, which had reopened it.
+  if (first?.operation === 'message' && !first.wasMirrored) return undefined
+  if (recorded !== undefined) return false
   // Without a recorded change, the mirror still shows what was before the reply.
   if (first?.operation === 'message' && mirrored !== null) return mirrored.handledAt !== null
   return read === undefined ? undefined : read !== null
@@ -164,12 +169,19 @@ function revertField(
   const before = rows[0]?.before?.[field]
   const set = last.payload[field]
   if (before === undefined) return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
+  if (!isSendable(field, before))
+    return { outcome: 'cannot', why: `the ${field} that was there before is empty, too long or not one line of text` }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
   if (mirrored === null || !isReadAfter(mirrored, last)) return { restore: before }
   const current = mirrored[field]
   if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
   if (!isSameText(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
   return { restore: before }
+}
+
+/** The service may hold what we would not send. */
+function isSendable(field: (typeof fields)[number], value: string | null): boolean {
+  return operationTypes.visitor.fields[field]?.schema.safeParse(value).success === true
 }
 
 /** The service may trim values and convert email addresses to lower case. */

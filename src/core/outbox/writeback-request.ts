@@ -198,7 +198,9 @@ function toRequest(line: z.infer<ReturnType<typeof toSchema>> & Readonly<Record<
   if (given.length === 0 && names.length > 0)
     return invalidRequest(toMistake(names.join(', '), 'at least one must be given'))
   const payload = Object.fromEntries(given.map((name) => [name, line[name]]))
-  const request = { operation, target: line[`${target}_id`], payload, ref, expect, expiresAt } as WritebackRequest
+  // The mirror has ids in lower case, and is asked what it shows of this one.
+  const id = String(line[`${target}_id`]).toLowerCase()
+  const request = { operation, target: id, payload, ref, expect, expiresAt } as WritebackRequest
   return { ok: true, request }
 }
 

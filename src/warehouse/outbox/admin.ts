@@ -30,7 +30,7 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
     groupReasons: groupReasons.bind(null, context),
     countAhead: countAhead.bind(null, context),
     findRest: findRest.bind(null, context),
-    digestOf: (filter) => computeDigest(context, filter, { lock: false }),
+    digestOf: (filter) => computeDigest(context, filter),
     listBatches: listBatches.bind(null, context),
     findBatch: findBatch.bind(null, context),
     listBatchNames: listBatchNames.bind(null, context),

@@ -93,16 +93,16 @@ function applyNextWindow(context: ProjectDb): Promise<boolean> {
   return retryOnDeadlock(() => context.db.transaction().execute(once))
 }
 
-/** The new epoch keeps processes that have claimed a row from sending it. */
+/** The new epoch keeps processes that have claimed a row from sending it. The grace of an approval goes on meanwhile. */
 async function moveRows(trx: ProjectDb, { id, stoppedAt, doneTo, doneBy }: FollowingBatch, end: number) {
   const isStop = stoppedAt !== null
   const why = `${isStop ? 'stopped' : 'resumed'} by ${doneBy}`
   const changes = isStop
-    ? sql`status = 'draft', stopped_by = ${doneBy}, undo_until = null`
-    : sql`status = 'queued', stopped_by = null`
+    ? sql`status = 'draft', stopped_by = ${doneBy}, due_at = null`
+    : sql`status = 'queued', stopped_by = null, due_at = case when undo_until > ${trx.clock()} then undo_until end`
   const isAffected = isStop ? sql`status || '' = 'queued'` : sql`status || '' = 'draft' and stopped_by is not null`
   await sql`update writebacks set ${changes}, step = ${why}, epoch = epoch + 1, owner = null, lease_until = null,
-      due_at = null, ${decidedSql(trx, doneBy)}
+      ${decidedSql(trx, doneBy)}
     where seq > ${doneTo} and seq <= ${end} and ${isAffected} and project_id || '' = ${trx.project}
       and batch_id || '' = ${id}`.execute(trx.db)
 }

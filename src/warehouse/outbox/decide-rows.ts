@@ -11,8 +11,10 @@ import {
 } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
+import { encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { inStoppedBatchSql } from './batch-stops.ts'
+import { correctedStep } from './enqueue.ts'
 import { filterSql } from './filter.ts'
 import { decidedSql, selectTargetSnapshot, toTimeValue } from './row.ts'
 
@@ -114,9 +116,10 @@ function changesOf(
 function decidableSql(trx: ProjectDb, { decision, filter, terms }: RowDecision): RawBuilder<unknown> {
   switch (decision) {
     case 'approved':
-      return allOf([sql`not ${inStoppedBatchSql}`, terms.approveOwn === false ? notQueuedBySql(terms.by) : null])
+      return allOf([sql`not ${inStoppedBatchSql}`, terms.approveOwn === false ? notQueuedBySql(trx, terms.by) : null])
     case 'approval_undone':
-      return sql`undo_until > ${trx.clock()} and attempts = 0`
+      // A corrected row keeps the sends of the one that it replaced, without their time.
+      return sql`undo_until > ${trx.clock()} and (attempts = 0 or sent_at is null)`
     case 'retried':
       return allOf([
         sql`not ${inStoppedBatchSql}`,
@@ -132,14 +135,22 @@ function decidableSql(trx: ProjectDb, { decision, filter, terms }: RowDecision):
   }
 }
 
-/** A row that was inserted by another user of the database is `NAME via USER`. */
-function notQueuedBySql(person: string): RawBuilder<unknown> {
-  const via = `${person} via `
-  return sql`(created_by is null or (created_by <> ${person} and substr(created_by, 1, ${sql.lit(via.length)}) <> ${via}))`
+/**
+ * In any case of letters: one types a name, and the system knows a user by another spelling. A row that was inserted by
+ * another user of the database is `NAME via USER`.
+ */
+function notQueuedBySql({ kind, typed }: ProjectDb, person: string): RawBuilder<unknown> {
+  const name = encodeText(kind, person)
+  const lower = (text: string) => sql`lower(${typed('text', text)})`
+  const isVia = sql`substr(lower(created_by), 1, length(${lower(`${name} via `)})) = ${lower(`${name} via `)}`
+  return sql`(created_by is null or (lower(created_by) <> ${lower(name)} and not ${isVia}))`
 }
 
-const beganAsDraftSql = sql`exists (select 1 from writeback_events began where began.project_id = writebacks.project_id
-  and began.writeback_id = writebacks.id and began.from_status is null and began.to_status = 'draft')`
+/** As it was queued, or as its last correction was. */
+const beganAsDraftSql = sql`(select began.to_status from writeback_events began
+  where began.project_id = writebacks.project_id and began.writeback_id = writebacks.id
+    and (began.from_status is null or began.detail = ${sql.lit(correctedStep)})
+  order by began.seq desc limit 1) = 'draft'`
 
 function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {
   const inStateSql = (state: WritebackState) => {

@@ -15,7 +15,7 @@ import { acquireCancellationLock, findWindowEnd, recordCancellation } from './ca
 import { applyToRows, type DecidedRow } from './decide-rows.ts'
 import { followDecisions } from './follow-decisions.ts'
 import { toTimeValue } from './row.ts'
-import { computeDigest } from './selection-digest.ts'
+import { lockSelection } from './selection-digest.ts'
 
 /** A person waits for the command, and the decision is in force already; the remaining rows are updated later. */
 export const applyForMs = 5500
@@ -48,8 +48,11 @@ export async function approveShown(
   await followDecisions(context, Number.POSITIVE_INFINITY)
   return inDurableTransaction(context, async (trx) => {
     await acquireCancellationLock(trx, 'shared')
-    const now = await computeDigest(trx, shown.filter, { lock: true })
-    return isNamedBy(now.digest, shown.digest) ? decideAtOnce(trx, 'approved', filter, terms) : { moved: now }
+    const { ids, ...now } = await lockSelection(trx, shown.filter)
+    if (!isNamedBy(now.digest, shown.digest)) return { moved: now }
+    // A row that was inserted since is not among those that were shown.
+    const among = sql`project_id = ${trx.project} and id ${inList(trx.kind, ids)}`
+    return decideAtOnce(trx, 'approved', filter, terms, among)
   })
 }
 
@@ -62,8 +65,9 @@ async function decideAtOnce(
   decision: OutboxDecision,
   filter: OutboxFilter,
   terms: DecisionTerms,
+  among = sql`project_id = ${trx.project}`,
 ): Promise<DecisionResult> {
-  const moved = await applyToRows(trx, { decision, filter, terms, among: sql`project_id = ${trx.project}` })
+  const moved = await applyToRows(trx, { decision, filter, terms, among })
   await updateBatches(trx, decision, moved, terms.by)
   return { count: moved.length, ids: moved.slice(0, 1000).map(({ id }) => id) }
 }

@@ -33,11 +33,11 @@ export async function enqueue(
   })
 }
 
+/** Also a batch without rows, as its corrected rows belong to the batch of their correction. */
 export async function findImport({ db, project }: ProjectDb, digest: string): Promise<string | null> {
-  const { rows } = await sql<{ batch_id: string }>`
-    select batch_id from writebacks
-    where project_id = ${project} and batch_id like ${`%-${digest}`} limit 1`.execute(db)
-  return rows[0]?.batch_id ?? null
+  const { rows } = await sql<{ id: string }>`
+    select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`} limit 1`.execute(db)
+  return rows[0]?.id ?? null
 }
 
 /** By the same rule as `insertRequests`. */
@@ -53,7 +53,13 @@ export async function findDuplicateRefs(
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
-/** A request with a ref that failed or conflicted replaces the old row. Any other known ref is skipped. */
+/** In the event log, a row that was replaced begins anew with this step. */
+export const correctedStep = 'corrected and queued again'
+
+/**
+ * A request with a ref that failed or conflicted replaces the old row, and nothing that was said about that one holds.
+ * Any other known ref is skipped.
+ */
 async function insertRequests(
   trx: ProjectDb,
   requests: readonly WritebackRequest[],
@@ -77,8 +83,9 @@ async function insertRequests(
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
-      expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected and queued again',
-      error = null, evidence = null, finished_at = null, due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
+      expires_at = excluded.expires_at, created_by = excluded.created_by, step = ${correctedStep},
+      approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
+      due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
     where writebacks.status in ('failed','conflict')
     returning id`.execute(db)
   return inserted.map(({ id }) => id)

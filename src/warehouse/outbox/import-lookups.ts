@@ -58,12 +58,14 @@ async function listOwnReplies(
 ): Promise<readonly EarlierReply[]> {
   const { db, kind, typed } = context
   const status = await effectiveStatus(context)
+  // One that was queued again may have been sent long ago.
+  const isWaiting = sql`${status} in ('draft','queued')`
   const lanes = conversations.map((id) => toLaneName('conversation', id))
   const { rows } = await sql<{ conversation: string; payload: string; sentAt: string | null }>`
-    select conversation_id as conversation, payload, sent_at as "sentAt"
+    select conversation_id as conversation, payload, case when ${isWaiting} then null else sent_at end as "sentAt"
     from ${rowsOfEach(context, lanes, 'writebacks', 'lane')}
-    where operation = 'message' and ${status} in ('draft','queued','sending','succeeded','uncertain')
-      and (sent_at is null or sent_at >= ${typed('time', since)})`.execute(db)
+    where operation = 'message' and (${isWaiting} or ${status} in ('sending','succeeded','uncertain')
+      and (sent_at is null or sent_at >= ${typed('time', since)}))`.execute(db)
   return rows.map(({ conversation, payload, sentAt }) => ({
     conversation,
     content: String(JSON.parse(decodeJson(kind, payload)).content ?? ''),

@@ -7,6 +7,7 @@ import { type Operation, operationTypes } from '../../core/outbox/writeback-requ
 import { inList } from '../database/dialect.ts'
 import { decodeJson, decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { lastEventSeq } from './lane-history.ts'
 import { decodeEvidence, stateBefore } from './row.ts'
 
 const rowsPerRead = 500
@@ -23,7 +24,13 @@ type StoredRow = {
   readonly sentAt: string | null
   readonly finishedAt: string | null
   readonly evidence: string | null
+  readonly seen: string | null
+  /** Its place in the order of sends. */
+  readonly sent: number
 }
+
+/** Of the last send. The event log goes by no clock, and a person may have queued an earlier row again behind a later one. */
+const sentSql = lastEventSeq(sql`event.to_status = 'sending'`)
 
 export function createRevertSource(context: ProjectDb) {
   return { readLanes: (batch: string) => readLanes(context, batch) }
@@ -51,14 +58,14 @@ async function readRows(
 ): Promise<readonly StoredRow[]> {
   const { rows } = await sql<StoredRow>`
     select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt",
-      finished_at as "finishedAt", evidence
+      finished_at as "finishedAt", evidence, seen, ${sentSql} as sent
     from writebacks where project_id = ${project} and batch_id = ${batch} and (lane, seq) > (${from.lane}, ${from.seq})
     order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(db)
   return rows
 }
 
 async function withMirror(context: ProjectDb, lanes: readonly (readonly StoredRow[])[]): Promise<LaneToRevert[]> {
-  const rows = lanes.map((lane) => lane.map((row) => toBatchRow(context, row)))
+  const rows = lanes.map((lane) => lane.toSorted((a, b) => a.sent - b.sent).map((row) => toBatchRow(context, row)))
   const targets = [...new Set(rows.flatMap((lane) => lane.map(({ target }) => target)))]
   const mirrored = new Map([...(await readConversations(context, targets)), ...(await readVisitors(context, targets))])
   const changes = await readChanges(context, targets)
@@ -80,6 +87,7 @@ function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
     status,
     sentAt,
     finishedAt,
+    wasMirrored: row.seen !== null,
     before: stateBefore(decodeEvidence(kind, row.evidence)),
   }
 }

@@ -9,11 +9,24 @@ import { filterSql } from './filter.ts'
 
 const rowsPerRead = 2000
 
-/** SHA-256 over a line for each row, in the order of the queue. `lock`: the rows stay as they are until the end of the transaction. */
-export async function computeDigest(
+/** `ids`: the rows that the digest names, in the order of the queue. */
+export type LockedSelection = SelectionDigest & { readonly ids: readonly string[] }
+
+/** SHA-256 over a line for each row, in the order of the queue. */
+export async function computeDigest(context: ProjectDb, filter: OutboxFilter): Promise<SelectionDigest> {
+  return digestRows(context, filter, { lock: false, onId: () => {} })
+}
+
+/** The rows stay as they are until the end of the transaction. Others may be inserted meanwhile: only `ids` are named. */
+export async function lockSelection(trx: ProjectDb, filter: OutboxFilter): Promise<LockedSelection> {
+  const ids: string[] = []
+  return { ...(await digestRows(trx, filter, { lock: true, onId: (id) => ids.push(id) })), ids }
+}
+
+async function digestRows(
   { db, kind, project }: ProjectDb,
   filter: OutboxFilter,
-  { lock }: { readonly lock: boolean },
+  { lock, onId }: { readonly lock: boolean; readonly onId: (id: string) => void },
 ): Promise<SelectionDigest> {
   const hash = createHash('sha256')
   let [count, after] = [0, 0]
@@ -22,7 +35,10 @@ export async function computeDigest(
       select id, epoch, status, seq from writebacks
       where project_id = ${project} and seq > ${after} and ${filterSql(kind, filter)}
       order by seq limit ${sql.lit(rowsPerRead)} ${lock ? forUpdate(kind) : sql``}`.execute(db)
-    for (const { id, epoch, status } of rows) hash.update(`${id} ${epoch} ${status}\n`)
+    for (const { id, epoch, status } of rows) {
+      hash.update(`${id} ${epoch} ${status}\n`)
+      onId(id)
+    }
     count += rows.length
     after = rows.at(-1)?.seq ?? after
     if (rows.length < rowsPerRead) return { digest: hash.digest('hex'), count }

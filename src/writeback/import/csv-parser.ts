@@ -7,6 +7,7 @@ import { type CsvRecord, createRecordParser } from './csv-records.ts'
 import { isBlankRow, type RowFields, toRowFields } from './csv-values.ts'
 import type { FileForm } from './file-form.ts'
 import type { ImportLine, LineParser } from './import-line.ts'
+import { swallowedRows } from './swallowed-rows.ts'
 import { withTextMistakes } from './text-mistakes.ts'
 
 /** The header, once it is known. `rejected`: a later row may still explain why. */
@@ -25,7 +26,7 @@ export function createCsvParser(
   let state: ParserState = { at: 'header' }
   const takeRecord = (record: CsvRecord | null): ImportLine | null => {
     if (record === null || isBlankRecord(record)) return null
-    if (state.at === 'rows') return toImportLine(record, state.header)
+    if (state.at === 'rows') return toImportLine(record, state.header, separator)
     if (state.at === 'header') {
       state = parseFirstRow(record, ignoreColumns)
       return null
@@ -72,12 +73,13 @@ function isBlankRecord({ cells, mistake }: CsvRecord): boolean {
 }
 
 /** Null for a row that holds nothing to do: cleared checkboxes, or the header again, as in files that were joined. */
-function toImportLine(record: CsvRecord, header: CsvHeader): ImportLine | null {
+function toImportLine(record: CsvRecord, header: CsvHeader, separator: string): ImportLine | null {
   const { line, row, cells, mistake } = record
   if (mistake === null && (isBlankRow(cells, header) || isHeaderAgain(cells, header))) return null
   const rowFields = toRowFields(cells, header)
   const { fields, mistakes: cellMistakes } = rowFields
-  const mistakes = [...(mistake === null ? misplacedCells(cells, header) : [mistake]), ...cellMistakes]
+  const recordMistakes = mistake === null ? misplacedCells(cells, header) : [mistake]
+  const mistakes = [...recordMistakes, ...swallowedRows(cells, header, separator), ...cellMistakes]
   const result = addMistakes(mistake === null ? withTextMistakes(parseFields(rowFields)) : undefined, mistakes)
   const ref = typeof fields.ref === 'string' ? fields.ref : null
   return { line, row, result, ref, source: { format: 'csv', header, cells } }

@@ -53,7 +53,8 @@ type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }
 /** Without the columns of an earlier file of mistakes. */
 function toHeaderCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return [...mistakeColumns, ...requestColumns, jsonLineColumn]
-  return [...mistakeColumns, ...keptIndexes(source.header.cells).map((index) => source.header.cells[index] ?? '')]
+  const names = keptIndexes(source.header.cells).map((index) => source.header.cells[index] ?? '')
+  return [...mistakeColumns, ...names.map(toHarmlessCell)]
 }
 
 function toCells(source: RowSource): readonly string[] {

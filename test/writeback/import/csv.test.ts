@@ -71,6 +71,22 @@ describe('reading', () => {
     expect(await parseAllLines(file)).toMatchObject([{ line: 2, result: { request: { payload: { content } } } }])
   })
 
+  test.for([',', ';'])(
+    'a quote that is not closed does not make a text of the rows below it (%s)',
+    async (separator) => {
+      const file = [
+        'operation,conversation_id,content,sender_name',
+        `message,${conversation},"5 inches are fine,Ann`,
+        `message,${visitor},Words for someone else,Ann`,
+        `message,${visitor},as in the "manual","Ann"`,
+        `message,${visitor},"Two lines,\nwith ${visitor}, and text",Ann`,
+      ].map((line) => line.replaceAll(',', separator))
+      const [swallowing, sound] = await parseRequests(...file)
+      expect(swallowing).toContainEqual(expect.stringMatching(/^has other rows in a cell/))
+      expect(sound).toMatchObject({ operation: 'message' })
+    },
+  )
+
   test('a quoted cell may contain quotes, separators and line ends, and lines are numbered as in an editor', async () => {
     const found = await parseAllLines(
       ['operation,visitor_id,content', `note,${visitor},"He said ""no"",\r\n\r\nand left"`, `note,${visitor},x`].join(

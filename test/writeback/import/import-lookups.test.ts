@@ -31,10 +31,13 @@ describe.each(sqliteAndPostgres.map(({ name }) => name))('on %s', (database) => 
       'cancelled',
       'expired',
     ]
-    for (const status of [...statuses, 'old']) {
+    const before = `'2026-05-02T11:59:59Z'`
+    // One that was sent long ago in vain, and queued again since.
+    const sentAts: Record<string, string> = { old: before, again: before, succeeded: `'${since}'` }
+    const statusOf: Record<string, string> = { old: 'succeeded', again: 'queued' }
+    for (const status of [...statuses, 'old', 'again']) {
       const [id] = await o.queue(reply(o, 0, `our ${status} "words"`))
-      const sentAt = status === 'old' ? `'2026-05-02T11:59:59Z'` : status === 'succeeded' ? `'${since}'` : 'null'
-      const stored = status === 'old' ? 'succeeded' : status
+      const [sentAt, stored] = [sentAts[status] ?? 'null', statusOf[status] ?? status]
       await o.warehouse.query(`update writebacks set status = '${stored}', sent_at = ${sentAt} where id = '${id}'`)
     }
     await o.queue(reply(o, 1, 'our other'), { operation: 'note', visitor_id: o.visitor(0), content: 'our note' })
@@ -44,6 +47,7 @@ describe.each(sqliteAndPostgres.map(({ name }) => name))('on %s', (database) => 
       ['our succeeded "words"', since],
       ['our uncertain "words"', null],
       ['our sending "words"', null],
+      ['our again "words"', null],
     ])
     expect(await contentsOf(o, o.conversation(2))).toEqual([])
     expect(await contentsOf(o)).toEqual([])
