@@ -79,7 +79,11 @@ function createRun(fixture: OutboxFixture) {
       expect(await approveShown(config, project, named)).toMatchObject({ moved: approval?.count, stayed: [] })
     },
     waitUntilSettled: async (count: number) => {
-      while (((await countsOf(batchName)).succeeded ?? 0) < count) await sleep(50)
+      for (;;) {
+        const { succeeded = 0, queued = 0, sending = 0 } = await countsOf(batchName)
+        if (succeeded >= count || queued + sending === 0) return
+        await sleep(50)
+      }
     },
     stop: () => decideBatch(config, project, 'stopped', { batch: batchName, by: 'carl' }),
     resume: () => decideBatch(config, project, 'resumed', { batch: batchName, by: 'carl' }),
