@@ -96,3 +96,28 @@ for (const { name } of sqliteAndPostgres) {
     ])
   })
 }
+
+test('a flag that was approved before its reply stands against it, as it then does when it is sent', async () => {
+  const fixture = await createOutboxFixture()
+  const { sandbox, warehouse } = fixture
+  const conversation_id = fixture.conversation(0)
+  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  await queueBatch(fixture, [
+    { operation: 'message', conversation_id, content: 'Done.', sender_name: 'Ann' },
+    { operation: 'handled', conversation_id, handled: true },
+  ])
+  await warehouse.query(`update writebacks set status = 'draft'`)
+  const outcomes = async () => (await reviewQueued(fixture)).reviews.map(({ outcome, reason }) => [outcome, reason])
+  const asDrafts = await outcomes()
+  expect(asDrafts).toEqual([
+    ['would_send', null],
+    ['would_change', null],
+  ])
+  await admin.decide('approved', { operations: ['handled'] }, { by: 'bea' })
+  expect(await outcomes()).toEqual([
+    ['would_send', null],
+    ['stands_against', 'reply_not_sent'],
+  ])
+  await fixture.push()
+  expect(await fixture.statuses()).toEqual(['draft', 'conflict'])
+})

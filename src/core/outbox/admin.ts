@@ -40,6 +40,8 @@ export type EnqueueOptions = {
   readonly expiresAt: string | null
   /** What is stored with the batch; without it, only its name and who queued it. */
   readonly batch?: BatchDescription
+  /** Queues nothing if batches were queued since this was read by `readQueueMark`. */
+  readonly unlessMovedSince?: string
 }
 
 /** What a decision carries beside its selection. */
@@ -64,7 +66,9 @@ export type OutboxAdmin = {
     requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
     options: EnqueueOptions,
     digest?: string,
-  ) => Promise<EnqueueResult | { readonly importedAs: string }>
+  ) => Promise<EnqueueResult | { readonly importedAs: string } | { readonly overtaken: true }>
+  /** Differs as soon as another batch was queued. */
+  readonly readQueueMark: () => Promise<string>
   /** The name of the earlier import of the same bytes; null if there is none. */
   readonly importedAs: (digest: string) => Promise<string | null>
   /** The refs that are already queued and would be skipped. */

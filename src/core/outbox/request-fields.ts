@@ -26,6 +26,8 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 const missingOr = (why: string) => (issue: { readonly input?: unknown }) =>
   issue.input === undefined ? 'is missing' : why
 
+const visible = /[^\s\p{Default_Ignorable_Code_Point}]/u
+
 /** Control characters other than line ends and tabs, and unpaired surrogates. */
 const forbiddenCharacters = /[\p{Cc}--[\n\r\t]]|\p{Surrogate}/v
 export const forbiddenCharacterMistake = 'contains control characters or unpaired surrogates'
@@ -40,7 +42,7 @@ function text(maxLength: number) {
   return z
     .string({ error: missingOr('must be text') })
     .max(maxLength, `is longer than ${maxLength} characters`)
-    .refine((value) => value.trim() !== '', 'is empty')
+    .refine((value) => visible.test(value), 'is empty')
     .refine((value) => !forbiddenCharacters.test(value), forbiddenCharacterMistake)
 }
 

@@ -7,7 +7,7 @@ import { countAhead, findRest } from './batch-queue.ts'
 import { recordBatchDecision } from './batch-stops.ts'
 import { findBatch, findRevertOf, listBatches, listBatchNames, listStoppedBatches } from './batches.ts'
 import { applyDecision, applyForMs, approveShown, revokeSending } from './decisions.ts'
-import { enqueue, findDuplicateRefs, findImport } from './enqueue.ts'
+import { enqueue, findDuplicateRefs, findImport, readQueueMark } from './enqueue.ts'
 import { countByOperation, countByStatus, findIds, listEntries, listEvents, listLatestEvents } from './entries.ts'
 import { followDecisions } from './follow-decisions.ts'
 import { groupReasons } from './reasons.ts'
@@ -17,6 +17,7 @@ import { computeDigest } from './selection-digest.ts'
 export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
   return {
     enqueue: enqueue.bind(null, context),
+    readQueueMark: readQueueMark.bind(null, context),
     importedAs: findImport.bind(null, context),
     findDuplicateRefs: findDuplicateRefs.bind(null, context),
     findIds: findIds.bind(null, context),

@@ -17,6 +17,8 @@ export async function enqueue(
     await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
     const before = digest === undefined ? null : await findImport(trx, digest)
     if (before !== null) return { importedAs: before }
+    const { unlessMovedSince: mark } = options
+    if (mark !== undefined && mark !== (await readQueueMark(trx))) return { overtaken: true }
     await insertBatch(trx, options)
     let received = 0
     let queued = 0
@@ -31,6 +33,14 @@ export async function enqueue(
     if (queued === 0) await deleteEmptyBatch(trx, options)
     return { ids, queued, known: received - queued }
   })
+}
+
+/** Not the last `seq`: a transaction with a lower one may commit later. */
+export async function readQueueMark({ db, project }: ProjectDb): Promise<string> {
+  const { rows } = await sql<{ batches: number; rows: number }>`
+    select count(*) as batches, coalesce(sum(rows), 0) as rows from writeback_batches
+    where project_id = ${project}`.execute(db)
+  return `${rows[0]?.batches} ${rows[0]?.rows}`
 }
 
 /** Also a batch without rows, as its corrected rows belong to the batch of their correction. */

@@ -41,12 +41,17 @@ export type ImportOptions = CheckFileOptions &
 
 const rowsPerInsert = 200
 
+/** Two people may import the same replies at the same time: the second file is checked again. Then it is as fresh as it gets. */
+const checksWhileOvertaken = 3
+
 export async function importRequests(
   admin: OutboxAdmin,
   file: ImportFile,
   options: ImportOptions,
+  checksLeft = checksWhileOvertaken,
 ): Promise<RejectedImport | QueuedImport> {
   const { project, createdBy, expiresAt, onProgress } = options
+  const mark = checksLeft === 0 ? {} : { unlessMovedSince: await admin.readQueueMark() }
   const check = await checkFile(admin, file, options)
   if ('outcome' in check) return check
   await options.onChecked(check)
@@ -55,9 +60,10 @@ export async function importRequests(
   const source = file.name === null ? null : basename(file.name)
   const batch = { title: options.title, source, note: options.note, reverts: null }
   const requests = inChunks(withProgress(readRequests(file), (count) => onProgress('queued', count)))
-  const enqueueOptions = { status, batchId, createdBy, expiresAt, batch } as const
+  const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark } as const
   const result = await admin.enqueue(requests, enqueueOptions, shortDigest(file))
   if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
+  if ('overtaken' in result) return importRequests(admin, file, options, checksLeft - 1)
   const { queued, known } = result
   return { ...toQueuedImport(project, status, check), batch: queued === 0 ? null : batchId, queued, known }
 }

@@ -6,7 +6,10 @@ import type { ReviewRow } from '../../core/outbox/review.ts'
 import { applyAhead, emptyLane, type LaneState, type RowAhead } from '../../core/outbox/review-lane.ts'
 import { operationTypes, toLaneName } from '../../core/outbox/writeback-request.ts'
 
-type TrackedLane = { state: LaneState; readonly ahead: readonly RowAhead[]; appliedAhead: number }
+/** A draft may be sent behind rows that follow it: what is queued finds the lane without the drafts before it. */
+export type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
+
+type TrackedLane = { states: LaneStates; readonly ahead: readonly RowAhead[]; appliedAhead: number }
 
 /** Where the last row of each lane is. */
 export type LaneEnds = {
@@ -21,8 +24,8 @@ export type LaneTracker = {
   readonly newLanes: (rows: readonly ReviewRow[]) => readonly string[]
   readonly open: (lanes: readonly string[], ahead: readonly RowAhead[]) => void
   /** The state before the row. `seq`: its place in the queue; null if it is behind everything that is queued. */
-  readonly before: (row: ReviewRow, seq: number | null) => LaneState
-  readonly after: (row: ReviewRow, state: LaneState) => void
+  readonly before: (row: ReviewRow, seq: number | null) => LaneStates
+  readonly after: (row: ReviewRow, states: LaneStates) => void
 }
 
 /** Lanes with the same hash share an entry, and are then kept longer than needed. */
@@ -45,25 +48,32 @@ export function createLaneTracker(ends: LaneEnds): LaneTracker {
     newLanes: (rows) => [...new Set(rows.map(laneOf))].filter((lane) => !lanes.has(lane)),
     open(names, ahead) {
       const byLane = Map.groupBy(ahead, ({ lane }) => lane)
-      for (const lane of names) lanes.set(lane, { state: emptyLane, ahead: byLane.get(lane) ?? [], appliedAhead: 0 })
+      for (const lane of names) lanes.set(lane, { states: emptyStates, ahead: byLane.get(lane) ?? [], appliedAhead: 0 })
     },
     before(row, seq) {
       const lane = lanes.get(laneOf(row))
-      if (lane === undefined) return emptyLane
+      if (lane === undefined) return emptyStates
       for (let next = lane.ahead[lane.appliedAhead]; next !== undefined; next = lane.ahead[lane.appliedAhead]) {
         if (seq !== null && next.seq > seq) break
-        lane.state = applyAhead(lane.state, next)
+        lane.states = applyToBoth(lane.states, next)
         lane.appliedAhead += 1
       }
-      return lane.state
+      return lane.states
     },
-    after(row, state) {
+    after(row, states) {
       const name = laneOf(row)
       const lane = lanes.get(name)
-      if (lane !== undefined) lane.state = state
+      if (lane !== undefined) lane.states = states
       if (ends.isLast(row)) lanes.delete(name)
     },
   }
+}
+
+const emptyStates: LaneStates = { all: emptyLane, withoutDrafts: emptyLane }
+
+function applyToBoth({ all, withoutDrafts }: LaneStates, ahead: RowAhead): LaneStates {
+  const after = applyAhead(all, ahead)
+  return { all: after, withoutDrafts: all === withoutDrafts ? after : applyAhead(withoutDrafts, ahead) }
 }
 
 function laneOf({ operation, target }: LaneRow): string {

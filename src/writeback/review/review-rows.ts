@@ -3,13 +3,15 @@ import { type ReviewFacts, type ReviewRow, reviewRow, type WritebackReview } fro
 import { findObstacleInMirror } from '../../core/outbox/review-guards.ts'
 import type { ReviewReader } from '../../core/outbox/review-reader.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { createLaneEnds, createLaneTracker, type LaneEnds } from './lane-tracker.ts'
+import { createLaneEnds, createLaneTracker, type LaneEnds, type LaneStates } from './lane-tracker.ts'
 
 /** A row with what is needed to find what is ahead of it and to check it. */
 export type RowToReview = {
   readonly row: ReviewRow
   /** Its place in the queue; null if it is not queued yet. */
   readonly seq: number | null
+  /** It waits for an approval, which rows behind it may have already. */
+  readonly isDraft: boolean
 }
 
 export type ReviewSource<Row extends RowToReview = RowToReview> = {
@@ -44,11 +46,27 @@ export async function* reviewRows<Row extends RowToReview>(
       const { row, seq } = rowToReview
       const known = facts[index]
       if (known === undefined) return []
-      const { review, lane } = reviewRow(row, known, lanes.before(row, seq), now)
-      lanes.after(row, lane)
+      const { review, states } = reviewInLane(rowToReview, known, lanes.before(row, seq), now)
+      lanes.after(row, states)
       return [{ source: rowToReview, review }]
     })
   }
+}
+
+function reviewInLane(
+  { row, isDraft }: RowToReview,
+  facts: ReviewFacts,
+  { all, withoutDrafts }: LaneStates,
+  now: EpochMs,
+): { readonly review: WritebackReview; readonly states: LaneStates } {
+  const { review, lane } = reviewRow(row, facts, isDraft ? all : withoutDrafts, now)
+  if (isDraft) {
+    const unsentReply = `the reply before it (row ${row.position}) waits for approval`
+    const behind = row.operation === 'message' ? { ...withoutDrafts, unsentReply } : withoutDrafts
+    return { review, states: { all: lane, withoutDrafts: behind } }
+  }
+  const after = all === withoutDrafts ? lane : reviewRow(row, facts, all, now).lane
+  return { review, states: { all: after, withoutDrafts: lane } }
 }
 
 async function findLaneEnds({ rows }: ReviewSource): Promise<LaneEnds> {

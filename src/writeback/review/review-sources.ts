@@ -16,7 +16,7 @@ export function importSource(
       const request = withExpiry(line.result.request, expiresAt)
       const { operation, target } = request
       const common = { position: line.row, id: null, operation, target, queued: null }
-      yield { seq: null, row: { ...common, request: { ok: true, request } } }
+      yield { seq: null, isDraft: false, row: { ...common, request: { ok: true, request } } }
     }
   }
   return { rows, laneEnds, batch: null }
@@ -49,5 +49,12 @@ export function batchSource(reader: ReviewReader, batch: string): ReviewSource<B
 function toBatchRow({ seq, epoch, writeback }: QueuedRow, position: number): BatchRow {
   const { id, operation, target, rawRequest, createdAt, targetSnapshot } = writeback
   const queued = { at: createdAt, seen: targetSnapshot }
-  return { seq, epoch, writeback, row: { position, id, operation, target, request: parseRequest(rawRequest), queued } }
+  const isDraft = writeback.status === 'draft'
+  return {
+    seq,
+    isDraft,
+    epoch,
+    writeback,
+    row: { position, id, operation, target, request: parseRequest(rawRequest), queued },
+  }
 }

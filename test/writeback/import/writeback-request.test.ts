@@ -86,6 +86,7 @@ const mistakes: readonly (readonly [about: string, line: unknown, why: readonly 
   ['a text for a boolean', { ...lines.handled, handled: 'true' }, ['handled: must be true or false']],
   ['null for a text', { ...lines.note, content: null }, ['content: must be text']],
   ['white space', { ...lines.note, content: ' \n\u00a0' }, ['content: is empty']],
+  ['nothing that can be seen', { ...lines.note, content: '\u200b \u3164\ufe0f' }, ['content: is empty']],
   ['an empty name', { ...lines.visitor, name: '' }, ['name: is empty']],
   ['a long text', { ...lines.note, content: 'x'.repeat(20_001) }, ['content: is longer than 20000 characters']],
   ['a long name', { ...lines.visitor, name: 'x'.repeat(301) }, ['name: is longer than 300 characters']],
