@@ -1,4 +1,6 @@
 /** Adds jobs to the queues. A job that waits or runs already is not added again. */
+
+import { isChildStream } from '../src/core/stream-specs.ts'
 import type { Backend } from './backends/backend.ts'
 import type { JobQueue } from './backends/ensure-schedule.ts'
 import {
@@ -41,7 +43,9 @@ export function createEnqueuer(queues: JobQueues) {
       for (const name of syncQueueNames) {
         const jobs = all
           .filter(({ queue }) => queue === name)
-          .map(({ job }) => toEntry(job.stream, job, syncJobId(job), retryOptions))
+          .map(({ job }) =>
+            toEntry(job.stream, job, syncJobId(job), { ...retryOptions, again: isChildStream(job.stream) }),
+          )
         if (jobs.length > 0) await queues[name].addBulk(jobs)
       }
     },
@@ -56,6 +60,14 @@ export function createEnqueuer(queues: JobQueues) {
   }
 }
 
-function toEntry<Data>(name: string, data: Data, id: string, retries: Partial<typeof retryOptions> = {}) {
-  return { name, data, opts: { ...retries, deduplication: { id } } }
+type EntryOptions = Partial<typeof retryOptions> & {
+  /**
+   * If the job runs already, it runs once more afterwards: it may have looked for its work before the latest was there. For
+   * jobs that cost no request when there is none.
+   */
+  readonly again?: boolean
+}
+
+function toEntry<Data>(name: string, data: Data, id: string, { again = false, ...retries }: EntryOptions = {}) {
+  return { name, data, opts: { ...retries, deduplication: { id, keepLastIfActive: again } } }
 }
