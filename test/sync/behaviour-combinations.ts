@@ -49,15 +49,26 @@ export const undocumentedBehaviours = {
   'errors.context': ['error', 'envelope'],
 } satisfies { [Name in keyof Switches]?: readonly Switches[Name][] }
 
-/** The list that has more than one page. One at a time: the number of requests is what takes a test's time. */
+/** What is long is what takes a test's time, so one list at a time has more than one page, or many rows of one second. */
 const longLists = ['conversations', 'visitors', 'calls'] as const
+const storms = ['none', 'conversations', 'visitors', 'calls', 'messages', 'activity'] as const
 
 export type Combination = { readonly switches: Partial<Switches>; readonly long: (typeof longLists)[number] }
 
+const isStorm = (name: string) => name.startsWith('storm.')
+
 export const behaviourCombinations: readonly Combination[] = make({
-  ...undocumentedBehaviours,
+  ...Object.fromEntries(Object.entries(undocumentedBehaviours).filter(([name]) => !isStorm(name))),
+  storm: [...storms],
   long: [...longLists],
-}).map(({ long, ...switches }) => ({ long, switches }) as Combination)
+}).map(
+  ({ long, storm, ...switches }) => ({ long, switches: { ...switches, ...stormOf(String(storm)) } }) as Combination,
+)
+
+function stormOf(list: string): Partial<Switches> {
+  const rows = Object.entries(undocumentedBehaviours).find(([name]) => name === `storm.${list}`)?.[1][1]
+  return rows === undefined ? {} : { [`storm.${list}`]: rows }
+}
 
 /** More than one page of each list, and of the messages of some conversations. */
 export const multiPageSize = {

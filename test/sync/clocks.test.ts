@@ -77,7 +77,9 @@ const lateRowSwitches: Record<string, Partial<Switches>> = {
 }
 
 for (const db of [sqlite!, postgres!]) {
-  for (const [name, switches] of Object.entries(lateRowSwitches)) {
+  const cases = Object.entries(lateRowSwitches)
+  // What is late does not depend on the database.
+  for (const [name, switches] of db === sqlite ? cases : cases.slice(-2)) {
     test(`the second incremental sync finds what the first could not see yet: ${name} — ${db.name}`, async () => {
       const options = optionsOf({ 'late.share': 0.5, 'late.seconds': 60, ...switches }, db)
       await withSandbox(options, async ({ sandbox, warehouse, sync }) => {

@@ -52,6 +52,6 @@ export function testRandomServices(count: number): void {
         { numRuns: count, seed, endOnFailure: true },
       )
     },
-    count * 6000,
+    60_000 + count * 6000,
   )
 }

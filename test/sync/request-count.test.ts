@@ -9,7 +9,7 @@ const optionsOf = (size: object, switches: object = {}) => ({ seed: 5, size: { .
 const countOpen = (sandbox: Sandbox) =>
   [...sandbox.truth('conversations')].filter(({ row }) => (row as { handledAt: unknown }).handledAt === null).length
 
-const larger = { conversations: 620, visitors: 410, calls: 250, days: 12 }
+const larger = { conversations: 410, visitors: 210, calls: 205, days: 12 }
 
 test('a first sync uses at most 1.02 times the minimum number of requests', async () => {
   await withSandbox(optionsOf(larger), async ({ sandbox, sync }) => {
