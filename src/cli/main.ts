@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { checkCommand } from './check.ts'
 import { createCommandContext } from './command-context.ts'
+import { consoleCommand } from './console.ts'
 import { demoCommand } from './demo.ts'
 import { explainError, renderError } from './explain-error.ts'
 import { exportCommand } from './export.ts'
@@ -46,6 +47,7 @@ const commands = [
   writebackCommand,
   pushCommand,
   startCommand,
+  consoleCommand,
   statusCommand,
   reportCommand,
   verifyCommand,

@@ -7,7 +7,7 @@ import { type Place, placesOf } from './places.ts'
 
 export type Html = { readonly html: string }
 
-/** An attribute with its leading space, or nothing. */
+/** An attribute, or nothing. */
 export type Attribute = { readonly attribute: string }
 
 export type Value = string | number | null | Html | Attribute | readonly (string | Html)[]
@@ -30,7 +30,7 @@ export function attribute(name: string, value: string | number | boolean | null)
   if (!/^(aria-|data-)?[a-z]+(-[a-z]+)*$/.test(name) || /^(on|style|srcdoc|href|src|action)/.test(name))
     throw new Error(`${name} is an attribute that only a template may write`)
   if (value === null || value === false) return { attribute: '' }
-  return { attribute: value === true ? ` ${name}` : ` ${name}="${escapeHtml(String(value))}"` }
+  return { attribute: value === true ? name : `${name}="${escapeHtml(String(value))}"` }
 }
 
 function write(value: Value, place: Place): string {

@@ -41,6 +41,7 @@ function placeOf(state: State, part: string): Place {
   if (state.within === 'text') return 'text'
   if (state.within === 'tag') {
     if (/=\s*$/.test(part)) throw new Error(`a value needs quotes around it: ${part}`)
+    if (!/\s$/.test(part)) throw new Error(`an attribute needs a space before it: ${part}`)
     return 'attributes'
   }
   const { attribute, isStart } = state

@@ -53,7 +53,7 @@ describe('links lead to this server or to the web', () => {
 
 test('an attribute that has no value is left out', () => {
   const tag = (value: string | boolean | null) => html`<i ${attribute('aria-current', value)}></i>`.html
-  expect([tag('page'), tag(true), tag(false), tag(null)].map((text) => text.replace(/ +/g, ' '))).toEqual([
+  expect([tag('page'), tag(true), tag(false), tag(null)]).toEqual([
     '<i aria-current="page"></i>',
     '<i aria-current></i>',
     '<i ></i>',
@@ -76,6 +76,7 @@ describe('a template is refused if a value', () => {
     'is text between attributes': () => html`<a ${text}>x</a>`,
     'is markup in an attribute': () => html`<a title="${html`<b></b>`}">x</a>`,
     'is an attribute outside of a tag': () => html`<p>${attribute('hidden', true)}</p>`,
+    'is an attribute without a space before it': () => html`<a${attribute('hidden', true)}>x</a>`,
     'stands in an unfinished tag': () => html`<p ${attribute('hidden', true)}`,
   }
   test.each(Object.entries(wrong))('%s', (_, render) => {

@@ -1,0 +1,47 @@
+/** Opens what the console reads, when somebody looks for the first time: an idle worker pays nothing for it. */
+import { randomBytes } from 'node:crypto'
+import type { EpochMs, Ms } from '../../core/time.ts'
+import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
+import { type ConsoleData, createConsoleData } from './console-data.ts'
+
+export type OpenConsole = {
+  readonly data: ConsoleData
+  /** The warehouse apart from all other work. */
+  readonly warehouse: () => Promise<Warehouse>
+  readonly close: () => Promise<void>
+}
+
+export function openConsoleReader(databaseUrl: string, now: () => EpochMs): OpenConsole {
+  let opened: Promise<Warehouse> | null = null
+  const warehouse = () => {
+    opened ??= openWarehouse(databaseUrl, { access: 'read', isApart: true }).catch((error: unknown) => {
+      opened = null
+      throw error
+    })
+    return opened
+  }
+  return {
+    data: createConsoleData(async ({ projectId }) => (await warehouse()).console(projectId), now),
+    warehouse,
+    close: async () => void (await opened?.then((it) => it.close()).catch(() => {})),
+  }
+}
+
+export const linkValidMs: Ms = 15 * 60_000
+
+/** The code of a one-time link. */
+export function newLinkCode(): string {
+  return randomBytes(18).toString('base64url')
+}
+
+/** A link that signs in once, at a console that uses this warehouse. */
+export async function createConsoleLink({ auditLog }: Warehouse, address: string, now: EpochMs): Promise<string> {
+  const code = newLinkCode()
+  await auditLog.storeLink(code, linkValidMs, now)
+  return linkOf(address, code)
+}
+
+/** `address`: like `http://127.0.0.1:8484`. */
+export function linkOf(address: string, code: string): string {
+  return `${address}/console/sign-in?code=${code}`
+}

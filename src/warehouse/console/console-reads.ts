@@ -1,0 +1,25 @@
+/** Everything that the pages of the console read of one project. */
+import type { StreamName } from '../../core/stream-specs.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { listLiveWorkers } from '../workers.ts'
+import { readBudget } from './budget.ts'
+import { readOverview } from './overview.ts'
+import { listRuns, readRun } from './runs.ts'
+import { countStreamRows, readFailingParents, readGaps, readStoredStreams } from './stream-rows.ts'
+
+export type ConsoleReads = ReturnType<typeof createConsoleReads>
+
+export function createConsoleReads(context: ProjectDb) {
+  return {
+    countWorkers: async (now: EpochMs) => (await listLiveWorkers(context.db, now)).length,
+    budget: (from: EpochMs, to: EpochMs, stepMs: Ms) => readBudget(context, from, to, stepMs),
+    overview: (now: EpochMs) => readOverview(context, now),
+    streams: (selected: readonly StreamName[], now: EpochMs) => readStoredStreams(context, selected, now),
+    countRows: (stream: StreamName) => countStreamRows(context, stream),
+    gaps: (stream: StreamName | null) => readGaps(context, stream),
+    failingParents: (stream: StreamName | null) => readFailingParents(context, stream),
+    runs: (outcome: string | null, before: string | null, limit: number) => listRuns(context, outcome, before, limit),
+    run: (id: string) => readRun(context, id),
+  }
+}
