@@ -45,7 +45,7 @@ const appendOnlyInPostgres = [
     execute function console_events_kept()`,
 ]
 
-/** Without the texts themselves and without places of words, which takes a third of the room. */
+/** Without the texts themselves and without positions of words: a third of the size. */
 const searchInSqlite = [
   `create virtual table search_words using fts5(words, content='', contentless_delete=1, detail=none,
     tokenize="unicode61 remove_diacritics 2")`,

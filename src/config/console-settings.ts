@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type Role, roles } from '../core/console/roles.ts'
 import type { Secret } from '../core/secret.ts'
-import { deferSecretErrors, secretField } from './secret-fields.ts'
+import { deferSecretErrors, type ReadSecret, secretField } from './secret-fields.ts'
 import type { Setting } from './setting.ts'
 
 export type ConsoleSettings = { readonly people: readonly ConsolePerson[] }
@@ -19,30 +19,23 @@ const noToken = 'must have a token: { env: NAME } or { file: PATH }'
 const personName = z.string({ error: 'name the person' }).trim().min(1, 'name the person').max(60, 'is too long')
 
 /** Only the worker needs the tokens, so only `reveal` throws (UserError). */
-const consoleField: Setting<ConsoleSettings>['field'] = (read) =>
+const personField = (read: ReadSecret) =>
   z
     .strictObject(
       {
-        people: z
-          .array(
-            z
-              .strictObject(
-                {
-                  name: personName,
-                  role: z.enum(roles, { error: 'must be viewer, operator or approver' }),
-                  token: z
-                    .unknown()
-                    .refine((value) => value !== undefined, noToken)
-                    .pipe(secretField(deferSecretErrors(read))),
-                  messages: z.enum(['shown', 'hidden'], { error: 'must be shown or hidden' }).default('shown'),
-                },
-                { error: 'must be a person, like { name: ann, role: approver, token: { env: ANN_TOKEN } }' },
-              )
-              .transform(({ messages, ...person }) => ({ ...person, hidesMessages: messages === 'hidden' })),
-            { error: 'must be a list of people' },
-          )
-          .default([]),
+        name: personName,
+        role: z.enum(roles, { error: 'must be viewer, operator or approver' }),
+        token: secretField(deferSecretErrors(read), noToken),
+        messages: z.enum(['shown', 'hidden'], { error: 'must be shown or hidden' }).default('shown'),
       },
+      { error: 'must be a person, like { name: ann, role: approver, token: { env: ANN_TOKEN } }' },
+    )
+    .transform(({ messages, ...person }): ConsolePerson => ({ ...person, hidesMessages: messages === 'hidden' }))
+
+const consoleField: Setting<ConsoleSettings>['field'] = (read) =>
+  z
+    .strictObject(
+      { people: z.array(personField(read), { error: 'must be a list of people' }).default([]) },
       { error: 'must be a map, like { people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }' },
     )
     .superRefine(({ people }, context) => {

@@ -17,7 +17,7 @@ const overviewHoldsMs: Ms = 1000
 
 export type ReadsOf = (project: ConsoleProject) => Promise<ConsoleReads>
 
-/** `readsOf`: opens the warehouse when somebody looks for the first time. */
+/** `readsOf`: opens the warehouse when the first page is asked for. */
 export function createConsoleData(readsOf: ReadsOf, now: () => EpochMs) {
   const counts = rememberResults(countsHoldMs, now, countAll(readsOf))
   const streamRows = async (project: ConsoleProject): Promise<{ rows: readonly StreamRow[]; workers: number }> => {

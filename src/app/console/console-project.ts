@@ -30,7 +30,7 @@ export function unconfiguredProject(projectId: string, timeZone: string | null):
 
 const dayMs: Ms = 86_400_000
 
-/** What the schedule of a stream promises. `hasWorker`: somebody keeps the promise. */
+/** What the schedule of a stream promises. `hasWorker`: a worker runs, and keeps the promise. */
 export function scheduleOf(stream: StreamName, { schedules }: ConsoleProject, hasWorker: boolean) {
   if (schedules === null) return { schedule: null, maxAgeMs: null }
   const schedule = schedules[scheduleNameOf(stream)]

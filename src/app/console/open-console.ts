@@ -1,4 +1,4 @@
-/** Opens what the console reads, when somebody looks for the first time: an idle worker pays nothing for it. */
+/** Opens what the console reads, when the first page is asked for: an idle worker pays nothing for it. */
 import { randomBytes } from 'node:crypto'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'

@@ -1,4 +1,4 @@
-/** The console of one warehouse, without a worker: it only reads, and somebody signs in with a link from this process. */
+/** The console of one warehouse, without a worker: it only reads, and a link from this process signs in. */
 import type { Config } from '../../config/config.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { type ConsoleProject, consoleProjectOf, unconfiguredProject } from './console-project.ts'

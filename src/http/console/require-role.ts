@@ -1,4 +1,4 @@
-/** Whether somebody may do what a route does. */
+/** Whether the viewer may do what a route does. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { problemPage } from '../../console/pages/sign-in.ts'
 import { hasRole, type Role } from '../../core/console/roles.ts'

@@ -45,7 +45,7 @@ export function createSessions({ people, httpToken }: ConsoleAccess) {
   }
 
   return {
-    /** Whether somebody can sign in without a one-time link. */
+    /** Whether anyone can sign in without a one-time link. */
     hasTokens: () => httpToken !== null || people().length > 0,
     /** Null: the name and the token do not fit. With the token of HTTP everybody names themselves. */
     checkToken: (name: string, token: string): { readonly method: Method; readonly viewer: Viewer } | null => {

@@ -29,7 +29,7 @@ export function openSqliteThread(path: string): ConnectionPool {
     started.on('message', (answer: ThreadAnswer) => {
       const asked = waiting.get(answer.id)
       waiting.delete(answer.id)
-      // Only while somebody waits for an answer does it keep the process alive.
+      // It keeps the process alive only while an answer is pending.
       if (waiting.size === 0) started.unref()
       if ('rows' in answer) asked?.resolve({ rows: answer.rows, affectedRows: answer.rows.length })
       else asked?.reject(Object.assign(new Error(answer.message), { code: answer.code }))

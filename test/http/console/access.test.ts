@@ -29,7 +29,7 @@ const pages = [
 ]
 
 describe('every page', () => {
-  test('needs somebody who is signed in, and leads to the page for it', async () => {
+  test('needs a person who is signed in, and leads to the page for it', async () => {
     for (const { path } of pages) {
       const { status, headers } = await shared.ask(path)
       expect([status, headers.location], path).toEqual([303, `/console/sign-in?next=${encodeURIComponent(path)}`])
