@@ -1,7 +1,9 @@
-/** Replaces the facts of conversations by what their stored rows say now. */
+/** Replaces the facts of conversations, and what can be searched of them, by what their stored rows say now. */
 import { sql } from 'kysely'
 import { deriveConversationFacts } from '../../core/analytics/conversation-facts.ts'
+import type { ConversationHistory } from '../../core/analytics/conversation-history.ts'
 import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
+import { type IndexedConversation, replaceSearchEntries } from '../console/search-index.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter } from '../database/dialect.ts'
 import { readHistories } from './conversation-histories.ts'
@@ -51,6 +53,11 @@ async function replaceGroup(source: FactSource, trx: Db, ids: readonly string[],
   await insertRows(source, trx, 'fct_wait', rowsOf.fct_wait)
   await insertRows(source, trx, 'fct_state', rowsOf.fct_state)
   await insertRows(source, trx, 'fct_contribution', rowsOf.fct_contribution)
+  await replaceSearchEntries(source, trx, ids, histories.map(toIndexed))
+}
+
+function toIndexed({ id, createdAt, messages }: ConversationHistory): IndexedConversation {
+  return { id, lastAt: messages.reduce((last, { at }) => Math.max(last, at ?? 0), createdAt ?? 0) }
 }
 
 type Group = { readonly ids: readonly string[]; readonly messages: number }

@@ -4,9 +4,12 @@ import type { EpochMs, Ms } from '../../core/time.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { listLiveWorkers } from '../workers.ts'
 import { readBudget } from './budget.ts'
+import { readConversation, readVisitor } from './conversation.ts'
 import { readOverview } from './overview.ts'
 import { listRuns, readRun } from './runs.ts'
+import { search } from './search.ts'
 import { countStreamRows, readFailingParents, readGaps, readStoredStreams } from './stream-rows.ts'
+import { readWaiting, type WaitingFilter } from './waiting.ts'
 
 export type ConsoleReads = ReturnType<typeof createConsoleReads>
 
@@ -20,6 +23,10 @@ export function createConsoleReads(context: ProjectDb) {
     gaps: (stream: StreamName | null) => readGaps(context, stream),
     failingParents: (stream: StreamName | null) => readFailingParents(context, stream),
     runs: (outcome: string | null, before: string | null, limit: number) => listRuns(context, outcome, before, limit),
+    waiting: (filter: WaitingFilter, now: EpochMs) => readWaiting(context, filter, now),
+    conversation: (id: string, before: string | null) => readConversation(context, id, before),
+    visitor: (id: string) => readVisitor(context, id),
+    search: (text: string, before: string | null) => search(context, text, before),
     run: (id: string) => readRun(context, id),
   }
 }
