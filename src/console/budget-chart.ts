@@ -14,6 +14,10 @@ const series: readonly { readonly priority: Priority; readonly name: string; rea
   { priority: 'reconcile', name: 'comparing', style: 'fourth' },
 ]
 
+export const priorityNames = Object.fromEntries(series.map(({ priority, name }) => [priority, name])) as Readonly<
+  Record<Priority, string>
+>
+
 export const budgetLegend: Html = legend([
   ...series,
   { name: 'pause after a 429', style: 'shade throttled' },

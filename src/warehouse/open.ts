@@ -16,6 +16,7 @@ import { readReportData } from './analytics/report-data.ts'
 import { createRollupComparison } from './analytics/rollup-comparison.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { createAuditLog } from './console/audit-log.ts'
+import { createBudgetHistory } from './console/budget.ts'
 import { createConsoleReads } from './console/console-reads.ts'
 import { type ConnectionPool, type Db, type LocalReads, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
@@ -45,15 +46,18 @@ export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 export type WarehouseOptions = {
   /** `read`: changes nothing, and rejects a database that nothing has been mirrored into. */
   readonly access?: 'write' | 'read'
-  /** Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work. Needs `access: 'read'`. */
-  readonly isApart?: boolean
+  /**
+   * Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work. `brief`: what takes long is
+   * given up, in Postgres. Needs `access: 'read'`.
+   */
+  readonly apart?: 'brief' | 'long'
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
 }
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
 export async function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
-  const { access, isApart = false, synchronous = 'normal' } = options
+  const { access, apart = null, synchronous = 'normal' } = options
   const location = parseDatabaseUrl(url)
   const isWriter = access !== 'read'
   const path = location.kind === 'sqlite' ? location.path : null
@@ -62,7 +66,7 @@ export async function openWarehouse(url: string, options: WarehouseOptions = {})
     throw new EmptyWarehouseError()
   }
   try {
-    const pool = await openPool(location, isWriter, isApart, synchronous)
+    const pool = await openPool(location, isWriter, apart, synchronous)
     return await createWarehouse(withExplainedErrors(pool, location), isWriter)
   } catch (error) {
     throw error instanceof UserError && !(error instanceof WarehouseError) ? error : explainOpenError(location, error)
@@ -72,11 +76,12 @@ export async function openWarehouse(url: string, options: WarehouseOptions = {})
 async function openPool(
   location: DatabaseLocation,
   isWriter: boolean,
-  isApart: boolean,
+  apart: 'brief' | 'long' | null,
   synchronous: 'normal' | 'full',
 ): Promise<ConnectionPool> {
-  if (location.kind === 'postgres') return openPostgresPool(location.url, isWriter, isApart ? pageLimits : undefined)
-  return isApart
+  if (location.kind === 'postgres')
+    return openPostgresPool(location.url, isWriter, apart === null ? undefined : pageLimits[apart])
+  return apart !== null
     ? openSqliteThread(location.path)
     : openSqlitePool(location.path, { mustExist: !isWriter, synchronous })
 }
@@ -154,6 +159,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     /** What the pages of the console show of the project. */
     console: (project: string) => createConsoleReads(ofProject(project)),
     auditLog: createAuditLog(db),
+    budgetHistory: createBudgetHistory(db),
     /** The projects that anything has been read of, with the time zone of their facts. */
     listProjects: () => listMirroredProjects(db),
     /** The project's open gaps, oldest first, up to a thousand. */

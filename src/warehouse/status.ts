@@ -153,7 +153,8 @@ export async function countBlockedLanes(db: Db, project: string): Promise<number
   return rows[0]?.lanes ?? 0
 }
 
-async function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours']> {
+/** What was learned about the service. */
+export async function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours']> {
   const { rows } = await sql<StatusReport['behaviours'][number]>`
     select name, value, evidence, learned_at as "learnedAt" from service_behaviours
     where project_id = ${project} order by name`.execute(db)

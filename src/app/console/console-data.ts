@@ -1,5 +1,5 @@
 /** What the pages show: read from the warehouse, apart from all other work, and joined with the configuration. */
-import type { OverviewData, StreamData, StreamRow } from '../../core/console/data.ts'
+import type { DayRow, OverviewData, StreamData, StreamRow } from '../../core/console/data.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { ConsoleReads } from '../../warehouse/console/console-reads.ts'
@@ -12,14 +12,20 @@ export type ConsoleData = ReturnType<typeof createConsoleData>
 const countsHoldMs: Ms = 60_000
 /** A small mirror is counted by then. */
 const countsWaitMs: Ms = 100
+/** The views for analysts take seconds for a million messages. */
+const daysHoldMs: Ms = 10 * 60_000
+const daysWaitMs: Ms = 1500
 /** Several tabs, and the stream of live numbers, ask for the same. */
 const overviewHoldsMs: Ms = 1000
 
 export type ReadsOf = (project: ConsoleProject) => Promise<ConsoleReads>
 
-/** `readsOf`: opens the warehouse when the first page is asked for. */
-export function createConsoleData(readsOf: ReadsOf, now: () => EpochMs) {
-  const counts = rememberResults(countsHoldMs, now, countAll(readsOf))
+/** Both open the warehouse when the first page is asked for. `longReadsOf`: for what takes longer than a page may. */
+export function createConsoleData(readsOf: ReadsOf, longReadsOf: ReadsOf, now: () => EpochMs) {
+  const counts = rememberResults(countsHoldMs, now, countAll(longReadsOf))
+  const days = rememberResults(daysHoldMs, now, async ({ project, from }: DaysRequest) =>
+    (await longReadsOf(project)).days(from),
+  )
   const streamRows = async (project: ConsoleProject): Promise<{ rows: readonly StreamRow[]; workers: number }> => {
     const reads = await readsOf(project)
     const workers = await reads.countWorkers(now())
@@ -54,9 +60,14 @@ export function createConsoleData(readsOf: ReadsOf, now: () => EpochMs) {
       if (row === undefined) return null
       return { row, gaps: await reads.gaps(stream), failing: await reads.failingParents(stream) }
     },
+    /** From that local date on; null: they are still being counted. */
+    days: (project: ConsoleProject, from: string): Promise<readonly DayRow[] | null> =>
+      days.soon(`${project.projectId} ${from}`, { project, from }, daysWaitMs),
     reads: readsOf,
   }
 }
+
+type DaysRequest = { readonly project: ConsoleProject; readonly from: string }
 
 const minuteMs: Ms = 60_000
 const hourMs: Ms = 60 * minuteMs

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
-import { type ConsoleData, createConsoleData } from './console-data.ts'
+import { type ConsoleData, createConsoleData, type ReadsOf } from './console-data.ts'
 
 export type OpenConsole = {
   readonly data: ConsoleData
@@ -12,17 +12,32 @@ export type OpenConsole = {
 }
 
 export function openConsoleReader(databaseUrl: string, now: () => EpochMs): OpenConsole {
-  let opened: Promise<Warehouse> | null = null
-  const warehouse = () => {
-    opened ??= openWarehouse(databaseUrl, { access: 'read', isApart: true }).catch((error: unknown) => {
-      opened = null
-      throw error
-    })
-    return opened
-  }
+  // A second reader, so that no page waits behind a count of all rows.
+  const [brief, long] = [openOnDemand(databaseUrl, 'brief'), openOnDemand(databaseUrl, 'long')]
+  const readsBy =
+    ({ warehouse }: typeof brief): ReadsOf =>
+    async ({ projectId }) =>
+      (await warehouse()).console(projectId)
   return {
-    data: createConsoleData(async ({ projectId }) => (await warehouse()).console(projectId), now),
-    warehouse,
+    data: createConsoleData(readsBy(brief), readsBy(long), now),
+    warehouse: brief.warehouse,
+    close: async () => {
+      await brief.close()
+      await long.close()
+    },
+  }
+}
+
+function openOnDemand(databaseUrl: string, apart: 'brief' | 'long') {
+  let opened: Promise<Warehouse> | null = null
+  return {
+    warehouse: (): Promise<Warehouse> => {
+      opened ??= openWarehouse(databaseUrl, { access: 'read', apart }).catch((error: unknown) => {
+        opened = null
+        throw error
+      })
+      return opened
+    },
     close: async () => void (await opened?.then((it) => it.close()).catch(() => {})),
   }
 }

@@ -181,11 +181,15 @@ export type ServiceData = {
 export type DayRow = {
   readonly date: string
   readonly visitorMessages: number
-  readonly humanMessages: number
-  readonly aiMessages: number
-  readonly medianWaitSeconds: number | null
-  readonly slowWaitSeconds: number | null
-  readonly open: number | null
+  /** Times that a visitor began to wait, by who ended it. */
+  readonly answeredByHuman: number
+  readonly answeredByAi: number
+  readonly notAnswered: number
+  /** Of the waits for a human. */
+  readonly medianSeconds: number | null
+  readonly p90Seconds: number | null
+  readonly openAtEnd: number | null
+  readonly waitingAtEnd: number | null
   readonly calls: number
 }
 

@@ -18,8 +18,16 @@ export type MinuteRequests = {
 
 export type StoredBudget = Pick<BudgetData, 'from' | 'to' | 'stepMs' | 'bars' | 'pauses'>
 
+export function createBudgetHistory(db: Db) {
+  return {
+    add: (minutes: readonly MinuteRequests[]) => addMinutes(db, minutes),
+    recordPause: (project: string, pause: BudgetPause) => recordPause(db, project, pause),
+    deleteBefore: (before: EpochMs) => deleteBefore(db, before),
+  }
+}
+
 /** Adds to what other processes have counted. */
-export async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Promise<void> {
+async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Promise<void> {
   for (const { project, minute, priority, requests, throttled } of minutes)
     await db
       .insertInto('budget_minutes')
@@ -34,7 +42,7 @@ export async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Pr
 }
 
 /** A pause that another process saw, too, or that is seen again, stays one. */
-export async function recordPause(db: Db, project: string, { kind, from, to }: BudgetPause): Promise<void> {
+async function recordPause(db: Db, project: string, { kind, from, to }: BudgetPause): Promise<void> {
   const sameMs = 5000
   const { numAffectedRows } = await sql`
     update budget_pauses set to_ms = case when to_ms > ${to} then to_ms else ${to} end
@@ -49,7 +57,7 @@ export async function recordPause(db: Db, project: string, { kind, from, to }: B
     .execute()
 }
 
-export async function deleteBudgetBefore(db: Db, before: EpochMs): Promise<void> {
+async function deleteBefore(db: Db, before: EpochMs): Promise<void> {
   await db.deleteFrom('budget_minutes').where('minute', '<', toTimestamp(before)).execute()
   await db.deleteFrom('budget_pauses').where('to_ms', '<', before).execute()
 }

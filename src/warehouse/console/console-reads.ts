@@ -5,9 +5,11 @@ import type { ProjectDb } from '../database/project-db.ts'
 import { listLiveWorkers } from '../workers.ts'
 import { readBudget } from './budget.ts'
 import { readConversation, readVisitor } from './conversation.ts'
+import { readDays } from './days.ts'
 import { readOverview } from './overview.ts'
 import { listRuns, readRun } from './runs.ts'
 import { search } from './search.ts'
+import { readFields, readServiceFacts } from './service-facts.ts'
 import { countStreamRows, readFailingParents, readGaps, readStoredStreams } from './stream-rows.ts'
 import { readWaiting, type WaitingFilter } from './waiting.ts'
 
@@ -26,6 +28,9 @@ export function createConsoleReads(context: ProjectDb) {
     waiting: (filter: WaitingFilter, now: EpochMs) => readWaiting(context, filter, now),
     conversation: (id: string, before: string | null) => readConversation(context, id, before),
     visitor: (id: string) => readVisitor(context, id),
+    days: (from: string) => readDays(context, from),
+    fields: () => readFields(context),
+    service: (now: EpochMs) => readServiceFacts(context, now),
     search: (text: string, before: string | null) => search(context, text, before),
     run: (id: string) => readRun(context, id),
   }

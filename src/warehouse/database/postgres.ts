@@ -58,10 +58,10 @@ type PoolLimits = { readonly max: number; readonly settings: string }
 
 const workLimits: PoolLimits = { max: 6, settings: '' }
 
-/** For pages that people look at: two connections that change nothing, and give up instead of holding the server up. */
-export const pageLimits: PoolLimits = {
-  max: 2,
-  settings: '-c default_transaction_read_only=on -c statement_timeout=5000',
+/** For pages that people look at: few connections, which change nothing and give up instead of loading the server. */
+export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
+  brief: { max: 2, settings: '-c default_transaction_read_only=on -c statement_timeout=5000' },
+  long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
 }
 
 type PgPool = { readonly pool: pg.Pool; readonly schema: string | null; readonly close: () => Promise<void> }
