@@ -75,20 +75,21 @@ function scalesOf({ from, to, series, kind, times, limit }: TimeChart): Scales {
   })
   const y = scaleLinear([0, Math.max(1, limit?.value ?? 0, ...totals)], [plot.bottom, plot.top]).nice(4)
   const x = scaleUtc([from, to], [plot.left, plot.right])
-  return { x: (at) => Number(x(at)), y: (value) => Number(y(value)), yTicks: y.ticks(4) }
+  return { x: (at) => Number(x(at)), y: (value) => Number(y(value)), yTicks: y.ticks(4).filter(Number.isInteger) }
 }
 
-function axes({ from, to, formatTime, formatValue }: TimeChart, { x, y, yTicks }: Scales): Html[] {
-  const xTicks = scaleUtc([from, to], [plot.left, plot.right]).ticks(6)
+function axes({ from, to, stepMs, formatTime, formatValue }: TimeChart, { x, y, yTicks }: Scales): Html[] {
+  const xTicks = scaleUtc([from, to], [plot.left, plot.right]).ticks(6).map((at) => at.getTime())
+  // A label stands below the middle of its bar, and one that would be cut off is left out.
+  const labelAt = (at: EpochMs) => x(at + stepMs / 2)
   return [
     ...yTicks.map(
       (value) =>
         html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(value)}</text>`,
     ),
-    ...xTicks.map(
-      (at) =>
-        html`<text class="middle" x="${round(x(at.getTime()))}" y="${plot.bottom + 24}">${formatTime(at.getTime())}</text>`,
-    ),
+    ...xTicks
+      .filter((at) => labelAt(at) < plot.right - 12)
+      .map((at) => html`<text class="middle" x="${round(labelAt(at))}" y="${plot.bottom + 24}">${formatTime(at)}</text>`),
   ]
 }
 

@@ -59,7 +59,7 @@ ${page.content}
 function banner(frame: Frame, isLive: boolean): Html {
   const { project, viewer } = frame
   return html`<header>
-<button type="button" class="menu" popovertarget="navigation" aria-label="Menu">${icon('menu', frame)}</button>
+<button type="button" class="menu-button" popovertarget="navigation" aria-label="Menu">${icon('menu', frame)}</button>
 <a class="brand" href="/console">deskmirror</a>
 ${projectSwitch(frame)}
 ${

@@ -57,7 +57,7 @@ export async function fillHostile(
     `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
   )
   await query(
-    `insert into writebacks (project_id, operation, conversation_id, payload, status) values ('main', 'message', 'c0000000-0000-4000-8000-000000000001', '{"content":"x"}', 'draft')`,
+    `insert into writebacks (project_id, operation, conversation_id, payload, status) values ('main', 'message', 'c0000000-0000-4000-8000-000000000001', '{"content":"x","sender_name":"y"}', 'draft')`,
   )
   await query(
     `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,

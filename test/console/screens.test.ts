@@ -26,37 +26,32 @@ afterAll(async () => {
   for (const close of closers) await close()
 })
 
-test('hostile texts are shown as texts, in every field of every screen, and axe finds nothing wrong', async () => {
+test('hostile texts are shown as texts in every field, and every look of every screen is accessible', async () => {
   const page = await openPage(browser, console, 'ann')
   const problems: string[] = []
+  const check = async (path: string, look: string, rules?: readonly string[]) =>
+    problems.push(...(await accessibilityProblems(page, rules)).map((problem) => `${path} ${look} ${problem}`))
   for (const path of screens) {
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.emulateMedia({ colorScheme: 'light' })
     await page.go(path)
     expect(await page.locator('main img, main script, main iframe, main svg[onload], main b > i').count(), path).toBe(0)
-    problems.push(...(await accessibilityProblems(page)).map((problem) => `${path} ${problem}`))
+    await check(path, 'light')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await check(path, 'dark', ['color-contrast'])
+    await page.setViewportSize({ width: 320, height: 640 })
+    await check(path, 'phone', ['color-contrast', 'target-size', 'scrollable-region-focusable', 'aria-required-children'])
+    const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    if (excess !== 0) problems.push(`${path} is ${excess} pixels too wide for a phone`)
   }
   expect(problems).toEqual([])
-  expect(page.violations).toEqual([])
   await page.go('/console/p/main/conversations/c1')
   const thread = await page.locator('.thread').textContent()
   expect(thread).toContain('<img src=x onerror=alert(1)>')
   expect(thread).toContain('U+202Egnp.exeU+202C U+200BzeroU+200Bwidth')
   await page.go('/console/p/main/visitors/v1')
   expect(await page.getByText(attack.slice(0, 28)).count()).toBeGreaterThan(0)
-}, 120_000)
-
-test('in the dark, and on a phone of 320 pixels without sideways scrolling', async () => {
-  for (const options of [{ colorScheme: 'dark' }, { viewport: { width: 320, height: 640 } }] as const) {
-    const page = await openPage(browser, console, 'ann', options)
-    const problems: string[] = []
-    for (const path of screens) {
-      await page.go(path)
-      const width = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-      if (width !== 0) problems.push(`${path} is ${width} pixels too wide`)
-      problems.push(...(await accessibilityProblems(page)).map((problem) => `${path} ${problem}`))
-    }
-    expect(problems).toEqual([])
-    expect(page.violations).toEqual([])
-  }
+  expect(page.violations).toEqual([])
 }, 180_000)
 
 test('on a phone the menu opens and leads on, without JavaScript', async () => {
@@ -66,6 +61,6 @@ test('on a phone the menu opens and leads on, without JavaScript', async () => {
   })
   await page.go('/console/p/main')
   await page.getByRole('button', { name: 'Menu' }).click()
-  await page.getByRole('link', { name: 'Waiting' }).last().click()
+  await page.getByRole('navigation').getByRole('link', { name: 'Waiting' }).click()
   await page.waitForURL('**/waiting')
 })

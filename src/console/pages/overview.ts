@@ -15,7 +15,7 @@ export function overviewPage(data: OverviewData, frame: ProjectFrame): Page {
   const hasBudget = data.budget.bars.length > 0
   const content = html`<div ${attribute('data-live-shape', overviewShape(data, frame))}>${sentences(overviewSentences(data, frame), frame)}</div>
 <p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>Something has changed. <a href="${path`/console/p/${project}`}">Show it</a></p>
-${hasBudget ? section('Request budget', html`${budgetLegend}${budgetChart(data.budget, frame)}`, link('All of it', '/budget')) : nothing}
+${hasBudget ? section('Request budget', html`${budgetLegend}${budgetChart(data.budget, frame)}`, link('Budget', '/budget')) : nothing}
 ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', '/streams'))}
 ${section('Last runs', runTable(data.runs, frame), link('All runs', '/runs'))}`
   return { title: 'Overview', section: 'Overview', content, isLive: true }

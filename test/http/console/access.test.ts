@@ -5,7 +5,7 @@ import { secret } from '../../../src/core/secret.ts'
 import { globalScreenPaths } from '../../../src/http/console/global-screens.ts'
 import { projectScreens } from '../../../src/http/console/project-screens.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { commit, conversation } from '../../warehouse/row-fixtures.ts'
+import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
 import { cookieOf, formBody, ownForm, people, person, startConsole, type TestConsole } from './console-server.ts'
 
 const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [conversation('c1')]))
@@ -233,4 +233,28 @@ describe('another page', () => {
       200, 200, 403,
     ])
   })
+})
+
+test('a viewer to whom messages are hidden finds conversations by their ids, and reads no word of them', async () => {
+  const hidden = person('hal', 'viewer', true)
+  const console = await startConsole(
+    async ({ mirror }) => {
+      const main = mirror('main')
+      await main.commit(commit('visitors', [visitor('v1', { plan: 'secret plan' }, { name: 'Secret Name', email: 'secret@x.example' })]))
+      await main.commit(commit('conversations', [conversation('c1', { visitor_id: 'v1', waiting_since: timeAt(5) })]))
+      await main.commit(commit('messages', [message('c1', 1, { content: 'secret words' })]))
+    },
+    { access: { people: () => [hidden, ...people], httpToken: null } },
+  )
+  const paths = ['/waiting', '/conversations/c1', '/visitors/v1', '/search?q=secret']
+  const textFor = async (name: string) => {
+    const cookie = await console.signIn(name)
+    const pages = await Promise.all(paths.map((path) => console.ask(`/console/p/main${path}`, { headers: { cookie } })))
+    return pages.map(({ text }) => text.replace(/value="secret"/, '')).join()
+  }
+  expect(await textFor('hal')).not.toMatch(/secret/i)
+  expect(await textFor('vera')).toMatch(/secret words[\s\S]*secret plan/)
+  const cookie = await console.signIn('hal')
+  const { headers } = await console.ask('/console/p/main/search?q=c1', { headers: { cookie } })
+  expect(headers.location).toBe('/console/p/main/conversations/c1')
 })
