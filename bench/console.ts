@@ -43,7 +43,9 @@ async function measure(name: string, url: string, fill: (url: string) => Promise
   await warehouse.query(`insert into sync_streams (project_id, stream, synced_at)
     values ('${benchProject}', 'conversations', '2026-01-01T00:00:00Z')`)
   await warehouse.analyzeTables()
-  const [row] = await warehouse.query(`select id, visitor_id as visitor from conversations where project_id = '${benchProject}' limit 1`)
+  const [row] = await warehouse.query(
+    `select id, visitor_id as visitor from conversations where project_id = '${benchProject}' limit 1`,
+  )
   await warehouse.close()
   await measurePages(url, String(row?.['id']), String(row?.['visitor']))
 }
@@ -54,7 +56,14 @@ async function measurePages(databaseUrl: string, conversation: string, visitor: 
   const cookie = await signIn(http.address, opened.links.create())
   const root = `/console/p/${benchProject}`
   const pages = [
-    ...['', '/waiting', '/search?q=order', '/search?q=the+of', `/conversations/${conversation}`, `/visitors/${visitor}`],
+    ...[
+      '',
+      '/waiting',
+      '/search?q=order',
+      '/search?q=the+of',
+      `/conversations/${conversation}`,
+      `/visitors/${visitor}`,
+    ],
     ...['/streams', '/budget', '/runs', '/schema', '/service', '/charts?over=90+days'],
   ]
   const delay = monitorEventLoopDelay({ resolution: 5 })
@@ -63,7 +72,12 @@ async function measurePages(databaseUrl: string, conversation: string, visitor: 
     const times: number[] = []
     for (let n = 0; n <= repetitions; n += 1) times.push(await timed(http.address + root + page, cookie))
     const [cold = 0, ...warm] = times
-    printFigure(`  ${page === '' ? 'overview' : page}: warm (cold ${Math.round(cold)} ms)`, median(warm), 'ms', 'goal: under 200 ms')
+    printFigure(
+      `  ${page === '' ? 'overview' : page}: warm (cold ${Math.round(cold)} ms)`,
+      median(warm),
+      'ms',
+      'goal: under 200 ms',
+    )
   }
   printFigure('  longest delay of the process meanwhile', delay.max / 1e6, 'ms')
   await http.close()

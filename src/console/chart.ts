@@ -79,7 +79,9 @@ function scalesOf({ from, to, series, kind, times, limit }: TimeChart): Scales {
 }
 
 function axes({ from, to, stepMs, formatTime, formatValue }: TimeChart, { x, y, yTicks }: Scales): Html[] {
-  const xTicks = scaleUtc([from, to], [plot.left, plot.right]).ticks(6).map((at) => at.getTime())
+  const xTicks = scaleUtc([from, to], [plot.left, plot.right])
+    .ticks(6)
+    .map((at) => at.getTime())
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
   return [
@@ -89,7 +91,9 @@ function axes({ from, to, stepMs, formatTime, formatValue }: TimeChart, { x, y, 
     ),
     ...xTicks
       .filter((at) => labelAt(at) < plot.right - 12)
-      .map((at) => html`<text class="middle" x="${round(labelAt(at))}" y="${plot.bottom + 24}">${formatTime(at)}</text>`),
+      .map(
+        (at) => html`<text class="middle" x="${round(labelAt(at))}" y="${plot.bottom + 24}">${formatTime(at)}</text>`,
+      ),
   ]
 }
 

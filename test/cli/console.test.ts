@@ -15,14 +15,21 @@ describe('console', () => {
     const cwd = createTempFolder()
     const warehouse = await openWarehouse(`sqlite:${join(cwd, 'mirror.db')}`)
     await warehouse.mirror('p-1').commit(commit('conversations', [conversation('c1')]))
-    await warehouse.query("insert into sync_streams (project_id, stream, synced_at) values ('p-1', 'conversations', '2026-01-01T00:00:00Z')")
+    await warehouse.query(
+      "insert into sync_streams (project_id, stream, synced_at) values ('p-1', 'conversations', '2026-01-01T00:00:00Z')",
+    )
     await warehouse.close()
     const args = [launcher, 'console', 'mirror.db', '--no-open']
     const child = spawn(process.execPath, args, { cwd, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] })
     const [printed] = await once(child.stdout.setEncoding('utf8'), 'data')
     const link = new URL(/http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '')
     const body = new URLSearchParams({ name: 'me', code: link.searchParams.get('code') ?? '' })
-    const signedIn = await fetch(new URL('/console/sign-in', link), { method: 'POST', body, headers: { origin: link.origin }, redirect: 'manual' })
+    const signedIn = await fetch(new URL('/console/sign-in', link), {
+      method: 'POST',
+      body,
+      headers: { origin: link.origin },
+      redirect: 'manual',
+    })
     const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
     const page = await (await fetch(new URL('/', link), { headers: { cookie } })).text()
     expect(page).toContain('This warehouse is only looked at here')
@@ -38,8 +45,14 @@ describe('console', () => {
 
   test('--link prints a link to the console of the worker', async () => {
     const cwd = createTempFolder()
-    const { exit, out } = await runDeskmirror(['console', '--link'], { cwd, env: { DESKMIRROR_HTTP: '127.0.0.1:9999' } })
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^http:\/\/127\.0\.0\.1:9999\/console\/sign-in\?code=[\w-]{24}\n$/)])
+    const { exit, out } = await runDeskmirror(['console', '--link'], {
+      cwd,
+      env: { DESKMIRROR_HTTP: '127.0.0.1:9999' },
+    })
+    expect([exit, out]).toEqual([
+      0,
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:9999\/console\/sign-in\?code=[\w-]{24}\n$/),
+    ])
   })
 })
 
@@ -73,7 +86,10 @@ describe('init without a terminal', () => {
 
   test('says what is missing, and what the service denies', async () => {
     const cwd = createTempFolder()
-    expect(await runDeskmirror(args(), { cwd })).toMatchObject({ exit: 2, err: expect.stringContaining('add --api-key-file') })
+    expect(await runDeskmirror(args(), { cwd })).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('add --api-key-file'),
+    })
     writeFileSync(join(cwd, 'wrong'), 'svc_live_wrong\n')
     const denied = await runDeskmirror([...args(), '--api-key-file', 'wrong'], { cwd })
     expect([denied.exit, denied.out]).toEqual([2, expect.stringContaining('Nothing was written')])

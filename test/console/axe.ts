@@ -7,7 +7,10 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 const allRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 /** What axe finds by these rules or groups of them, each as `rule: element`. */
-export async function accessibilityProblems(page: Page, rules: readonly string[] = allRules): Promise<readonly string[]> {
+export async function accessibilityProblems(
+  page: Page,
+  rules: readonly string[] = allRules,
+): Promise<readonly string[]> {
   const session = await page.context().newCDPSession(page)
   try {
     const { frameTree } = await session.send('Page.getFrameTree')

@@ -8,7 +8,7 @@ const attacks = [
   "'-alert(3)-'",
   '</textarea></title><svg/onload=alert(4)>',
   'javascript:alert(5)',
-  '${alert(6)} {{alert(7)}}',
+  '$' + '{alert(6)} {{alert(7)}}',
   '\u202Egnp.exe\u202C \u200Bzero\u200Bwidth',
   '&lt;b&gt;&#x3C;i&#x3E;',
   'Z\u0351\u036b\u0343a\u0302\u034al\u030ag\u0346o',

@@ -1,14 +1,14 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
-import type { OverviewData, StreamRow } from '../../src/core/console/data.ts'
-import { hideMessages } from '../../src/core/console/hide-messages.ts'
-import { streamStateOf } from '../../src/core/console/stream-state.ts'
-import type { Html } from '../../src/core/html/html.ts'
 import { timeChart } from '../../src/console/chart.ts'
 import type { ProjectFrame } from '../../src/console/page.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview-sentences.ts'
 import { exactText, markedText } from '../../src/console/text.ts'
 import { formatTime, roughly } from '../../src/console/time.ts'
+import type { OverviewData, StreamRow } from '../../src/core/console/data.ts'
+import { hideMessages } from '../../src/core/console/hide-messages.ts'
+import { streamStateOf } from '../../src/core/console/stream-state.ts'
+import type { Html } from '../../src/core/html/html.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
@@ -47,7 +47,16 @@ describe('the overview says', () => {
     ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
   }
   const data = (over: Partial<OverviewData> = {}): OverviewData => ({
-    ...{ streams: [row()], workers: 1, gaps: 0, paused: null, failures: [], writebacks: {}, oldestDraft: null, heldLanes: 0 },
+    ...{
+      streams: [row()],
+      workers: 1,
+      gaps: 0,
+      paused: null,
+      failures: [],
+      writebacks: {},
+      oldestDraft: null,
+      heldLanes: 0,
+    },
     waiting: { count: 0, since: null },
     budget: { limit: 600, from: now - 3_600_000, to: now, stepMs: 60_000, bars: [], pauses: [] },
     runs: [],
@@ -74,7 +83,9 @@ describe('the overview says', () => {
   })
 
   test('what is late and what fails, but nothing fresh beside it', () => {
-    const lines = said({ streams: [row({ syncedAt: ago(900) }), row({ stream: 'visitors', failed: 'x' }), row({ stream: 'messages' })] })
+    const lines = said({
+      streams: [row({ syncedAt: ago(900) }), row({ stream: 'visitors', failed: 'x' }), row({ stream: 'messages' })],
+    })
     expect(lines).toContain('wrong: 1 stream of 3 is late: calls.')
     expect(lines).toContain('wrong: 1 stream cannot be read: visitors.')
     expect(lines.join()).not.toContain('fresh')
@@ -82,7 +93,9 @@ describe('the overview says', () => {
 
   test('without a worker that none runs, and calls nothing late', () => {
     const streams = [row({ syncedAt: ago(90_000), maxAgeMs: null })]
-    expect(said({ workers: 0, streams }).join()).toMatch(/^act: No worker runs: the mirror is as it was 25 h ago\. .*keeps it current/)
+    expect(said({ workers: 0, streams }).join()).toMatch(
+      /^act: No worker runs: the mirror is as it was 25 h ago\. .*keeps it current/,
+    )
     expect(said({ workers: 0, streams }).join()).not.toContain('late')
     expect(said({ workers: 0, streams }, { isReadOnly: true })[0]).toBe(
       'note: This warehouse is only looked at here: the mirror is as it was 25 h ago.',
@@ -134,10 +147,20 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
     ['second', 27],
   ])
   expect(chart('lines')).toContain('<title>60000 · b 5</title>')
-  expect(textOf({ html: chart('lines') })).toMatch(/0 10 20 60000 – 5$/)
+  expect(textOf({ html: chart('lines') })).toMatch(/01020 60000–5$/)
 })
 
 test('what customers said, and who they are, is left out of whatever is hidden', () => {
-  const found = { id: 'c1', name: 'Zoë', messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }], fields: [{ name: 'plan', value: 'gold' }] }
-  expect(hideMessages(found)).toEqual({ id: 'c1', name: null, messages: [{ id: '1', content: null, name: null, at: 't' }], fields: [] })
+  const found = {
+    id: 'c1',
+    name: 'Zoë',
+    messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }],
+    fields: [{ name: 'plan', value: 'gold' }],
+  }
+  expect(hideMessages(found)).toEqual({
+    id: 'c1',
+    name: null,
+    messages: [{ id: '1', content: null, name: null, at: 't' }],
+    fields: [],
+  })
 })

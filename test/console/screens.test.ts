@@ -40,7 +40,12 @@ test('hostile texts are shown as texts in every field, and every look of every s
     await page.emulateMedia({ colorScheme: 'dark' })
     await check(path, 'dark', ['color-contrast'])
     await page.setViewportSize({ width: 320, height: 640 })
-    await check(path, 'phone', ['color-contrast', 'target-size', 'scrollable-region-focusable', 'aria-required-children'])
+    await check(path, 'phone', [
+      'color-contrast',
+      'target-size',
+      'scrollable-region-focusable',
+      'aria-required-children',
+    ])
     const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     if (excess !== 0) problems.push(`${path} is ${excess} pixels too wide for a phone`)
   }

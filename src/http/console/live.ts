@@ -8,6 +8,12 @@ import { errorText } from '../../core/error-text.ts'
 import type { Ms } from '../../core/time.ts'
 import type { ConsoleOptions } from './console-options.ts'
 
+const streamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
+
 const everyMs: Ms = 2000
 const maxListeners = 64
 
@@ -23,7 +29,7 @@ export function createLiveStreams(
     const texts = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
     return `data: ${JSON.stringify({ texts, shape: overviewShape(overview, frameOf(project)) })}\n\n`
   }
-  const tell = async (project: ConsoleProject) => {
+  const broadcast = async (project: ConsoleProject) => {
     const responses = byProject.get(project.name)?.responses ?? new Set()
     try {
       const message = await readMessage(project)
@@ -46,14 +52,14 @@ export function createLiveStreams(
     isFull: () => count() >= maxListeners,
     /** The response's head has not been sent yet. */
     add: (project: ConsoleProject, response: ServerResponse): void => {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+      response.writeHead(200, streamHeaders)
       response.write('retry: 3000\n\n')
-      const timer = () => setInterval(() => void tell(project), everyMs).unref()
+      const timer = () => setInterval(() => void broadcast(project), everyMs).unref()
       const listeners = byProject.get(project.name) ?? { responses: new Set(), timer: timer() }
       byProject.set(project.name, listeners)
       listeners.responses.add(response)
       response.on('close', () => remove(project, response))
-      void tell(project)
+      void broadcast(project)
     },
     /** Otherwise open streams would keep the server from closing. */
     close: (): void => {

@@ -240,7 +240,11 @@ test('a viewer to whom messages are hidden finds conversations by their ids, and
   const console = await startConsole(
     async ({ mirror }) => {
       const main = mirror('main')
-      await main.commit(commit('visitors', [visitor('v1', { plan: 'secret plan' }, { name: 'Secret Name', email: 'secret@x.example' })]))
+      await main.commit(
+        commit('visitors', [
+          visitor('v1', { plan: 'secret plan' }, { name: 'Secret Name', email: 'secret@x.example' }),
+        ]),
+      )
       await main.commit(commit('conversations', [conversation('c1', { visitor_id: 'v1', waiting_since: timeAt(5) })]))
       await main.commit(commit('messages', [message('c1', 1, { content: 'secret words' })]))
     },
