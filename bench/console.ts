@@ -1,5 +1,5 @@
 /**
- * The console over a mirror of 1,000,000 messages in 125,000 conversations, on SQLite and Postgres: how long the server takes
+ * The console over a mirror of 1,000,000 messages in 50,000 conversations, on SQLite and Postgres: how long the server takes
  * for each page, cold and warm, and whether the process keeps its beat meanwhile. An argument is another number of
  * conversations. Times are those of whole requests on loopback, compression included.
  */
@@ -17,7 +17,7 @@ import { createSchema } from './create-schema.ts'
 import { median, printFigure } from './figures.ts'
 import { withTempFolder } from './temp-folder.ts'
 
-const conversations = Number(process.argv[2] ?? 125_000)
+const conversations = Number(process.argv[2] ?? 50_000)
 const repetitions = 7
 const log = createLog({ level: 'error', pretty: true, secrets: [], write: (line) => void process.stderr.write(line) })
 const batches = () => synthesizeProject(conversations, seededRandom(1))
