@@ -1,8 +1,8 @@
 /**
  * Tables and views for analysts beside a mirror of 1,000,000 messages in 50,000 conversations, on SQLite and Postgres: how
  * long they take to build and to keep up to date, how much storage they add, and how fast they answer. Then a first sync:
- * with `BASELINE`, the folder of another checkout, how much longer it takes than there. An argument is another number of
- * conversations.
+ * with `BASELINE`, the folder of another checkout, how much longer it takes than there. Arguments: another number of
+ * conversations, and one part alone (sqlite, postgres, sync-sqlite or sync-postgres).
  */
 import { join } from 'node:path'
 import { openWarehouse } from '../src/warehouse/open.ts'
@@ -14,11 +14,17 @@ import { synthesizeProject } from './analytics/synthetic-project.ts'
 import { runSync } from './command.ts'
 import { createSchema } from './create-schema.ts'
 import { median, printFigure } from './figures.ts'
-import { launcher, messagesEach, startSandboxProcess } from './sandbox.ts'
+import { launcher, type SandboxProcess, startSandboxProcess } from './sandbox.ts'
 import { withTempFolder } from './temp-folder.ts'
 
 const conversations = Number(process.argv[2] ?? 50_000)
-const syncedMessages = 4 * conversations
+const onlyPart = process.argv[3]
+const isMeasured = (part: string) => onlyPart === undefined || onlyPart === part
+/** The mirror's shape, in a twentieth of its size; and conversations of five times the length, all of them in two months. */
+const syncs = [
+  { conversations: conversations / 20, messages: 20, days: 730 },
+  { conversations: conversations / 50, messages: 100, days: 60 },
+] as const
 const syncRuns = 3
 const baseline = process.env['BASELINE']
 
@@ -27,9 +33,14 @@ const batches = () => synthesizeProject(conversations, seededRandom(1))
 await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   try {
-    await measureDatabase('SQLite', `sqlite:${folder}/layer.db`, async (url) => fillSqlite(url, batches()))
-    await measureDatabase('Postgres', await createSchema(postgres.url, 'layer'), (url) => fillPostgres(url, batches()))
-    await measureFirstSyncs(folder, (name) => createSchema(postgres.url, name))
+    if (isMeasured('sqlite'))
+      await measureDatabase('SQLite', `sqlite:${folder}/layer.db`, async (url) => fillSqlite(url, batches()))
+    if (isMeasured('postgres'))
+      await measureDatabase('Postgres', await createSchema(postgres.url, 'layer'), (url) =>
+        fillPostgres(url, batches()),
+      )
+    if (isMeasured('sync-sqlite')) await measureFirstSyncs('SQLite', async (name) => `sqlite:${folder}/${name}.db`)
+    if (isMeasured('sync-postgres')) await measureFirstSyncs('Postgres', (name) => createSchema(postgres.url, name))
   } finally {
     await postgres.stop()
   }
@@ -51,28 +62,32 @@ async function measureDatabase(name: string, url: string, fill: (url: string) =>
   await warehouse.close()
 }
 
-/** Alternating, so that other work on the machine affects both. */
-async function measureFirstSyncs(folder: string, createPostgres: (name: string) => Promise<string>): Promise<void> {
-  const service = await startSandboxProcess(syncedMessages / messagesEach)
-  const seconds = async (program: string, url: string) => (await runSync(service, url, program)).report.tookMs / 1000
-  try {
-    for (const [name, urlOf] of [
-      ['SQLite', async (run: string) => `sqlite:${folder}/${run}.db`],
-      ['Postgres', createPostgres],
-    ] as const) {
-      const own: number[] = []
-      const ratios: number[] = []
-      for (let n = 0; n < syncRuns; n++) {
-        const took = await seconds(launcher, await urlOf(`own_${n}`))
-        own.push(took)
-        if (baseline === undefined) continue
-        ratios.push(took / (await seconds(join(baseline, 'bin/deskmirror.js'), await urlOf(`baseline_${n}`))))
-      }
-      const title = `${name}: first sync of ${syncedMessages.toLocaleString('en-US')} messages`
-      printFigure(title, median(own), 's')
-      if (ratios.length > 0) printFigure('  beside the baseline', median(ratios), 'times', 'goal: at most 1.1')
+async function measureFirstSyncs(database: string, createDatabase: CreateDatabase): Promise<void> {
+  for (const { conversations, messages, days } of syncs) {
+    const service = await startSandboxProcess(conversations, { messages, days })
+    try {
+      const title = `${database}: first sync of ${conversations} conversations of ${messages} messages, ${days} days`
+      await measureFirstSync(service, title, (name) => createDatabase(`${name}_${messages}`))
+    } finally {
+      await service.stop()
     }
-  } finally {
-    await service.stop()
   }
+}
+
+type CreateDatabase = (name: string) => Promise<string>
+
+/** Alternating, so that other work on the machine affects both. */
+async function measureFirstSync(service: SandboxProcess, title: string, createDatabase: CreateDatabase): Promise<void> {
+  const seconds = async (program: string, name: string) =>
+    (await runSync(service, await createDatabase(name), program)).report.tookMs / 1000
+  const own: number[] = []
+  const ratios: number[] = []
+  for (let n = 0; n < syncRuns; n++) {
+    const took = await seconds(launcher, `own_${n}`)
+    own.push(took)
+    if (baseline === undefined) continue
+    ratios.push(took / (await seconds(join(baseline, 'bin/deskmirror.js'), `baseline_${n}`)))
+  }
+  printFigure(title, median(own), 's')
+  if (ratios.length > 0) printFigure('  beside the baseline', median(ratios), 'times', 'goal: at most 1.1')
 }

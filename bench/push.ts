@@ -82,7 +82,7 @@ async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<v
       { operation: 'visitor', visitor_id, name: `Name ${n}` },
     ]
     const read = parseRequest(lines[n % lines.length])
-    if (!read.ok) throw new Error(read.why.join())
+    if (!read.ok) throw new Error(JSON.stringify(read.mistakes))
     return read.request
   })
   const warehouse = await openWarehouse(databaseUrl)

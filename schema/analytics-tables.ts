@@ -3,6 +3,7 @@
  * project's time zone, times in UTC, durations in whole seconds.
  */
 import { analyticsReferenceTables } from './analytics-reference-tables.ts'
+import { analyticsRollupTables } from './analytics-rollup-tables.ts'
 import { projectColumns, type TableSpec } from './table-spec.ts'
 
 const conversationColumns = {
@@ -167,7 +168,7 @@ export const analyticsTables = {
       snapshots: ['int32', 'how often the service was asked in this hour'],
       observed_seconds: [
         'integer',
-        'seconds for which a snapshot holds: until the next one, for `analytics.availability_holds` (10 minutes) at most',
+        'seconds for which a snapshot holds: until the next one, for `analytics.availability_holds` (10 minutes) at most. One that lacks the number of agents holds for none',
       ],
       available_seconds: ['integer', 'of these, seconds in which an agent was available'],
       agent_seconds: ['integer', 'sum of seconds times agents online'],
@@ -175,38 +176,7 @@ export const analyticsTables = {
       agents_max: ['int32?', 'most agents online'],
     },
   },
-  rollup_definitions: {
-    note: 'What each number of the daily rollups counts, as learned by comparing it with counts of our own.',
-    key: ['project_id', 'metric'],
-    columns: {
-      ...projectColumns,
-      metric: ['key', 'dotted path of the number within the rollup'],
-      verdict: ['text', 'proven, likely or unknown'],
-      definition: ['text?', 'the count of our own that fits best'],
-      days: ['int32', 'days compared'],
-      days_equal: ['int32', 'days on which both are equal'],
-      distinct_values: ['int32', 'different values on these days: the more, the stronger the evidence'],
-      as_good: ['int32', 'counts of our own that fit as well'],
-      next_best_equal: ['int32', 'days on which the next best count is equal'],
-      mean_difference: ['number?', 'mean difference of the days'],
-      learned_at: ['utc_time', 'when this was learned'],
-    },
-  },
-  rollup_comparisons: {
-    note: 'Each number of the daily rollups beside our own count.',
-    key: ['project_id', 'window_from', 'window_to', 'metric'],
-    columns: {
-      ...projectColumns,
-      window_from: ['utc_time', 'start of the day'],
-      window_to: ['utc_time', 'end of the day, which is the start of the next'],
-      metric: ['key', 'dotted path of the number within the rollup'],
-      date: ['local_date', 'the local date'],
-      service_value: ['number', "the service's number"],
-      own_value: ['number?', 'our own count by the learned definition'],
-      is_final: ['boolean', 'the day had ended when it was read, and the mirror has all of it'],
-      compared_at: ['utc_time', 'when they were compared'],
-    },
-  },
+  ...analyticsRollupTables,
   ...analyticsReferenceTables,
   facts_due: {
     note: 'Facts that are to be refreshed because rows of the mirror changed.',

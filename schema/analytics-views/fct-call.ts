@@ -38,17 +38,20 @@ export const fctCall: AnalyticsView = {
     started_hour: optional(number('local hour of started_at, 0 to 23')),
     ended_at: optional(time('when it ended; null = not known')),
     outcome: optional(text(outcomeNote)),
-    seconds: optional(seconds('how long it took; null = not known')),
+    seconds: optional(seconds('how long it took; null = not known, or negative')),
     has_recording: optional(flag('it has a recording; null = the service has not been asked yet')),
   },
   select: (sql) => `
     select p.project_id, p.call_id, p.visitor_id, p.started_at, d.date as started_date,
       cast(p.local_seconds % 86400 / 3600 as integer) as started_hour, p.ended_at, p.outcome,
-      coalesce(p.seconds, ${sql.epoch('p.ended_at')} - ${sql.epoch('p.started_at')}) as seconds, p.has_recording
+      case when ${secondsOf(sql)} >= 0 then ${secondsOf(sql)} end as seconds, p.has_recording
     from (${parsedCalls(sql)}
     ) p
     left join dim_date d on d.project_id = p.project_id and d.date = ${sql.dateOf('p.local_seconds')}`,
 }
+
+/** Negative if the service shows a negative length, or an end before the beginning. */
+const secondsOf = (sql: SqlDialect) => `coalesce(p.seconds, ${sql.epoch('p.ended_at')} - ${sql.epoch('p.started_at')})`
 
 function parsedCalls(sql: SqlDialect): string {
   return `

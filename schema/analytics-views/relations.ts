@@ -22,6 +22,7 @@ export function relationOf(object: string, column: string): Relation | null {
 
 function relationByEnding(column: string): Relation | null {
   if (/(^|_)date$/.test(column)) return { object: 'dim_date', column: 'date' }
-  if (/(^|_)hour$/.test(column)) return { object: 'dim_hour', column: 'hour' }
+  // A rate, such as answers per agent hour, is no hour of the day.
+  if (/(^|_)hour$/.test(column) && !column.includes('_per_')) return { object: 'dim_hour', column: 'hour' }
   return null
 }

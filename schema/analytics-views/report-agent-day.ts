@@ -1,5 +1,6 @@
 /** What each agent did on each day, by the name on the messages. */
 import type { AnalyticsView } from './analytics-view.ts'
+import { completeWaits } from './complete-waits.ts'
 import { mergeByKey } from './merge-by-key.ts'
 import { percentilesOf } from './percentiles.ts'
 import { count, date, duration, key, meanSeconds, optional, projectId } from './view-columns.ts'
@@ -43,9 +44,7 @@ export const reportAgentDay: AnalyticsView = {
           from: `(${percentilesOf({
             groups: { project_id: 'w.project_id', date: 'w.human_answered_date', name: 'w.human_name' },
             value: 'w.human_seconds',
-            from: `fct_wait w
-        join fct_conversation c
-          on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete
+            from: `${completeWaits}
         where w.human_seconds is not null`,
           })}) answers`,
         },

@@ -1,5 +1,6 @@
 /** Response times by day, week and month: median, 90th percentile and mean, on both clocks, in all and in business hours. */
 import type { AnalyticsView, ViewColumn } from './analytics-view.ts'
+import { completeWaits } from './complete-waits.ts'
 import { percentilesOf } from './percentiles.ts'
 import { count, date, duration, meanSeconds, projectId, text } from './view-columns.ts'
 
@@ -20,9 +21,7 @@ function answersOf(value: string, column: string, expression: string, join: stri
   return percentilesOf({
     groups: { project_id: 'w.project_id', [column]: expression },
     value: `w.${value}`,
-    from: `fct_wait w
-        join fct_conversation c
-          on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete${join}
+    from: `${completeWaits}${join}
         where w.${value} is not null`,
   })
 }

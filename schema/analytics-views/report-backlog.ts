@@ -4,7 +4,7 @@ import type { SqlDialect } from './sql-dialect.ts'
 import { count, date, flag, level, number, projectId } from './view-columns.ts'
 
 const caveat =
-  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are left out.'
+  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are never open, but their visitors may be waiting.'
 
 const measures = {
   opened: count('conversations created'),
@@ -13,6 +13,37 @@ const measures = {
   open_at_end: level('conversations open at the end: the number before + opened + reopened - handled'),
   waiting_at_end: level('visitors whose last message had no answer at the end'),
   reopens_known: flag('the mirror had begun, so reopenings are known'),
+}
+
+/**
+ * What was open and waiting before the first day of the calendar, which leaves out the years of single wrong times, such
+ * as 1970: changes of its first period. Only the few conversations with such a time are looked up.
+ */
+function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
+  const first = parts.map((part) => (part === 'date' ? 'first_date' : '0')).join(', ')
+  return `
+        select project_id, ${first}, 0, 0, 0, waiting, open
+        from (
+          select e.project_id, e.first_date,
+            sum((
+              select coalesce(sum(case when t.state = 'open' then 1 else -1 end), 0) from fct_state t
+              where t.project_id = e.project_id and t.conversation_id = e.conversation_id and t.from_date < e.first_date
+            )) as open,
+            sum((
+              select count(*) from fct_wait w
+              where w.project_id = e.project_id and w.conversation_id = e.conversation_id
+                and w.started_date < e.first_date and (w.ended_date is null or w.ended_date >= e.first_date)
+            )) as waiting
+          from (
+            select y.project_id, y.conversation_id, f.first_date
+            from fct_conversation y
+            join (
+              select project_id, min(date) as first_date, min(starts_at) as starts_at from dim_date group by project_id
+            ) f on f.project_id = y.project_id
+            where y.created_at < f.starts_at or y.first_visitor_at < f.starts_at or y.first_handled_at < f.starts_at
+          ) e
+          group by e.project_id, e.first_date
+        ) earlier`
 }
 
 /**
@@ -25,38 +56,40 @@ function changesBy(...parts: readonly ('date' | 'hour')[]): string {
   const named = parts.map((part) => `from_${part} as ${part}`).join(', ')
   return `
       select project_id, ${parts.join(', ')}, sum(opened) as opened, sum(reopened) as reopened,
-        sum(handled) as handled, sum(net_waits) as net_waits
+        sum(handled) as handled, sum(net_waits) as net_waits, sum(open_before) as open_before
       from (
         select project_id, ${named},
           count(case when state_number = 1 then 1 end) as opened,
           count(case when state = 'open' and state_number > 1 then 1 end) as reopened,
           count(case when state = 'handled' then 1 end) as handled,
-          0 as net_waits
+          0 as net_waits, 0 as open_before
         from fct_state
         group by project_id, ${list('from')}
         union all
-        select project_id, ${list('started')}, 0, 0, 0, count(*)
+        select project_id, ${list('started')}, 0, 0, 0, count(*), 0
         from fct_wait
         where ended_date is null or ${outlasts}
         group by project_id, ${list('started')}
         union all
-        select project_id, ${list('ended')}, 0, 0, 0, -count(*)
+        select project_id, ${list('ended')}, 0, 0, 0, -count(*), 0
         from fct_wait
         where ${outlasts}
         group by project_id, ${list('ended')}
+        union all${beforeTheCalendar(parts)}
       ) changes
       group by project_id, ${parts.join(', ')}`
 }
 
 /** The measures, from the periods `p`, their changes `c` and the state `s` of the project. */
 function measuresBy(order: string): string {
-  const total = (value: string) => `cast(sum(${value}) over (partition by p.project_id order by ${order}) as bigint)`
+  const total = (change: string) => `cast(sum(${change}) over (partition by p.project_id order by ${order}) as bigint)`
+  const sumOf = (...columns: string[]) => columns.map((column) => `coalesce(c.${column}, 0)`).join(' + ')
   return `
       cast(coalesce(c.opened, 0) as bigint) as opened,
       cast(coalesce(c.reopened, 0) as bigint) as reopened,
       cast(coalesce(c.handled, 0) as bigint) as handled,
-      ${total('coalesce(c.opened, 0) + coalesce(c.reopened, 0) - coalesce(c.handled, 0)')} as open_at_end,
-      ${total('coalesce(c.net_waits, 0)')} as waiting_at_end,
+      ${total(`${sumOf('open_before', 'opened', 'reopened')} - coalesce(c.handled, 0)`)} as open_at_end,
+      ${total(sumOf('net_waits'))} as waiting_at_end,
       p.starts_at >= s.mirrored_since as reopens_known`
 }
 

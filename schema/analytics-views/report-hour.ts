@@ -3,15 +3,15 @@ import type { AnalyticsView } from './analytics-view.ts'
 import { type MergedSource, mergeByKey } from './merge-by-key.ts'
 import { count, date, mean, number, optional, projectId, seconds, share } from './view-columns.ts'
 
-const answersPerAgentHour =
-  'human answers for each hour of an online agent: a substitute for occupancy, which cannot be computed'
+/** Often only a part of an hour is observed, as by a sync every hour: its mean number of agents stands for the whole. */
+export const observedSecondsOfHour = 'case when observed_seconds between 1 and 3600 then observed_seconds else 3600 end'
 
 const merged = {
   conversations_started: count('conversations created'),
   waits_started: count('times that a visitor began to wait'),
   human_answers: count('answers of humans to waiting visitors'),
   ai_answers: count('answers of the AI to waiting visitors'),
-  observed_seconds: seconds('seconds for which the availability is known'),
+  observed_seconds: seconds('seconds for which the availability and the number of agents are known'),
 }
 
 export const reportHour: AnalyticsView = {
@@ -27,7 +27,11 @@ export const reportHour: AnalyticsView = {
     ...merged,
     available_share: optional(share('of these, the share in which an agent was available; null = not observed')),
     agents_online: optional(mean('mean number of agents online; null = not observed')),
-    human_answers_per_agent_hour: optional(mean(`${answersPerAgentHour}; null = no agent was seen`)),
+    human_answers_per_agent_hour: optional(
+      mean(
+        'human_answers / agents_online: a substitute for occupancy, which cannot be computed; null = no agent was seen',
+      ),
+    ),
   },
   select: () => `
     select e.project_id, e.date, cast(e.hour as integer) as hour, d.weekday,
@@ -36,7 +40,7 @@ export const reportHour: AnalyticsView = {
         .join(', ')},
       cast(e.available_seconds as double precision) / nullif(e.observed_seconds, 0) as available_share,
       cast(e.agent_seconds as double precision) / nullif(e.observed_seconds, 0) as agents_online,
-      cast(e.human_answers * 3600 as double precision) / nullif(e.agent_seconds, 0) as human_answers_per_agent_hour
+      cast(e.human_answers * (${observedSecondsOfHour}) as double precision) / nullif(e.agent_seconds, 0) as human_answers_per_agent_hour
     from (${mergeByKey({
       key: ['project_id', 'date', 'hour'],
       columns: { ...merged, available_seconds: seconds(''), agent_seconds: seconds('') },

@@ -40,6 +40,13 @@ const checks: readonly Check[] = [
     wrong: conversationsWhere('c.created_at is null'),
   },
   {
+    what: 'conversations outside of the calendar',
+    meaning: 'created before 2000 or in years to come: in no number by week or month',
+    all: conversationsWhere('1 = 1'),
+    wrong: conversationsWhere(`c.created_date is not null and not exists (
+        select 1 from dim_date d where d.project_id = c.project_id and d.date = c.created_date)`),
+  },
+  {
     what: 'history before the mirror',
     meaning: 'conversations from before the mirror began: their earlier reopenings are not known',
     all: conversationsWhere('1 = 1'),

@@ -1,11 +1,12 @@
 /** How often each target of the settings was met, by the day on which the visitor asked. */
 import type { AnalyticsView } from './analytics-view.ts'
+import { completeWaits } from './complete-waits.ts'
 import { count, date, duration, key, optional, projectId, share } from './view-columns.ts'
 
 export const reportSlaDay: AnalyticsView = {
   note: 'How many waits met each target, by the day on which the visitor asked. waits = met + missed + open + without.',
   caveat:
-    'A wait is judged by the target that applied when it began, so that changing a target leaves the past as it was. met_share leaves out waits that are open or ended without an answer.',
+    'A wait is judged by the target that applied when it began, so that changing a target leaves the past as it was. met_share leaves out waits that are open or ended without an answer. On the human clock, each human answer counts once, for the first wait that it ends; waits that the AI answered in between count as without.',
   key: ['project_id', 'date', 'sla'],
   columns: {
     project_id: projectId,
@@ -37,9 +38,7 @@ export const reportSlaDay: AnalyticsView = {
           when t.in_business then w.human_business_seconds
           else w.human_seconds
         end as waited
-      from fct_wait w
-      join fct_conversation c
-        on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete
+      from ${completeWaits}
       join dim_sla t on t.project_id = w.project_id
         and w.started_date >= t.from_date and (t.to_date is null or w.started_date < t.to_date)
         and (t.which = 'every' or w.wait_number = 1)

@@ -2,6 +2,7 @@
 import type { AnalyticsView } from './analytics-view.ts'
 import { mergeByKey } from './merge-by-key.ts'
 import { percentilesOf } from './percentiles.ts'
+import { observedSecondsOfHour } from './report-hour.ts'
 import { count, date, duration, mean, meanSeconds, optional, projectId, seconds } from './view-columns.ts'
 
 const merged = {
@@ -15,6 +16,9 @@ const merged = {
   agent_seconds: seconds('seconds times agents online; only while the availability was observed'),
 }
 
+/** Of the hours in which the availability was observed. */
+const observed = { observed_answers: count(''), agent_hours: optional(mean('')) }
+
 export const reportWorkloadDay: AnalyticsView = {
   note: 'How much human work the conversations took that were handled on each day, and how many answers online agents gave.',
   caveat:
@@ -26,14 +30,18 @@ export const reportWorkloadDay: AnalyticsView = {
     ...merged,
     human_turns_per_conversation: optional(mean('human_turns / handled_with_human')),
     human_messages_per_conversation: optional(mean('human_messages / handled_with_human')),
-    human_answers_per_agent_hour: optional(mean('human_answers for each hour of an online agent; null = not observed')),
+    human_answers_per_agent_hour: optional(
+      mean(
+        'human answers for each hour of an online agent, in the hours in which some were observed; null = none were',
+      ),
+    ),
   },
   select: () => `
     select project_id, date, ${Object.keys(merged).join(', ')},
       cast(human_turns as double precision) / nullif(handled_with_human, 0) as human_turns_per_conversation,
       cast(human_messages as double precision) / nullif(handled_with_human, 0) as human_messages_per_conversation,
-      cast(human_answers * 3600 as double precision) / nullif(agent_seconds, 0) as human_answers_per_agent_hour
-    from (${mergeByKey({ key: ['project_id', 'date'], columns: merged, sources })}) w`,
+      observed_answers / nullif(agent_hours, 0) as human_answers_per_agent_hour
+    from (${mergeByKey({ key: ['project_id', 'date'], columns: { ...merged, ...observed }, sources })}) w`,
 }
 
 const sources = [
@@ -62,8 +70,20 @@ const sources = [
     from: 'fct_wait where human_answered_date is not null group by project_id, human_answered_date',
   },
   {
+    key: ['w.project_id', 'w.human_answered_date'],
+    columns: { observed_answers: 'count(*)' },
+    from: `fct_wait w
+        join fct_availability_hour a
+          on a.project_id = w.project_id and a.date = w.human_answered_date and a.hour = w.human_answered_hour
+        where w.human_answered_date is not null and a.observed_seconds > 0
+        group by w.project_id, w.human_answered_date`,
+  },
+  {
     key: ['project_id', 'date'],
-    columns: { agent_seconds: 'sum(agent_seconds)' },
+    columns: {
+      agent_seconds: 'sum(agent_seconds)',
+      agent_hours: `sum(cast(agent_seconds as double precision) / ${observedSecondsOfHour})`,
+    },
     from: 'fct_availability_hour group by project_id, date',
   },
 ]

@@ -10,7 +10,7 @@ export type SqlDialect = {
   readonly dateOf: (localSeconds: string) => string
   /** A time of the facts, to compare with one of the mirror so that the index on the latter is used. */
   readonly asMirroredTime: (time: string) => string
-  /** The value at a dotted path within JSON, as text. */
+  /** The value at a dotted path within JSON, as text; null for an object or a list. */
   readonly jsonText: (json: string, path: string) => string
   /** The whole number at that path; null if there is none. */
   readonly jsonInteger: (json: string, path: string) => string
@@ -27,7 +27,12 @@ const sqlite: SqlDialect = {
   dateOf: (localSeconds) => `date(${localSeconds}, 'unixepoch')`,
   // Columns of the facts are declared `timestamp`, which makes SQLite compare as numbers where that is possible.
   asMirroredTime: (time) => `cast(${time} as text)`,
-  jsonText: (json, path) => `cast(json_extract(${json}, '$.' || ${path}) as text)`,
+  jsonText: (json, path) => {
+    const type = `json_type(${json}, '$.' || ${path})`
+    // json_extract() makes numbers of true and false.
+    return `case when ${type} in ('true', 'false') then ${type}
+      when ${type} not in ('object', 'array') then cast(json_extract(${json}, '$.' || ${path}) as text) end`
+  },
   jsonInteger: (json, path) => {
     const value = `json_extract(${json}, '$.' || ${path})`
     const isNumber = `json_type(${json}, '$.' || ${path}) in ('integer', 'real')`
@@ -58,7 +63,10 @@ const postgres: SqlDialect = {
   epoch: (time) => `cast(floor(extract(epoch from ${time})) as bigint)`,
   dateOf: (localSeconds) => `cast(to_timestamp(${localSeconds}) at time zone 'UTC' as date)`,
   asMirroredTime: (time) => time,
-  jsonText: (json, path) => `(${json} #>> string_to_array(${path}, '.'))`,
+  jsonText: (json, path) => {
+    const keys = `string_to_array(${path}, '.')`
+    return `case when jsonb_typeof(${json} #> ${keys}) not in ('object', 'array') then ${json} #>> ${keys} end`
+  },
   jsonInteger: (json, path) => {
     const keys = `string_to_array(${path}, '.')`
     const value = `cast(${json} #>> ${keys} as double precision)`

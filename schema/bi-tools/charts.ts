@@ -1,4 +1,5 @@
 /** The eight charts of the starter dashboards: one page for a support lead. */
+import { completeWaits } from '../analytics-views/complete-waits.ts'
 import { percentilesOf } from '../analytics-views/percentiles.ts'
 import type { SqlDialect } from '../analytics-views/sql-dialect.ts'
 import type { Chart, ChartFilters } from './chart.ts'
@@ -159,9 +160,7 @@ function answersOfAgents({ project, days }: ChartFilters): string {
   return percentilesOf({
     groups: { agent_name: 'w.human_name' },
     value: 'w.human_seconds',
-    from: `fct_wait w
-        join fct_conversation c
-          on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete
+    from: `${completeWaits}
         where w.human_seconds is not null and ${project('w.project_id')} and ${days('w.human_answered_date')}`,
   })
 }

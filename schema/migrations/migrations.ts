@@ -12,6 +12,7 @@ import { questionIndexes } from './0008_question_indexes.ts'
 import { failures } from './0011_failures.ts'
 import { gapReasons } from './0012_gap_reasons.ts'
 import { analytics } from './0013_analytics.ts'
+import { batches } from './0014_batches.ts'
 import { webConsole } from './0015_console.ts'
 
 /** Runs in one transaction with the record that it has run. */
@@ -29,5 +30,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0011_failures': failures,
   '0012_gap_reasons': gapReasons,
   '0013_analytics': analytics,
+  '0014_batches': batches,
   '0015_console': webConsole,
 }

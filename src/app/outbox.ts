@@ -1,6 +1,8 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { OutboxAdmin, OutboxEntry, OutboxFilter } from '../core/outbox/admin.ts'
+import type { DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
+import type { SelectionMismatch } from '../core/outbox/batches.ts'
+import type { OutboxEntry } from '../core/outbox/outbox-entry.ts'
 import type {
   AddWritebackReport,
   DecisionReport,
@@ -15,8 +17,10 @@ import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { executeDecision, resolveIds } from '../writeback/decide.ts'
+import { executeApproval, executeDecision } from '../writeback/decide.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
+import { nameEntries } from '../writeback/name-entries.ts'
+import { resolveIds } from '../writeback/resolve-ids.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
 
@@ -28,7 +32,7 @@ export function addWriteback(
   { createdBy }: { readonly createdBy: string },
 ): Promise<AddWritebackReport> {
   return withOutbox(config, project, async (admin, warehouse) => {
-    const status = needsApproval(1, project.approveOver) ? 'draft' : 'queued'
+    const status = needsApproval(1, project) ? 'draft' : 'queued'
     const ahead = await countUnsettled(admin)
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await admin.enqueue([[request]], options).catch(throwUnknownResult)
@@ -46,7 +50,10 @@ export function listWritebacks(
 ): Promise<ListWritebacksReport> {
   return withOutbox(config, project, async (admin, warehouse) => ({
     project: project.name,
-    writebacks: await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
+    writebacks: await nameEntries(
+      warehouse.reviewReader(project.projectId),
+      await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
+    ),
     counts: await admin.countByStatus(filter),
     nameless: await warehouse.projects.countWithoutProject(),
   }))
@@ -74,9 +81,12 @@ export function forEachWriteback(
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, async (admin) => {
-    const [writeback] = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
+  return withOutbox(config, project, async (admin, warehouse) => {
+    const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
+    const reader = warehouse.reviewReader(project.projectId)
+    const [writeback] = await nameEntries(reader, entries)
     if (writeback === undefined) throw new Error('an id that was just found is gone')
+    const [check = null] = await reader.readChecks([writeback.id])
     const target = writeback.conversationId ?? writeback.visitorId ?? ''
     const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
     const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
@@ -85,29 +95,48 @@ export function showWriteback(config: Config, project: ProjectConfig, id: string
       project: project.name,
       writeback,
       events: await admin.listEvents(writeback.id),
+      check,
       waitsFor: before === undefined ? null : { id: before.id, status: before.status },
       holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
     }
   })
 }
 
-/** Approves, cancels, retries or resolves. `by`: the person's name. */
+export type DecisionRequest = { readonly selection: OutboxFilter; readonly by: string }
+
+/** Approves, takes an approval back, cancels, retries or resolves. `by`: the person's name. */
 export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, by }: { readonly selection: OutboxFilter; readonly by: string },
+  { selection, by }: DecisionRequest,
 ): Promise<DecisionReport> {
   // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
   const isOnly = config.projects.length === 1
-  const orWithoutProject =
-    isOnly && decision === 'cancelled' && selection.ids === undefined && selection.batch === undefined
+  const isAll = Object.values(selection).every((restriction) => restriction === undefined)
+  const orWithoutProject = isOnly && decision === 'cancelled' && isAll
   return withWarehouse(config, async (warehouse) => {
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
-    const report = await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)
-    return { project: project.name, ...report }
+    const filter = { ...selection, orWithoutProject }
+    return { project: project.name, ...(await executeDecision(admin, decision, filter, toTerms(project, by))) }
   })
+}
+
+/** Approves drafts of what was shown. If that has moved since, nothing is changed, and the report says what differs. */
+export function approveShown(
+  config: Config,
+  project: ProjectConfig,
+  { selection, by, shown }: DecisionRequest & { readonly shown: ShownSelection },
+): Promise<DecisionReport | SelectionMismatch> {
+  return withOutbox(config, project, async (admin) => ({
+    project: project.name,
+    ...(await executeApproval(admin, selection, shown, toTerms(project, by))),
+  }))
+}
+
+function toTerms({ approveGraceMs, approveOwn }: ProjectConfig, by: string): DecisionTerms {
+  return { by, graceMs: approveGraceMs, approveOwn }
 }
 
 /** Opens the warehouse, and assigns rows without a project to the only project. */

@@ -2,10 +2,15 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { projectCommandHint } from '../core/command-hint.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/command-reports.ts'
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import { estimateBatchMs, type OperationCounts } from '../core/outbox/batch-estimate.ts'
+import { type Operation, operations } from '../core/outbox/writeback-request.ts'
+import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
+import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Logger } from '../log.ts'
-import { sendQueued } from '../writeback/send/send-queued.ts'
+import { type SendProgress, sendQueued } from '../writeback/send/send-queued.ts'
 import { refreshFacts } from './facts.ts'
-import { countUnsettled, withRetryingOutbox } from './outbox.ts'
+import { withRetryingOutbox } from './outbox.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
 import { fatalRunError, reportBudget, type Service, withService } from './service.ts'
@@ -32,12 +37,12 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   const startedAt = Date.now()
   return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
     const work = async (service: Service): Promise<PushReport> => {
-      const total = await countUnsettled(admin)
+      const total = await countUnsettledByOperation(admin)
       const result = await sendQueued(writebackDeps(warehouse, project, service, log, warehouseRetry), {
         maxConcurrentLanes,
         despiteFailures,
-        onProgress: ({ settled, working }) => {
-          options.onProgress({ settled, working, left: Math.max(0, total - settled) })
+        onProgress: (progress) => {
+          options.onProgress(toPushProgress(project, total, progress, Date.now()))
           reportBudget(service, options.onBudget)
         },
       })
@@ -52,7 +57,8 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       ]
       return {
         project: project.name,
-        settled: result.settled,
+        settled: result.outcomes.counts,
+        reasons: result.outcomes.reasons,
         queue: await admin.countByStatus({}),
         tookMs: Date.now() - startedAt,
         requests: service.client.requestCount(),
@@ -67,6 +73,36 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       )
     return withRequestBudgets(config, warehouse, log, send, warehouseRetry)
   })
+}
+
+/** Write-backs that are queued or in flight. */
+async function countUnsettledByOperation(admin: OutboxAdmin): Promise<OperationCounts> {
+  const counts: Partial<Record<Operation, number>> = {}
+  for (const { operation, count } of await admin.countByOperation({ statuses: ['queued', 'sending'] }))
+    counts[operation] = (counts[operation] ?? 0) + count
+  return counts
+}
+
+/** `total`: as it was at the start. */
+export function toPushProgress(
+  policy: BudgetPolicy,
+  total: OperationCounts,
+  { settled, counts, operations: done, reasons, working, rest }: SendProgress,
+  now: EpochMs,
+): PushProgress {
+  const left: Partial<Record<Operation, number>> = {}
+  for (const operation of operations) left[operation] = Math.max(0, (total[operation] ?? 0) - (done[operation] ?? 0))
+  const restMs = rest === null ? 0 : Math.max(0, rest.until - now)
+  return {
+    settled,
+    counts,
+    reasons,
+    working,
+    left: Object.values(left).reduce((sum, count) => sum + count, 0),
+    takesMs: estimateBatchMs(policy, left, 0) + restMs,
+    restsUntil: rest === null ? null : toTimestamp(rest.until),
+    restsBecause: rest?.because ?? null,
+  }
 }
 
 /** Write-backs in flight are not sent again. */

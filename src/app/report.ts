@@ -1,10 +1,9 @@
 /** Runs `report`: reads the warehouse only, and writes the file that was asked for. */
-import { rename, rm, writeFile } from 'node:fs/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { chooseReportPeriod, type DateRange } from '../core/report-period.ts'
-import { systemErrorText } from '../core/system-error-text.ts'
 import type { EpochMs } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
+import { createOutputFile } from '../export/output-file.ts'
 import { buildReport, type Report } from '../report/report.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { withWarehouse } from './with-resources.ts'
@@ -29,16 +28,14 @@ export function readReport(
   return withWarehouse(config, read, { access: 'read' })
 }
 
-/** The file is whole or not there. Throws UserError if it cannot be written. */
+/** Replaces the file as a whole. Throws UserError if it cannot be written. */
 export async function writeReportFile(path: string, text: string): Promise<void> {
-  const unfinished = `${path}.${process.pid}.unfinished`
+  const file = await createOutputFile(path, { overwrite: true })
   try {
-    await writeFile(unfinished, text)
-    await rename(unfinished, path)
+    await file.output.write(Buffer.from(text))
+    await file.publish()
   } catch (error) {
-    await rm(unfinished, { force: true }).catch(() => {})
-    const known = systemErrorText(error)
-    if (known === undefined) throw error
-    throw new UserError({ what: `cannot write ${path}`, ...known })
+    await file.discard()
+    throw error
   }
 }

@@ -3,12 +3,12 @@ import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import type { CheckItem } from '../core/command-reports.ts'
+import { toPrintable } from '../core/format.ts'
 import { allStreams } from '../streams/all-streams.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, runAndPrint, selectProjects } from './command-result.ts'
 import { type ExitCode, worstExitCode } from './exit-code.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
-import { toPrintable } from './render/format.ts'
 
 type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }
 

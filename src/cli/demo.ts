@@ -201,7 +201,7 @@ function nextSteps(keep: string | undefined): string[] {
   return [
     keep === undefined
       ? 'The demo is over and has removed its files; `deskmirror demo --keep demo.db` keeps the warehouse.'
-      : `The warehouse is in ${keep}: try sqlite3 ${keep}, or a BI tool.`,
+      : `The warehouse is in ${keep}: try sqlite3 ${keep}, or a BI tool, with the questions of docs/analytics.md.`,
     'For your own project: `deskmirror check` says what is needed, `deskmirror sync` mirrors it.',
   ]
 }

@@ -1,12 +1,12 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ExportFormat, type ExportReport, exportFormats } from '../core/export.ts'
+import { formatBytes, pluralize } from '../core/format.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import { quietOption } from './options.ts'
 import { createExportProgress } from './render/export-progress.ts'
-import { formatBytes, pluralize } from './render/format.ts'
 import { alignColumns } from './render/table.ts'
 
 type Condition = { readonly column: string; readonly value: string | null }

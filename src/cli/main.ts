@@ -44,6 +44,8 @@ const program = new Command('deskmirror')
   .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
   .version(packageVersion())
   .addHelpText('after', examples)
+  // Options belong to the command in front of them, as a subcommand may have one of the same name.
+  .enablePositionalOptions()
 const commands = [
   initCommand,
   checkCommand,

@@ -4,12 +4,13 @@
  */
 import { Command, Option } from 'commander'
 import type { FactsRebuildReport, GrantReport } from '../core/command-reports.ts'
+import { formatCount, formatDuration, pluralize } from '../core/format.ts'
 import type { Ms } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import { jsonOption, projectOption, quietOption } from './options.ts'
-import { formatCount, formatDuration, pluralize } from './render/format.ts'
 
 type Options = {
   readonly rebuildAnalytics?: true
@@ -47,11 +48,18 @@ export function migrateCommand(context: CommandContext): Command {
     .addHelpText('after', examples)
     .action((options: Options) => {
       const { grant: role, rebuildAnalytics } = options
-      return runAndPrint(context, options, () => {
+      return runAndPrint(context, options, async () => {
         if (role !== undefined) return runGrant(context, role)
-        return rebuildAnalytics === true ? runRebuild(context, options) : runMigrate(context)
+        if (rebuildAnalytics === true) return runRebuild(context, options)
+        if (options.project !== undefined) throw projectWithoutRebuild()
+        return runMigrate(context)
       })
     })
+}
+
+function projectWithoutRebuild(): UserError {
+  const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
+  return new UserError({ what: 'cannot migrate one project', why, next: 'add --rebuild-analytics', exitCode: 2 })
 }
 
 async function runMigrate(context: CommandContext): Promise<CommandResult> {

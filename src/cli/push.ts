@@ -1,17 +1,17 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
-import type { ProjectConfig } from '../config/config.ts'
 import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/command-reports.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
+import { showInvisible } from '../core/outbox/review-words.ts'
 import { type WritebackStatus, writebackStatuses } from '../core/outbox/state.ts'
-import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
+import type { EpochMs, Ms } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import { createProgressLine } from './render/display.ts'
-import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
-import { formatCounts, renderBlockedLanes } from './render/outbox.ts'
+import { formatCounts, renderBlockedLanes, renderReasons, renderRestTime } from './render/outbox.ts'
 import { formatBudget } from './render/progress.ts'
 
 type Options = CommonOptions & { readonly despiteFailures?: true }
@@ -42,6 +42,11 @@ export function pushCommand(context: CommandContext): Command {
     .action((options: Options) => runAndPrint(context, options, () => runPush(context, options)))
 }
 
+const nothingSent: PushProgress = {
+  ...{ settled: 0, counts: {}, reasons: [], left: 0, working: 0 },
+  ...{ takesMs: 0, restsUntil: null, restsBecause: null },
+}
+
 /** What Ctrl-C waits for. */
 const interruptHint = 'the sends in flight to finish'
 
@@ -55,10 +60,8 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   const despiteFailures = options.despiteFailures === true
   const results = await forEachProject(projects, signal, (project) => {
     const since = context.now()
-    const handlers = createProgressLine<PushProgress>(
-      display,
-      { settled: 0, left: 0, working: 0 },
-      (progress, budget) => renderProgress(project, progress, context.now() - since, budget),
+    const handlers = createProgressLine<PushProgress>(display, nothingSent, (progress, budget) =>
+      renderProgress(progress, { tookMs: context.now() - since, now: context.now() }, budget),
     )
     const pushOptions = { ...handlers, notify: display.notify, signal, log, despiteFailures }
     return pushProject(config, project, pushOptions).finally(display.clear)
@@ -66,19 +69,21 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   return joinResults(results, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
 }
 
-/** `120 settled   880 left   114 a minute   about 7 min 43 s left   budget 240 of 570` */
+/** `310 succeeded, 10 failed   the service answered 404 (8)   880 left   114 a minute   about 8 min left   budget 240 of 570` */
 export function renderProgress(
-  policy: Pick<ProjectConfig, 'rate' | 'writeRate' | 'reserve'>,
-  { settled, left }: PushProgress,
-  tookMs: number,
+  { settled, counts, reasons, left, takesMs, restsUntil, restsBecause }: PushProgress,
+  { tookMs, now }: { readonly tookMs: Ms; readonly now: EpochMs },
   budget: BudgetView | null,
 ): string {
   const pause = Math.max(budget?.pausedForMs ?? 0, budget?.closedForMs ?? 0)
+  const [reason] = reasons
   const parts = [
-    `${formatCount(settled)} settled`,
+    settled === 0 ? '0 settled' : formatCounts(counts),
+    reason === undefined ? '' : `${showInvisible(reason.reason)} (${formatCount(reason.count)})`,
     `${formatCount(left)} left`,
     tookMs < 3000 ? '' : `${formatCount(Math.round((settled / tookMs) * 60_000))} a minute`,
-    left === 0 ? '' : `about ${formatDuration(Math.max(1000, estimateWritesMs(policy, left) + pause))} left`,
+    left === 0 ? '' : `about ${formatDuration(Math.max(1000, takesMs + pause))} left`,
+    restsUntil === null ? '' : renderRestTime(restsUntil, restsBecause, now),
     budget === null ? '' : formatBudget(budget),
   ]
   return parts.filter((part) => part !== '').join('   ')
@@ -109,7 +114,10 @@ export function renderPush(
   return {
     lines: [
       summary.join('   '),
-      ...(unsuccessful.length === 0 ? [] : [`why not: ${hint(`writeback list --status ${unsuccessful.join(',')}`)}`]),
+      ...renderReasons(report.reasons, hint),
+      ...(unsuccessful.length === 0
+        ? []
+        : [`to export what was not done: ${hint(`writeback list --status ${unsuccessful.join(',')} --csv`)}`]),
       ...(remaining.length === 0
         ? []
         : [`left: ${remaining.map((status) => `${formatCount(queue[status] ?? 0)} ${status}`).join(', ')}`]),

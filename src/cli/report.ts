@@ -27,17 +27,21 @@ type Options = {
   readonly to?: LocalDate
   readonly project?: string
   readonly format?: Format
+  readonly html?: true
+  readonly markdown?: true
   readonly output?: string
   readonly json?: true
 }
 
 const examples = `
-Reads only the warehouse: needs no key and makes no request. Without dates it shows the last week, Monday to Sunday, that
-is over; with one of them, seven days. Days are those of the project's time zone. Several projects: one part for each.
+Reads only the warehouse: makes no request, and needs no key, only the projects of the configuration. Without dates it
+shows the last week, Monday to Sunday, that is over; with one of them, seven days. Days are those of the project's time
+zone. Several projects: one part for each.
 
 Examples:
   $ deskmirror report                                          the last week, as Markdown
-  $ deskmirror report --output week.html                       a page with charts, to send or to print
+  $ deskmirror report --html > week.html                       a page with charts
+  $ deskmirror report --output week.html                       the same, by the extension of the file
   $ deskmirror report --from 2026-10-01 --to 2026-10-31 --project shop
   $ deskmirror report --json | jq '.projects[0].backlog.openAtEnd'
 
@@ -55,8 +59,10 @@ export function reportCommand(context: CommandContext): Command {
         formats,
       ),
     )
-    .option('--output <file>', 'write the page to this file')
+    .option('--html', 'the same as --format html')
+    .option('--markdown', 'the same as --format markdown')
     .addOption(jsonOption())
+    .option('--output <file>', 'write the page to this file')
     .addHelpText('after', examples)
     .action((options: Options) => {
       const isJson = options.format === 'json' && options.output === undefined
@@ -106,12 +112,13 @@ const formatsByExtension: Readonly<Record<string, Format>> = {
   '.json': 'json',
 }
 
-function chooseFormat({ format, json, output }: Options): Format {
-  if (json === true && format !== undefined && format !== 'json') {
-    throw unclearFormat(`--json and --format ${format} contradict each other`, 'leave one of them out')
-  }
-  if (json === true) return 'json'
-  if (format !== undefined) return format
+function chooseFormat({ format, output, ...flags }: Options): Format {
+  const asked = new Map<Format, string>(format === undefined ? [] : [[format, `--format ${format}`]])
+  for (const name of formats) if (flags[name] === true) asked.set(name, `--${name}`)
+  const [chosen, ...others] = asked.keys()
+  if (others.length > 0)
+    throw unclearFormat(`${[...asked.values()].join(' and ')} contradict each other`, 'leave all but one of them out')
+  if (chosen !== undefined) return chosen
   if (output === undefined) return 'markdown'
   const known = formatsByExtension[extname(output).toLowerCase()]
   if (known !== undefined) return known

@@ -2,11 +2,11 @@
 import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
 import type { Config } from '../config/config.ts'
+import { pluralize } from '../core/format.ts'
 import type { Logger } from '../log.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/database/location.ts'
 import type { CommandContext } from './command-context.ts'
 import { explainError } from './explain-error.ts'
-import { pluralize } from './render/format.ts'
 
 const help = `
 Reads every project by its schedules (docs/configuration.md), and answers over HTTP: /healthz, /readyz, /metrics, /queues,

@@ -1,13 +1,13 @@
 /** `deskmirror sync`: one sync run over the service, to the end. */
 import { Command, Option } from 'commander'
 import type { GapReport, SyncReport } from '../core/command-reports.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
-import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 

@@ -1,6 +1,7 @@
 /** `deskmirror verify`: compares the mirror with the service, row by row. */
 import { Command } from 'commander'
 import type { Difference, VerifyReport } from '../core/command-reports.ts'
+import { formatCount, pluralize } from '../core/format.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
@@ -14,7 +15,6 @@ import {
   selectStreams,
   streamsOption,
 } from './options.ts'
-import { formatCount, pluralize } from './render/format.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 

@@ -2,7 +2,9 @@
 import { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { addCommand } from './writeback/add.ts'
-import { approveCommand, cancelCommand, resolveCommand, retryCommand } from './writeback/decide.ts'
+import { resumeCommand, revertCommand, stopCommand } from './writeback/batch-decisions.ts'
+import { batchesCommand } from './writeback/batches.ts'
+import { approveCommand, cancelCommand, resolveCommand, retryCommand, undoCommand } from './writeback/decide.ts'
 import { importCommand } from './writeback/import.ts'
 import { listCommand } from './writeback/list.ts'
 import { showCommand } from './writeback/show.ts'
@@ -23,10 +25,15 @@ const subcommands = [
   importCommand,
   listCommand,
   showCommand,
+  batchesCommand,
   approveCommand,
+  undoCommand,
+  stopCommand,
+  resumeCommand,
   cancelCommand,
   retryCommand,
   resolveCommand,
+  revertCommand,
 ]
 
 export function writebackCommand(context: CommandContext): Command {
@@ -34,6 +41,7 @@ export function writebackCommand(context: CommandContext): Command {
     .summary('queue replies, handled flags, notes and corrections, and see their outcomes')
     .description('The queue of write-backs: add to it, list it, and decide about its entries.')
     .addHelpText('after', examples)
+    .enablePositionalOptions()
   for (const subcommand of subcommands) command.addCommand(subcommand(context))
   return command
 }

@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { parseBaseUrl } from '../core/base-url.ts'
 import { parseDuration } from '../core/duration.ts'
+import { parsePersonName } from '../core/person-name.ts'
 import { parseRate } from '../core/rate-limit/rate.ts'
 import { parseServerUrl } from '../core/server-url.ts'
 import { streamNames } from '../core/stream-specs.ts'
-import type { EpochSeconds } from '../core/time.ts'
+import type { EpochSeconds, Ms } from '../core/time.ts'
 import { parseTime } from '../core/time.ts'
 import { containsApiKey } from './redaction.ts'
 
@@ -38,6 +39,19 @@ export const projectId = parsedField("the project's id, a UUID (in YAML: in quot
 )
 export const rate = parsedField('write requests per window, like 600/60s', parseRate)
 export const duration = parsedField('write a duration, like 120s or 5m', parseDuration)
+const graces = 'write a duration of at most a day, like 30s, or off'
+/** 0: none. */
+export const grace = z.union(
+  [
+    z.union([z.literal(0), z.enum(['0', 'off'])]).transform((): Ms => 0),
+    parsedField(graces, (text) => {
+      const ms = parseDuration(text)
+      return ms === undefined || ms > 86_400_000 ? undefined : ms
+    }),
+  ],
+  { error: graces },
+)
+export const personName = parsedField('write a name of at most 100 characters', parsePersonName)
 export const timeZone = parsedField('write an IANA time zone, like UTC or Europe/Berlin', (text) =>
   isTimeZone(text) ? text : undefined,
 )

@@ -31,6 +31,8 @@ export const globalSettings = {
   readOnly: setting('read_only', field.flag.default(false)),
   /** Who may sign in to the console. */
   console: consoleSetting,
+  /** Who decides on the command line; null = the user of the system. */
+  person: setting('person', field.orNull(field.personName)),
   logLevel: setting('log_level', field.logLevel.default('info')),
 }
 const allSettings = Object.values(globalSettings)

@@ -40,6 +40,10 @@ export const projectSettings = {
   resendReplies: setting('resend_replies', field.flag.default(true)),
   /** A batch with more rows waits for approval; null = none does. */
   approveOver: setting('approve_over', field.rowCount.default(null)),
+  /** How long an approval can be taken back before its write-backs leave; 0 = it cannot. */
+  approveGraceMs: setting('approve_grace', field.grace.default(30_000)),
+  /** Whether people may approve what they queued themselves. */
+  approveOwn: setting('approve_own', field.flag.default(true)),
   streams: fileSetting<readonly StreamName[]>('streams', field.streams.default([...streamNames])),
   /** `freeze`: undocumented fields that were not seen before stay in `raw` and get no columns. */
   schema: fileSetting('schema', field.schemaMode.default('discover')),

@@ -1,6 +1,7 @@
 /** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
+import type { ReasonGroup } from './outbox/group-reasons.ts'
 import type { StatusCounts } from './outbox/state.ts'
 import type { ServiceBehaviour } from './row.ts'
 import type { StreamName } from './stream-specs.ts'
@@ -181,12 +182,22 @@ export type PushReport = {
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly heldLanes: number
+  /** Why write-backs that this process settled did not succeed. */
+  readonly reasons: readonly ReasonGroup[]
 }
 
 /** The progress of a running push. */
 export type PushProgress = {
   readonly settled: number
+  /** Of the settled ones. */
+  readonly counts: StatusCounts
+  readonly reasons: readonly ReasonGroup[]
   readonly left: number
+  /** How long the rest takes, with the reads of preconditions and what it waits for. */
+  readonly takesMs: Ms
+  /** Nothing can be sent before this time. RFC 3339; null if something can. */
+  readonly restsUntil: string | null
+  readonly restsBecause: string | null
   /** Being sent or verified now. */
   readonly working: number
 }

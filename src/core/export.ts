@@ -27,6 +27,7 @@ export type ExportCondition = {
   /** Null only with `=`: the column has no value. */
   readonly value: ExportValue
 }
+
 /** The rows that meet all conditions, with these columns, in the order of the key. */
 export type ExportSelection = {
   readonly object: ExportObject

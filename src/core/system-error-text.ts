@@ -9,7 +9,8 @@ export type SystemErrorText = {
 
 const systemErrors: readonly (readonly [RegExp, SystemErrorText])[] = [
   [/^ENOENT$/, { why: 'there is no such file or folder', next: 'check the path', exitCode: 2 }],
-  [/^ENOTDIR$/, { why: 'a part of the path is not a folder', next: 'check the path', exitCode: 2 }],
+  // `mkdir` says EEXIST where a file has the name of the folder.
+  [/^(ENOTDIR|EEXIST)$/, { why: 'a part of the path is not a folder', next: 'check the path', exitCode: 2 }],
   [/^EISDIR$/, { why: 'it is a folder', next: 'name a file in it', exitCode: 2 }],
   [
     /^(EACCES|EPERM)$/,

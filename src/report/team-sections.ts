@@ -52,8 +52,7 @@ export function callsSection({ calls }: Report): Section {
 export function targetsSection({ targets }: Report): Section {
   const title = 'Targets'
   if (targets.length === 0) {
-    const none =
-      'No target applied to a wait of this period. The setting `analytics.targets` in deskmirror.yaml sets some.'
+    const none = 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.'
     return { title, blocks: [{ kind: 'text', text: none }] }
   }
   const table: Table = {

@@ -81,7 +81,7 @@ function ofTheStreams(streams: readonly StreamRow[]): Uncertainty[] {
 function ofTheCalls({ current: { calls }, project }: ReportData): Uncertainty[] {
   const unknown = calls.calls - calls.withLength
   if (project.callsAsOf === null || unknown === 0) return []
-  const text = `The length of ${formatCount(unknown)} of ${pluralize(calls.calls, 'call')} is not known. The setting \`analytics.calls\` names the fields of calls.`
+  const text = `The length of ${formatCount(unknown)} of ${pluralize(calls.calls, 'call')} is not known. The setting analytics.calls names the fields of calls.`
   return [{ what: 'calls without a length', text }]
 }
 

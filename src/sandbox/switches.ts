@@ -56,6 +56,7 @@ export const switchTable = {
     'asked',
     'UTC',
     'America/New_York',
+    'Asia/Kathmandu',
   ),
   'analytics.bots': flag(
     'whether a rollup counts the AI: conversations that only the AI answered as active, and its answers as responses',

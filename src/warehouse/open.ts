@@ -33,7 +33,10 @@ import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
+import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
+import { createRevertSource } from './outbox/revert-source.ts'
+import { createReviewReader } from './outbox/review-rows.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
 import { listGaps, readStatus } from './status.ts'
@@ -139,13 +142,16 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     migration,
     mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
-    facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings, Date.now),
+    facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
     /** Compares the service's rollups with counts of our own. */
-    rollups: (project: string, settings: FactsSettings, clock: () => EpochMs = Date.now) =>
-      createRollupComparison(ofProject(project), settings, clock),
+    rollups: (project: string, settings: FactsSettings, clock?: () => EpochMs) =>
+      createRollupComparison(createProjectDb(db, kind, project, clock), settings),
     /** The project's queue of write-backs: for the sender, and for people. */
     outbox: (project: string) => createOutboxRepository(ofProject(project)),
     outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),
+    revertSource: (project: string) => createRevertSource(ofProject(project)),
+    reviewReader: (project: string) => createReviewReader(ofProject(project)),
+    importLookups: (project: string) => createImportLookups(ofProject(project)),
     /** Locks streams of the project for this process, and closes runs of dead processes. */
     lockStreams: (project: string, streams: readonly string[], now: EpochMs) =>
       acquireStreamLocks(ofProject(project), streams, now),

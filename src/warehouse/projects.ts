@@ -31,7 +31,8 @@ export function createProjects(db: Db) {
     listWithWritebacks: async (): Promise<ReadonlySet<string>> => {
       const { rows } = await sql<{ project: string }>`
         select distinct project_id as project from writebacks where status in ('queued','sending')
-        union select project_id from writeback_cancellations where finished_at is null`.execute(db)
+        union select project_id from writeback_cancellations where finished_at is null
+        union select project_id from writeback_batches where done_to is not null`.execute(db)
       return new Set(rows.map((row) => row.project))
     },
     countWithoutProject: () => countWithoutProject(db),

@@ -18,7 +18,7 @@ import { countFutureRows } from './mirror/future-rows.ts'
 import { countPendingParents } from './mirror/pending-children.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
 import { hasDeletedAt } from './mirror/stream-tables.ts'
-import { effectiveStatus } from './outbox/cancellations.ts'
+import { effectiveStatus } from './outbox/follow-decisions.ts'
 import { countWithoutProject, readProjectIncidents } from './projects.ts'
 import { countRecentRequests } from './request-counts.ts'
 import { listLiveWorkers } from './workers.ts'
@@ -61,7 +61,7 @@ export async function readStatus(
     workers: await listLiveWorkers(db, now),
     paused,
     gaps: await listGaps(db, project),
-    facts: await countWaitingConversations(db, project),
+    facts: await countWaitingConversations(context),
     rollups: await listRollupDefinitions(db, project),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),

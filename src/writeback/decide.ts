@@ -1,5 +1,6 @@
 /** Executes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
-import type { OutboxAdmin, OutboxFilter } from '../core/outbox/admin.ts'
+import type { DecisionResult, DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
+import type { SelectionMismatch } from '../core/outbox/batches.ts'
 import type { DecisionReport } from '../core/outbox/reports.ts'
 import {
   nextState,
@@ -9,38 +10,97 @@ import {
   type WritebackStatus,
   writebackStatuses,
 } from '../core/outbox/state.ts'
-import { UserError } from '../core/user-error.ts'
+import { requireBatch } from './find-batch.ts'
+import { resolveIds } from './resolve-ids.ts'
 
-/** `ids` may be prefixes. Throws UserError, before any change, if a prefix matches no id or several. */
+/** Parts of ids and of the batch's name become whole ones. */
+export async function resolveSelection(admin: OutboxAdmin, selection: OutboxFilter): Promise<OutboxFilter> {
+  const { ids, batch } = selection
+  return {
+    ...selection,
+    ...(ids === undefined ? {} : { ids: await resolveIds(admin, ids) }),
+    ...(batch === undefined ? {} : { batch: (await requireBatch(admin, batch)).id }),
+  }
+}
+
+const stepsShown = 20
+
+/** A decision returns the first thousand ids. */
+const idsReturned = 1000
+
+/**
+ * `ids` may be beginnings or ends of ids. Throws UserError, before any change, if one matches no id or several, or if
+ * there is no such batch.
+ */
 export async function executeDecision(
   admin: OutboxAdmin,
   decision: OutboxDecision,
   selection: OutboxFilter,
-  by: string,
+  terms: DecisionTerms,
 ): Promise<Omit<DecisionReport, 'project'>> {
-  const filter = selection.ids === undefined ? selection : { ...selection, ids: await resolveIds(admin, selection.ids) }
-  if (selection.batch !== undefined && (await admin.list({ batch: selection.batch }, 1)).length === 0)
-    throw notFoundError(`of the batch ${selection.batch}`)
-  const before = await admin.countByStatus(restrictStatuses(filter, resultingStatuses(decision)))
-  const moved = await admin.decide(decision, filter, by)
-  const after = () => admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))
-  const stayed =
-    filter.ids === undefined
-      ? stayedByStatus({ ...(await after()), ...before }, decision)
-      : await stayedById(admin, filter.ids, new Set(moved.ids), decision)
-  const { count, ids, following } = moved
-  return { moved: count, ids, stayed, ...(following === undefined ? {} : { following }) }
+  const filter = await resolveSelection(admin, selection)
+  return explainDecision(admin, filter, { decision, ...terms }, () => admin.decide(decision, filter, terms))
 }
 
-export async function resolveIds(admin: OutboxAdmin, prefixes: readonly string[]): Promise<readonly string[]> {
-  const found: string[] = []
-  for (const prefix of prefixes) {
-    const [id, ...others] = await admin.findIdsByPrefix(prefix)
-    if (id === undefined) throw notFoundError(`with the id ${prefix}`)
-    if (others.length > 0) throw ambiguousIdError(prefix, [id, ...others])
-    found.push(id)
+/** Approves drafts of what was shown. If that has moved since, nothing is changed. */
+export async function executeApproval(
+  admin: OutboxAdmin,
+  selection: OutboxFilter,
+  shown: ShownSelection,
+  terms: DecisionTerms,
+): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
+  const filter = { ...(await resolveSelection(admin, selection)), statuses: approvable }
+  const shownFilter = { ...(await resolveSelection(admin, shown.filter)), statuses: approvable }
+  let now: SelectionMismatch['now'] | null = null
+  const report = await explainDecision(admin, filter, { decision: 'approved', ...terms }, async () => {
+    const result = await admin.approveShown(filter, { ...shown, filter: shownFilter }, terms)
+    if ('count' in result) return result
+    now = result.moved
+    return { count: 0, ids: [] }
+  })
+  return now === null ? report : describeMismatch(admin, shownFilter, now)
+}
+
+/** What a digest for an approval names. */
+export const approvable = ['draft'] as const satisfies readonly WritebackStatus[]
+
+async function explainDecision(
+  admin: OutboxAdmin,
+  filter: OutboxFilter,
+  made: DecisionMade,
+  decide: () => Promise<DecisionResult>,
+): Promise<Omit<DecisionReport, 'project'>> {
+  const { decision } = made
+  const before = await admin.countByStatus(restrictStatuses(filter, resultingStatuses(decision)))
+  const { count, ids, following } = await decide()
+  const after = () => admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))
+  const stayed =
+    filter.ids === undefined || filter.ids.length > idsReturned
+      ? [...stayedByStatus({ ...(await after()), ...before }, decision), ...(await refusedRows(admin, filter, made))]
+      : await stayedById(admin, filter.ids, new Set(ids), made)
+  const [first] = decision === 'approved' && count > 0 ? await admin.list({ ids: ids.slice(0, 1) }, 1) : []
+  const undoUntil = first?.undoUntil ?? null
+  return {
+    moved: count,
+    ids,
+    stayed,
+    ...(following === undefined ? {} : { following }),
+    ...(undoUntil === null ? {} : { undoUntil }),
   }
-  return [...new Set(found)]
+}
+
+async function describeMismatch(
+  admin: OutboxAdmin,
+  filter: OutboxFilter,
+  now: SelectionMismatch['now'],
+): Promise<Omit<SelectionMismatch, 'project'>> {
+  const { statuses: _, ...withoutStatuses } = filter
+  return {
+    outcome: 'moved',
+    now,
+    counts: await admin.countByStatus(withoutStatuses),
+    steps: await admin.listLatestEvents(withoutStatuses, stepsShown),
+  }
 }
 
 /** The new status; null if the decision does not change it. */
@@ -63,11 +123,15 @@ function restrictStatuses(filter: OutboxFilter, allowed: readonly WritebackStatu
   return { ...filter, statuses: allowed.filter((status) => requested.includes(status)) }
 }
 
+type DecisionMade = DecisionTerms & { readonly decision: OutboxDecision }
+
 /**
  * `counts`: rows by status. Statuses that the decision leads to are counted before it, so that rows which have just
  * changed are not counted as unchanged; all others are counted after it.
  */
 function stayedByStatus(counts: StatusCounts, decision: OutboxDecision): DecisionReport['stayed'] {
+  // Taking approvals back is about what is queued; what has left earlier is not worth a line.
+  if (decision === 'approval_undone') return []
   return writebackStatuses.flatMap((status) => {
     const count = counts[status] ?? 0
     return count === 0 || statusAfter(status, decision) !== null
@@ -76,15 +140,47 @@ function stayedByStatus(counts: StatusCounts, decision: OutboxDecision): Decisio
   })
 }
 
+/** Rows whose status allows the decision, and something else does not: their batch is stopped, or one's own approval. */
+async function refusedRows(
+  admin: OutboxAdmin,
+  filter: OutboxFilter,
+  made: DecisionMade,
+): Promise<DecisionReport['stayed']> {
+  if (made.decision !== 'approved' && made.decision !== 'approval_undone') return []
+  const statuses = writebackStatuses.filter((status) => statusAfter(status, made.decision) !== null)
+  const allowed = restrictStatuses(filter, statuses)
+  const count = Object.values(await admin.countByStatus(allowed)).reduce((sum, rows) => sum + rows, 0)
+  const [entry] = count === 0 ? [] : await admin.list(allowed, 1)
+  if (entry === undefined) return []
+  return [{ id: null, status: entry.status, count, why: whyRefused(entry, made) }]
+}
+
 async function stayedById(
   admin: OutboxAdmin,
   ids: readonly string[],
   moved: ReadonlySet<string>,
-  decision: OutboxDecision,
+  made: DecisionMade,
 ): Promise<DecisionReport['stayed']> {
   const left = ids.filter((id) => !moved.has(id))
   const entries = left.length === 0 ? [] : await admin.list({ ids: left }, left.length)
-  return entries.map(({ id, status }) => ({ id, status, count: 1, why: whyStayed(status, decision) }))
+  return entries.map((entry) => {
+    const isAllowed = statusAfter(entry.status, made.decision) !== null
+    const why = isAllowed ? whyRefused(entry, made) : whyStayed(entry.status, made.decision)
+    return { id: entry.id, status: entry.status, count: 1, why }
+  })
+}
+
+type Refused = { readonly stoppedBy: string | null; readonly undoUntil: string | null; readonly batchId: string | null }
+
+/** Why a decision that the status allows was not made. */
+function whyRefused({ stoppedBy, undoUntil, batchId }: Refused, { decision, approveOwn }: DecisionMade): string {
+  if (decision === 'approval_undone')
+    return undoUntil === null
+      ? 'it has no approval that can be taken back; `writeback stop --batch` puts what has not left back to draft'
+      : `the grace of its approval ended at ${undoUntil}; \`writeback stop --batch\` puts what has not left back to draft`
+  if (stoppedBy !== null) return `its batch was stopped by ${stoppedBy}: \`writeback resume --batch ${batchId ?? ''}\``
+  if (approveOwn === false) return 'you queued it, so someone else has to approve it (approve_own: off)'
+  return 'its batch is stopped: resume it first with `writeback resume`'
 }
 
 /** Why the decision does not apply in this status, and what to do instead. */
@@ -99,14 +195,4 @@ function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
   if (status === 'queued') return 'it is queued already'
   if (decision === 'cancelled') return 'it will not be sent'
   return '`writeback retry` sends it again'
-}
-
-function notFoundError(what: string): UserError {
-  const why = `there is no write-back ${what}`
-  return new UserError({ what: 'nothing was changed', why, next: '`writeback list` shows them', exitCode: 2 })
-}
-
-function ambiguousIdError(prefix: string, ids: readonly string[]): UserError {
-  const why = `several ids begin with ${prefix}: ${ids.join(', ')}${ids.length > 2 ? ', …' : ''}`
-  return new UserError({ what: 'nothing was changed', why, next: 'write more of the id', exitCode: 2 })
 }

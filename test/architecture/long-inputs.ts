@@ -2,12 +2,15 @@
 import { classifyExchange } from '../../src/api/classify.ts'
 import { createRedactor } from '../../src/api/redact.ts'
 import { createRowSplitter } from '../../src/api/row-splitter.ts'
-import { toPrintable } from '../../src/cli/render/format.ts'
 import { parseSchedule } from '../../src/config/parse-schedule.ts'
 import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
 import { parseBaseUrl } from '../../src/core/base-url.ts'
 import { parseDuration } from '../../src/core/duration.ts'
+import { toPrintable } from '../../src/core/format.ts'
 import { stringifyJson, tryParseJson } from '../../src/core/json.ts'
+import { toCommonReason } from '../../src/core/outbox/group-reasons.ts'
+import { excerpt, showInvisible } from '../../src/core/outbox/review-words.ts'
+import { toWords } from '../../src/core/outbox/same-words.ts'
 import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
 import { parseRate } from '../../src/core/rate-limit/rate.ts'
 import { parseServerUrl } from '../../src/core/server-url.ts'
@@ -17,7 +20,9 @@ import { conversations } from '../../src/streams/list-streams.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/warehouse/database/escape.ts'
 import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
-import { createCsvParser, jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
+import { createCsvParser } from '../../src/writeback/import/csv-parser.ts'
+import { detectFileForm } from '../../src/writeback/import/file-form.ts'
+import { jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
 import { matchesPayload } from '../../src/writeback/verify/match-reply.ts'
 
 const request = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
@@ -57,13 +62,25 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
     return [decodeJson('postgres', stored), decodeText(encodeText('postgres', text)), encodeText('sqlite', text)]
   },
   'a line of CSV': (text) => {
-    const parser = createCsvParser()
+    const parser = createCsvParser({ separator: ',', hasSeparatorLine: false })
     return [
+      parser.parseLine({ line: 0, text: 'operation,content,name,email,expect,ref,handled', mistake: null }),
+      parser.parseLine({ line: 1, text: `message,"${text.replaceAll('"', '')}"`, mistake: null }),
+      parser.parseLine({ line: 1, text: `visitor,,${text},${text},${text},${text},${text}`, mistake: null }),
       parser.parseLine({ line: 1, text, mistake: null }),
       parser.parseLine({ line: 2, text, mistake: null }),
       parser.end(),
     ]
   },
+  'the header of CSV': (text) => {
+    const parser = createCsvParser({ separator: ';', hasSeparatorLine: false }, 'all')
+    return [parser.parseLine({ line: 1, text: `operation;${text}`, mistake: null }), parser.end()]
+  },
+  // A file with NUL characters is refused before it is read.
+  'the beginning of a file': (text) => detectFileForm(Buffer.from(text.replaceAll('\0', ' '))),
+  'a text for the same words': toWords,
+  'why a write-back failed': toCommonReason,
+  'the words of a visitor': (text) => [excerpt(text), showInvisible(text)],
   'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, mistake: null }),
   'a write-back': (text) =>
     parseRequest({

@@ -217,6 +217,10 @@ describe('verify', () => {
 })
 
 describe('migrate --rebuild-analytics', () => {
+  test('only a rebuild is of one project', async () => {
+    expect(await runCommand(migrateCommand, ['--project', 'shop'], {})).toMatchObject({ exit: 2, out: '' })
+  })
+
   const done: FactsRebuildReport = { project: 'shop', conversations: 52_500, tookMs: 16_000, outcome: 'complete' }
   test('says for how many conversations the facts were derived anew', async () => {
     const useCases = { rebuildFacts: async () => done }

@@ -1,7 +1,6 @@
 /** Progress: what each stream has done, how fast, and how long the rest takes. */
 import { describe, expect, test } from 'vitest'
 import { openDisplay } from '../../src/cli/render/display.ts'
-import { formatCount, formatDuration, toPrintable } from '../../src/cli/render/format.ts'
 import {
   afterProgress,
   emptyProgress,
@@ -11,6 +10,7 @@ import {
 } from '../../src/cli/render/progress.ts'
 import { classifyInterrupt } from '../../src/cli/signals.ts'
 import type { BudgetView, SyncProgress } from '../../src/core/command-reports.ts'
+import { formatCount, formatDuration, toPrintable } from '../../src/core/format.ts'
 
 const budget: BudgetView = {
   limit: 600,

@@ -1,5 +1,6 @@
 /** `deskmirror push`: sends what is queued, and prints the outcomes. */
 import { describe, expect, test } from 'vitest'
+import { toPushProgress } from '../../src/app/push.ts'
 import { pushCommand, renderProgress } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/core/command-reports.ts'
 import { createUserError, runCommand } from './run-command.ts'
@@ -14,6 +15,7 @@ const done: PushReport = {
   outcome: 'done',
   notices: [],
   heldLanes: 0,
+  reasons: [],
 }
 const runPush = (report: Partial<PushReport>) =>
   runCommand(pushCommand, ['--project', 'shop'], { pushProject: async () => ({ ...done, ...report }) })
@@ -30,6 +32,20 @@ describe('the output of a push', () => {
   test('what did not arrive, what is left and why, and what to do about each', async () => {
     const { exit, out } = await runPush({
       settled: { succeeded: 9, conflict: 2, failed: 1 },
+      reasons: [
+        {
+          status: 'conflict',
+          reason: 'a visitor wrote at …',
+          count: 2,
+          example: '0199a3f2-51c4-7aaa-8bbb-0123456789ab',
+        },
+        {
+          status: 'failed',
+          reason: 'the service answered 404',
+          count: 1,
+          example: '0199a3f2-51c4-7aaa-8bbb-0123456789cd',
+        },
+      ],
       queue: { succeeded: 9, conflict: 2, failed: 1, queued: 4, draft: 3, uncertain: 2 },
       outcome: 'held',
       notices: ['message, handled stay queued: the key lacks conversations:write'],
@@ -38,7 +54,9 @@ describe('the output of a push', () => {
     expect([exit, ...out.split('\n')]).toEqual([
       3,
       'shop   12 settled: 9 succeeded, 1 failed, 2 conflict   2,500 requests   10 min 32 s   held',
-      'why not: deskmirror writeback list --status failed,conflict --project shop',
+      'conflict   2   a visitor wrote at …       for example: deskmirror writeback show 456789ab --project shop',
+      'failed     1   the service answered 404   for example: deskmirror writeback show 456789cd --project shop',
+      'to export what was not done: deskmirror writeback list --status failed,conflict --csv --project shop',
       'left: 4 queued, 3 draft',
       'drafts wait for approval: deskmirror writeback approve --all --project shop, or --batch NAME',
       'note: message, handled stay queued: the key lacks conversations:write',
@@ -75,17 +93,52 @@ describe('the output of a push', () => {
   })
 })
 
-test('the progress shows what is left, and how long it takes at 114 of 120 writes a minute', () => {
+describe('the progress', () => {
+  const now = Date.parse('2026-06-01T12:00:00Z')
   const rate = { requests: 600, windowMs: 60_000 }
   const policy = { rate, writeRate: { requests: 120, windowMs: 60_000 }, reserve: 0 }
-  const progress = { settled: 57, left: 1140, working: 6 }
-  expect(renderProgress(policy, progress, 30_000, null)).toBe(
-    '57 settled   1,140 left   114 a minute   about 10 min left',
-  )
-  const view = { limit: 600, windowMs: 60_000, slots: 570, inUse: 200, closedForMs: null, throttled: 1 }
-  expect(renderProgress(policy, progress, 1000, { ...view, pausedForMs: 60_000 })).toBe(
-    '57 settled   1,140 left   about 11 min left   the service asked for a pause: 1 min',
-  )
+  const failed = { status: 'failed', reason: 'the service answered 404', count: 2, example: 'x' } as const
+  const outcomes = {
+    settled: 57,
+    counts: { succeeded: 55, failed: 2 },
+    operations: { handled: 50, note: 7 },
+    reasons: [failed],
+    working: 6,
+    rest: null,
+  }
+
+  const none = { ...outcomes, operations: {} }
+
+  test('shows outcomes by reason, what is left, and how long it takes with the reads before each send', () => {
+    const progress = toPushProgress(policy, { handled: 550, note: 647 }, outcomes, now)
+    expect([progress.left, progress.takesMs]).toEqual([1140, 600_000])
+    expect(renderProgress(progress, { tookMs: 30_000, now }, null)).toBe(
+      '55 succeeded, 2 failed   the service answered 404 (2)   1,140 left   114 a minute   about 10 min left',
+    )
+    const slow = { ...policy, rate: { requests: 200, windowMs: 60_000 } }
+    const [notes, flags] = [
+      toPushProgress(slow, { note: 100 }, none, now),
+      toPushProgress(slow, { handled: 100 }, none, now),
+    ]
+    expect(flags.takesMs).toBeGreaterThan(2 * notes.takesMs)
+  })
+
+  test('shows until when it rests and why, and a pause of the service', () => {
+    const rest = { until: now + 90_000, because: 'no response came' }
+    const progress = toPushProgress(
+      policy,
+      { note: 58 },
+      { ...outcomes, operations: { note: 57 }, rest, working: 0 },
+      now,
+    )
+    expect(renderProgress(progress, { tookMs: 1000, now }, null)).toBe(
+      '55 succeeded, 2 failed   the service answered 404 (2)   1 left   about 1 min 31 s left   rests until 2026-06-01T12:01:30Z (1 min 30 s): no response came',
+    )
+    const view = { limit: 600, windowMs: 60_000, slots: 570, inUse: 200, closedForMs: null, throttled: 1 }
+    expect(renderProgress(progress, { tookMs: 1000, now }, { ...view, pausedForMs: 60_000 })).toMatch(
+      / about 2 min 31 s left {3}.* {3}the service asked for a pause: 1 min$/,
+    )
+  })
 })
 
 function enqueue({ warehouse }: CliScenario, ...conversations: readonly string[]) {

@@ -46,6 +46,16 @@ for (const args of [['--json'], ['--format', 'json'], ['--json', '--format', 'js
   })
 }
 
+for (const [flag, beginning] of [
+  ['--html', /^<!doctype html>/],
+  ['--markdown', /^# Report of/],
+] as const) {
+  test(`${flag} prints in that format`, async () => {
+    const { exit, out } = await run([flag])
+    expect({ exit, out }).toEqual({ exit: 0, out: expect.stringMatching(beginning) })
+  })
+}
+
 const files = [
   ['week.html', /^<!doctype html>/],
   ['WEEK.HTM', /^<!doctype html>/],
@@ -67,7 +77,8 @@ for (const [name, beginning] of files) {
 
 const unclear = [
   [['--output', 'week.pdf'], 'the name week.pdf does not say it'],
-  [['--json', '--format', 'html'], '--json and --format html contradict each other'],
+  [['--json', '--format', 'html'], '--format html and --json contradict each other'],
+  [['--html', '--markdown'], '--markdown and --html contradict each other'],
 ] as const
 
 for (const [args, why] of unclear) {

@@ -11,17 +11,21 @@ export type CommandOutput = { readonly exit: number; readonly out: string; reado
 
 /** What a test passes instead of the modules in `src/app/` that a command loads. */
 type UseCases = Partial<
-  typeof import('../../src/app/check.ts') &
+  typeof import('../../src/app/batches.ts') &
+    typeof import('../../src/app/check.ts') &
     typeof import('../../src/app/export.ts') &
     typeof import('../../src/app/facts.ts') &
     typeof import('../../src/app/import.ts') &
     typeof import('../../src/app/outbox.ts') &
     typeof import('../../src/app/push.ts') &
     typeof import('../../src/app/report.ts') &
+    typeof import('../../src/app/review.ts') &
+    typeof import('../../src/app/select-by-outcome.ts') &
     typeof import('../../src/app/status.ts') &
     typeof import('../../src/app/sync.ts') &
     typeof import('../../src/app/token.ts') &
-    typeof import('../../src/app/verify.ts')
+    typeof import('../../src/app/verify.ts') &
+    typeof import('../../src/app/watch-batch.ts')
 >
 
 /** Two projects, `shop` and `school`. */

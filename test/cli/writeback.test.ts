@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { writebackCommand } from '../../src/cli/writeback.ts'
-import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
+import type { NamedEntry } from '../../src/core/outbox/named-entry.ts'
+import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
 import type { DecisionReport } from '../../src/core/outbox/reports.ts'
+import type { CheckedReview } from '../../src/core/outbox/review-check.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { runCommand } from './run-command.ts'
@@ -67,7 +69,7 @@ describe('writeback add', () => {
     expect([exit, request, err]).toEqual([
       2,
       undefined,
-      expect.stringMatching(/--expires-at: 2026-06-01T11:59:59Z has passed; leave it out, or give a future time/),
+      expect.stringMatching(/--expires-at: has passed; leave it out, or give a future time/),
     ])
   })
 
@@ -169,34 +171,58 @@ describe('decisions', () => {
   })
 })
 
-test('a list shows the write-backs, their reasons, and how many more match', async () => {
-  const entry = { id: 'id-1', operation: 'handled', conversationId: c, status: 'conflict' } as unknown as OutboxEntry
+test('a list has a head, names, words, refs and short ids, and says how many more match', async () => {
+  const common = { conversationId: c, status: 'conflict', finishedAt: '2026-06-01T11:58:00Z', step: 'x' }
+  const entries = [
+    { id: '0199a3f2-51c4-7aaa-8bbb-0123456789ab', operation: 'handled', payload: { handled: true }, visitorName: null },
+    {
+      id: '0199a3f2-51c4-7aaa-8bbb-0123456789cd',
+      operation: 'message',
+      visitorName: 'Ada',
+      firstWords: 'Hello',
+      ref: 'a-7',
+    },
+  ].map(
+    (entry) =>
+      ({ firstWords: null, ref: entry.id, ...common, error: 'a visitor wrote', ...entry }) as unknown as NamedEntry,
+  )
   const { out } = await writeback(
-    ['list', '--limit', '1', '--newest', '--status', 'conflict,queued', '--project', 'shop'],
+    ['list', '--limit', '2', '--newest', '--status', 'conflict,queued', '--project', 'shop'],
     {
       listWritebacks: async (_, { name }, filter, part) => {
-        expect([filter, part]).toEqual([{ statuses: ['queued', 'conflict'] }, { limit: 1, newest: true }])
-        const finishedAt = '2026-06-01T11:58:00Z'
-        const one = { ...entry, finishedAt, error: 'a visitor wrote', step: 'x' }
-        return { project: name, writebacks: [one], counts: { conflict: 3, queued: 1200 }, nameless: 2 }
+        expect([filter, part]).toEqual([{ statuses: ['queued', 'conflict'] }, { limit: 2, newest: true }])
+        return { project: name, writebacks: entries, counts: { conflict: 3, queued: 1200 }, nameless: 2 }
       },
     },
   )
   expect(out.split('\n')).toEqual([
-    `id-1   handled   ${c}   conflict   2 min ago   a visitor wrote`,
-    '… and 1,202 more; --limit lists more of them, --csv all',
+    'id         operation   visitor                    what      ref   status     when        why',
+    '456789ab   handled     7d1f4f6e-5a2b-4c3d-8e9f…   handled         conflict   2 min ago   a visitor wrote',
+    '456789cd   message     Ada                        "Hello"   a-7   conflict   2 min ago   a visitor wrote',
+    '… and 1,201 more; --limit lists more of them, --csv all',
     '1,200 queued, 3 conflict',
     '2 rows have no project and are not sent until project_id is set in writebacks and writeback_events',
     '',
   ])
 })
 
+const checked = {
+  ...{ validRows: 3, mistakenRows: 0, mistakes: [], kinds: [], notices: [], ignoredColumns: [] },
+  ...{ differing: 0, differingBatch: null, isHeaderMistaken: false },
+}
+
+function queuedImport(project: string) {
+  const { notices, ignoredColumns, differing, differingBatch } = checked
+  const rows = { batch: 'replies-1', queued: 3, known: 0, notices, ignoredColumns, differing, differingBatch }
+  return { outcome: 'queued', project, ...rows, ...estimate } as const
+}
+
 test('an import that blocks other SQLite writers for long warns first', async () => {
   const imported = async (rows: number) => {
     const { err } = await writeback(['import', 'replies.csv', '--project', 'shop'], {
-      importWritebacks: async (_, { name }, __, { onQueueing }) => {
-        onQueueing(rows)
-        return { outcome: 'queued', project: name, batch: 'replies-1', queued: rows, known: 0, ...estimate }
+      importWritebacks: async (_, { name }, __, { onChecked }) => {
+        await onChecked({ ...checked, validRows: rows })
+        return { ...queuedImport(name), queued: rows }
       },
     })
     return err
@@ -259,30 +285,29 @@ describe.concurrent('with a real queue', () => {
     expect(list.document.counts).toEqual({ succeeded: 2 })
   })
 
-  test('a file with mistakes queues nothing and lists the lines', async ({ onTestFinished }) => {
+  test('a file with mistakes queues nothing, and lists them by kind', async ({ onTestFinished }) => {
     const d = await startCliScenario(onTestFinished)
     const valid = `{"operation":"handled","conversation_id":"${d.conversation(0)}","handled":true}`
     const invalid = '{"operation":"note","content":"n"}'
     const file = d.file('orders.jsonl', [valid, ...Array.from({ length: 30 }, () => invalid), '{', valid].join('\n'))
     const { exit, out, err } = await d.run(['writeback', 'import', file, '--quiet'])
     expect([exit, out]).toEqual([2, ''])
-    const lines = err.trimEnd().split('\n')
-    expect([lines[0], lines[1], lines.length, lines[21]]).toEqual([
-      'deskmirror: nothing was queued, as 31 lines have mistakes',
-      '  line 2: visitor_id: is missing',
-      23,
-      '  … and 11 lines more; --json lists them',
+    expect(err.trimEnd().split('\n')).toEqual([
+      'deskmirror: nothing was queued, as 31 of 33 rows have mistakes',
+      '  visitor_id: is missing · 30 rows: 2–31',
+      '  is not JSON · row 32',
+      '  → correct the file and import it again; --mistakes FILE.csv writes these rows to a file, each with its mistakes',
     ])
     const { document } = await d.ask('writeback', 'import', file, '--dry-run')
     expect([document.error.exitCode, document.mistaken, document.mistakes.at(-1)]).toEqual([
       2,
       31,
-      { line: 32, why: ['is not JSON'] },
+      { line: 32, row: 32, ref: null, why: ['is not JSON'] },
     ])
     expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
   })
 
-  test('a dry run shows what each line would change in the current record, and changes nothing', async ({
+  test('a dry run shows what the rows would do; --check asks the service and names what differs; neither changes anything', async ({
     onTestFinished,
   }) => {
     const d = await startCliScenario(onTestFinished)
@@ -290,8 +315,9 @@ describe.concurrent('with a real queue', () => {
     const [open, changed, handled] = [0, 1, 2].map(d.conversation)
     const visitor = [...d.service.truth('visitors')][0]!
     const { name } = visitor.row as { name: string }
+    for (const id of [open, changed]) d.service.mutate.setHandled(id ?? '', false)
     d.service.mutate.setHandled(handled ?? '', true)
-    d.service.mutate.setHandled(open ?? '', false)
+    expect((await d.run(['sync', '--mode', 'full', '--quiet'])).exit).toBe(0)
     d.service.mutate.visitorWrites(changed ?? '', 'One more thing.')
     const file = d.file(
       'plan.jsonl',
@@ -309,30 +335,38 @@ describe.concurrent('with a real queue', () => {
         .join('\n'),
     )
     const before = d.service.log().length
-    const { exit, document } = await d.ask('writeback', 'import', file, '--dry-run', '--limit', '7', '--quiet')
-    const previews = document.lines.map(({ would, detail, after }: Record<string, unknown>) => [would, detail, after])
-    expect([exit, previews, document.beyond]).toEqual([
+    const reviewed = await d.ask('writeback', 'import', file, '--dry-run', '--quiet')
+    expect([reviewed.exit, reviewed.document.review.counts, d.service.log().length]).toEqual([
+      0,
+      { would_send: 2, would_change: 4, already_so: 1, stands_against: 0, not_known: 1 },
+      before,
+    ])
+    const { exit, document } = await d.ask('writeback', 'import', file, '--check', '--limit', '7', '--quiet')
+    const { rows, samples } = document.review.checks
+    const different = samples.map(({ position, check }: CheckedReview) => [position, check?.outcome, check?.why])
+    expect([exit, rows, different]).toEqual([
       3,
+      7,
       [
-        ['change', 'open → handled', null],
-        ['conflict', expect.stringMatching(/^a visitor wrote at /), null],
-        ['nothing', 'already handled', null],
-        ['send', 'a reply of 5 characters as "Ann"; handled → open', 3],
-        ['change', `name ${JSON.stringify(name)} → ${JSON.stringify(`${name}!`)}, email unchanged`, null],
-        ['nothing', `name already ${JSON.stringify(name)}, email unchanged`, 5],
-        ['fail', 'no such visitor', null],
+        [2, 'stands_against', expect.stringMatching(/^a visitor wrote at /)],
+        [7, 'stands_against', 'no such visitor'],
       ],
-      1,
     ])
     const asked = d.service.log().slice(before)
     expect(asked.every(({ method }) => method === 'GET')).toBe(true)
     expect(new Set(asked.map(({ path }) => path)).size).toBe(asked.length)
     expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
-    const lines = await d.run(['writeback', 'import', file, '--dry-run', '--limit', '1', '--quiet'])
-    expect(lines.out.split('\n')).toEqual([
-      `line 1   handled   ${open}   open → handled`,
-      '… and 7 lines more, not compared; --limit compares more',
-      '1 to change',
+    const all = await d.run(['writeback', 'import', file, '--dry-run', '--all', '--quiet'])
+    const [, rowLines = ''] = all.out.split('all rows:\n')
+    expect(rowLines.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
+      expect.stringMatching(/^ 1 would change mark handled .+ last words ".+" open → handled$/),
+      expect.stringMatching(/^ 2 would change mark handled .+ last words ".+" open → handled$/),
+      expect.stringMatching(/^ 3 is so already mark handled .+ nothing changes$/),
+      expect.stringMatching(/^ 4 will be sent reply .+ handled → open · "Hello"$/),
+      expect.stringMatching(/^ 5 would change correct visitor .+ name ".+" → ".+!"$/),
+      expect.stringMatching(/^ 6 would change correct visitor .+ name ".+!" → ".+" \(after row 5\)$/),
+      ' 7 not known note visitor 00000000-0000-4000-8000-000000000000 the mirror does not have this visitor · "n"',
+      expect.stringMatching(/^ 8 will be sent note .+ "beyond the limit"$/),
       'takes about 1.0 s at 60,000 writes in 1.0 s',
       'nothing was queued',
       '',

@@ -1,14 +1,15 @@
 /** The databases that all warehouse tests run on: `for (const db of databases) test(…)`. */
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import { createWarehouse, openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { openPglitePool, resetPglite } from './pglite.ts'
+import { postgresTemplate, sqliteTemplate, templateSchema } from './warehouse-templates.ts'
 
-/** An empty database for one test. */
+/** A database for one test. */
 export type DatabaseInstance = {
   readonly kind: 'sqlite' | 'postgres'
   /** For another process; null for PGlite, which runs within this process. */
@@ -20,13 +21,16 @@ export type DatabaseInstance = {
 
 export type TestDatabase = {
   readonly name: 'sqlite' | 'pglite' | 'postgres'
+  /** A warehouse without rows. Where copying it is not faster, it is the first `open` that creates it. */
   readonly make: () => Promise<DatabaseInstance>
+  /** Without tables: for tests of what creates a warehouse. */
+  readonly makeEmpty: () => Promise<DatabaseInstance>
 }
 
 export const databases: readonly TestDatabase[] = [
-  { name: 'sqlite', make: makeSqlite },
-  { name: 'pglite', make: makePglite },
-  { name: 'postgres', make: makePostgres },
+  { name: 'sqlite', make: async () => makeSqlite(await sqliteTemplate()), makeEmpty: async () => makeSqlite(null) },
+  { name: 'pglite', make: makePglite, makeEmpty: makePglite },
+  { name: 'postgres', make: async () => makePostgres(await postgresTemplate()), makeEmpty: () => makePostgres(null) },
 ]
 
 /** For long tests of SQL that the others show to be the same in both kinds of Postgres. */
@@ -54,13 +58,14 @@ function createInstance(
   }
 }
 
-async function makeSqlite(): Promise<DatabaseInstance> {
+function makeSqlite(template: string | null): DatabaseInstance {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-sqlite-'))
-  const url = `sqlite:${join(folder, 'main.db')}`
+  const path = join(folder, 'main.db')
+  if (template !== null) copyFileSync(template, path)
   return createInstance(
     'sqlite',
-    url,
-    () => openWarehouse(url),
+    `sqlite:${path}`,
+    () => openWarehouse(`sqlite:${path}`),
     async () => rmSync(folder, { recursive: true }),
   )
 }
@@ -75,32 +80,30 @@ async function makePglite(): Promise<DatabaseInstance> {
   )
 }
 
-/** One database per test file, with a schema for each test. */
-let ownDatabase: ReturnType<typeof createDatabaseWith> | undefined
-
-async function makePostgres(): Promise<DatabaseInstance> {
-  ownDatabase ??= createDatabaseWith('UTF8')
-  const { url: database } = await ownDatabase
-  const name = `test_${randomUUID().replaceAll('-', '')}`
-  await runAsAdmin(database, `create schema ${name}`)
-  const url = new URL(database)
-  url.searchParams.set('schema', name)
-  const drop = () => runAsAdmin(database, `drop schema ${name} cascade`)
-  return createInstance('postgres', url.href, () => openWarehouse(url.href), drop)
+async function makePostgres(template: string | null): Promise<DatabaseInstance> {
+  const database = await createDatabase(template === null ? '' : `template ${template}`)
+  if (template === null) await runAsAdmin(database.url, `create schema ${templateSchema}`)
+  const url = new URL(database.url)
+  url.searchParams.set('schema', templateSchema)
+  return createInstance('postgres', url.href, () => openWarehouse(url.href), database.drop)
 }
 
-afterAll(async () => (await ownDatabase)?.drop())
+type ServerDatabase = { readonly url: string; readonly drop: () => Promise<void> }
 
-/** A new database on the tests' Postgres. */
-export async function createDatabaseWith(
-  encoding: string,
-): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+/** On the tests' Postgres. `options`: of `create database`. */
+async function createDatabase(options: string): Promise<ServerDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  const options = encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`
   await runAsAdmin(inject('postgresUrl'), `create database ${name} ${options}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
   return { url: url.href, drop: () => runAsAdmin(inject('postgresUrl'), `drop database ${name} with (force)`) }
+}
+
+/** An empty one, for texts of that encoding. */
+export function createDatabaseWith(encoding: string): Promise<ServerDatabase> {
+  return createDatabase(
+    encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`,
+  )
 }
 
 async function runAsAdmin(url: string, statement: string): Promise<void> {

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startPostgres } from './postgres-server.ts'
 import type { Server } from './private-server.ts'
@@ -12,6 +13,8 @@ declare module 'vitest' {
     readonly postgresUrl: string
     /** A folder for what is created once and used by many test files. */
     readonly sharedFolder: string
+    /** The names of databases begin with it that this run makes once and copies. */
+    readonly templatePrefix: string
   }
 }
 
@@ -21,9 +24,23 @@ export default async function setup(project: TestProject): Promise<() => Promise
     configuredUrl === undefined ? await startPostgres() : { url: configuredUrl, stop: async () => {} }
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-shared-'))
   project.provide('postgresUrl', server.url)
+  const templatePrefix = `template_${process.pid}_`
   project.provide('sharedFolder', folder)
+  project.provide('templatePrefix', templatePrefix)
   return async () => {
+    if (configuredUrl !== undefined) await dropDatabases(configuredUrl, templatePrefix)
     await server.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function dropDatabases(url: string, prefix: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ name: string }>(
+    'select datname as name from pg_database where starts_with(datname, $1)',
+    [prefix],
+  )
+  for (const { name } of rows) await client.query(`drop database ${name} with (force)`)
+  await client.end()
 }

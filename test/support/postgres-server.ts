@@ -25,7 +25,7 @@ const folders = [
 const password = 'only for tests'
 
 export async function startPostgres(): Promise<Server> {
-  return tryThreeTimes(async () => start(await findPrograms(), nonDurableSettings))
+  return tryThreeTimes(async () => start(await findPrograms(), testSettings))
 }
 
 /** A server that a test may crash: never the one of DESKMIRROR_TEST_POSTGRES_URL. Commits survive crashes. */
@@ -43,10 +43,10 @@ async function findPrograms(): Promise<string> {
   return dirname(initdb)
 }
 
-/** Its data need not survive the tests. */
-const nonDurableSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+/** Its data need not survive the tests, and compiling queries takes longer than running them on a few rows. */
+const testSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', jit: 'off' }
 
-async function start(programs: string, durability: Readonly<Record<string, string>>): Promise<PrivatePostgres> {
+async function start(programs: string, moreSettings: Readonly<Record<string, string>>): Promise<PrivatePostgres> {
   const owner = unprivilegedUser('postgres', 'nobody')
   const folder = createServerFolder('postgres', owner)
   const data = join(folder, 'data')
@@ -72,7 +72,7 @@ async function start(programs: string, durability: Readonly<Record<string, strin
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: folder,
-    ...durability,
+    ...moreSettings,
     max_connections: 200,
     shared_buffers: '64MB',
   }

@@ -57,6 +57,7 @@ export const multiPageSize = {
   visitors: 205,
   calls: 205,
   messagesPerConversation: [1, 55],
+  shortConversations: 0.8,
   activityPerVisitor: [0, 4],
   days: 4,
 } as const

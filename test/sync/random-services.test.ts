@@ -1,3 +1,3 @@
 import { testRandomServices } from './random-services.ts'
 
-testRandomServices(15)
+testRandomServices(8)

@@ -12,7 +12,7 @@ import { explainOpenError } from '../../src/warehouse/database/explain-error.ts'
 import { parseDatabaseUrl } from '../../src/warehouse/database/location.ts'
 import { parsePostgresTime, splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { databases } from '../support/databases.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
 import { freePort } from '../support/private-server.ts'
 import { commit, visitor } from './row-fixtures.ts'
 import { openTestWarehouse, sqlHelpers } from './test-warehouse.ts'
@@ -40,10 +40,13 @@ function postgresUrl(change: { port?: string; password?: string; pathname?: stri
   return url.href
 }
 
+/** Created by opening it, not copied. */
+const openNewWarehouse = (db: TestDatabase) => openTestWarehouse({ make: db.makeEmpty })
+
 for (const db of databases) {
   describe(`opening — ${db.name}`, () => {
     test('the migrations create exactly the described tables and columns', async () => {
-      const { all, database } = await openTestWarehouse(db)
+      const { all, database } = await openNewWarehouse(db)
       const found =
         database.kind === 'sqlite'
           ? await all(
@@ -71,7 +74,7 @@ for (const db of databases) {
     })
 
     test('the times of rows that are read in pages have indexes', async () => {
-      const { all, database } = await openTestWarehouse(db)
+      const { all, database } = await openNewWarehouse(db)
       const indexes =
         database.kind === 'sqlite'
           ? await all("select sql from sqlite_master where type = 'index'")
@@ -85,14 +88,14 @@ for (const db of databases) {
     })
 
     test('the first opening creates the schema, the next one finds it', async () => {
-      const { database, warehouse } = await openTestWarehouse(db)
+      const { database, warehouse } = await openNewWarehouse(db)
       const all = Object.keys(migrations)
       expect(warehouse.migration).toMatchObject({ from: null, applied: all })
       expect((await database.open()).migration).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
     })
 
     test('processes that open an empty database at once all succeed', async () => {
-      const database = await db.make()
+      const database = await db.makeEmpty()
       onTestFinished(() => database.drop())
       const opened = await Promise.all([database.open(), database.open(), database.open()])
       expect(opened.filter(({ migration }) => (migration?.applied.length ?? 0) > 0)).toHaveLength(1)

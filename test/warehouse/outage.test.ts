@@ -143,7 +143,7 @@ describe('a connection that breaks before the response to a commit', () => {
       JSON.stringify({ operation: 'message', conversation_id: id, content: `To ${id}`, sender_name: 'Ann' }),
     )
     const config = configOf(url, project)
-    await importWritebacks(config, project, { source: chunks(lines), name: 'replies', format: 'jsonl' }, importing)
+    await importWritebacks(config, project, { source: chunks(lines), name: 'replies', parse: {} }, importing)
     // Lost claims would only be noticed when their leases end, minutes later.
     let written = 0
     const lose = (statements: readonly string[]) =>
@@ -172,7 +172,7 @@ describe('a connection that breaks before the response to a commit', () => {
     const lines = [1, 2, 3].map((n) =>
       JSON.stringify({ operation: 'note', visitor_id: sandbox.projectId, content: `n${n}` }),
     )
-    const given = { source: chunks(lines), name: 'notes', format: 'jsonl' } as const
+    const given = { source: chunks(lines), name: 'notes', parse: {} } as const
     const report = await importWritebacks(configOf(proxy.url, project), project, given, importing)
     expect(report).toMatchObject({ outcome: 'queued', queued: 3, known: 0 })
     expect(lost).toBe(1)
@@ -180,7 +180,17 @@ describe('a connection that breaks before the response to a commit', () => {
   })
 })
 
-const importing = { createdBy: 'test', expiresAt: null, now: Date.now(), onProgress: () => {}, onQueueing: () => {} }
+const importing = {
+  ...{ createdBy: 'test', expiresAt: null, now: Date.now(), title: null, note: null },
+  ...{
+    draft: false,
+    allowDuplicates: false,
+    mistakesPath: null,
+    onProgress: () => {},
+    onChecked: async () => {},
+    ...{ onReviews: null, onReview: async () => {} },
+  },
+}
 
 async function* chunks(lines: readonly string[]): AsyncGenerator<Buffer> {
   for (const line of lines) yield Buffer.from(`${line}\n`)

@@ -1,9 +1,9 @@
-/** An empty warehouse for one test, dropped after it, and helpers for SQL queries. */
+/** A warehouse without rows for one test, dropped after it, and helpers for SQL queries. */
 import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
-export async function openTestWarehouse(db: TestDatabase, schema: 'discover' | 'freeze' = 'discover') {
+export async function openTestWarehouse(db: Pick<TestDatabase, 'make'>, schema: 'discover' | 'freeze' = 'discover') {
   const database = await db.make()
   onTestFinished(() => database.drop())
   const warehouse = await database.open()

@@ -34,15 +34,17 @@ for (const database of databases.filter(({ name }) => name !== 'pglite')) {
       const q = await queue(onTestFinished)
       for (const id of ['row', 'row_1', 'rowa1', '50%', '50\\x']) await insert(q, { id })
       await q.admin.assignProject()
-      expect(await q.admin.findIdsByPrefix('row')).toEqual(['row'])
-      expect(await q.admin.findIdsByPrefix('row_')).toEqual(['row_1'])
-      expect(await q.admin.findIdsByPrefix('50%')).toEqual(['50%'])
-      expect(await q.admin.findIdsByPrefix('50\\')).toEqual(['50\\x'])
-      expect(await q.admin.findIdsByPrefix('5')).toHaveLength(2)
-      expect(await q.admin.findIdsByPrefix('')).toEqual([])
-      expect((await executeDecision(q.admin, 'cancelled', { ids: ['row'] }, 'a test')).ids).toEqual(['row'])
+      expect(await q.admin.findIds('row')).toEqual(['row'])
+      expect(await q.admin.findIds('row_')).toEqual(['row_1'])
+      expect(await q.admin.findIds('50%')).toEqual(['50%'])
+      expect(await q.admin.findIds('50\\')).toEqual(['50\\x'])
+      expect(await q.admin.findIds('5')).toHaveLength(2)
+      expect(await q.admin.findIds('')).toEqual([])
+      expect((await executeDecision(q.admin, 'cancelled', { ids: ['row'] }, { by: 'a test' })).ids).toEqual(['row'])
       for (const ids of [['rowa', '5'], ['rowa', 'nothing'], ['']])
-        await expect(executeDecision(q.admin, 'cancelled', { ids }, 'a test')).rejects.toMatchObject({ exitCode: 2 })
+        await expect(executeDecision(q.admin, 'cancelled', { ids }, { by: 'a test' })).rejects.toMatchObject({
+          exitCode: 2,
+        })
       expect(await q.admin.countByStatus({})).toEqual({ queued: 4, cancelled: 1 })
     })
 
@@ -81,7 +83,9 @@ for (const database of databases.filter(({ name }) => name !== 'pglite')) {
       await q.admin.assignProject()
       await settle(q, 'late', 'expired')
       await settle(q, 'early', 'failed')
-      expect(await executeDecision(q.admin, 'retried', { statuses: ['expired', 'failed'] }, 'a test')).toMatchObject({
+      expect(
+        await executeDecision(q.admin, 'retried', { statuses: ['expired', 'failed'] }, { by: 'a test' }),
+      ).toMatchObject({
         moved: 2,
       })
       expect(await q.admin.list({}, 10)).toMatchObject([

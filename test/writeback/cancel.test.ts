@@ -24,6 +24,8 @@ async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { o
     (project_id, operation, conversation_id, payload, batch_id, seq, lane, ref, status)
     select '${of}', 'handled', ${target}, '{"handled": true}', 'big', n, 'conversation/' || ${target}, 'r' || n, '${status}'
     from numbers`)
+  await warehouse.query(`insert into writeback_batches (project_id, id, rows, created_at)
+    values ('${of}', 'big', ${rows}, '2026-01-01T00:00:00Z')`)
   for (const { sql } of triggers) await warehouse.query(String(sql))
   if (database === 'postgres') {
     await warehouse.query('alter table writebacks enable trigger user')
@@ -38,7 +40,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   describe(`large queues — ${database}`, () => {
     test('130,000 rows are cancelled at once, and none can be claimed', async () => {
       const { admin, outbox } = await createManyRows(database, 130_000)
-      const report = await executeDecision(admin, 'cancelled', {}, 'ann')
+      const report = await executeDecision(admin, 'cancelled', {}, { by: 'ann' })
       expect(report).toMatchObject({ moved: 130_000, stayed: [] })
       expect(report.ids).toHaveLength(1000)
       expect(await admin.countByStatus({})).toEqual({ cancelled: 130_000 })
@@ -48,10 +50,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('drafts are approved and cancelled in windows of rows, and each change is in the event log', async () => {
       const { warehouse, admin, outbox } = await createManyRows(database, 11_000, { status: 'draft' })
-      const approved = await executeDecision(admin, 'approved', { batch: 'big' }, 'ann')
+      const approved = await executeDecision(admin, 'approved', { batch: 'big' }, { by: 'ann' })
       expect(approved).toMatchObject({ moved: 11_000, stayed: [] })
       expect(approved.ids).toHaveLength(1000)
-      expect(await executeDecision(admin, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({
+      expect(await executeDecision(admin, 'cancelled', { batch: 'big' }, { by: 'ann' })).toMatchObject({
         moved: 11_000,
         stayed: [],
       })
@@ -82,7 +84,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
         values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`)
       expect(await admin.countByStatus({})).toEqual({ cancelled: 3, queued: 1 })
       expect(await admin.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
-      await executeDecision(admin, 'retried', { statuses: ['cancelled'] }, 'bea')
+      await executeDecision(admin, 'retried', { statuses: ['cancelled'] }, { by: 'bea' })
       expect(await admin.countByStatus({})).toEqual({ queued: 4 })
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(4)
     })
@@ -95,7 +97,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const person = (await place.open()).outboxAdmin(project)
       const leaving = claimed.map((writeback) => outbox.markSending(writeback, {}, Date.now(), Date.now()))
       await leaving[0]
-      const { moved } = await executeDecision(person, 'cancelled', {}, 'ann')
+      const { moved } = await executeDecision(person, 'cancelled', {}, { by: 'ann' })
       const left = (await Promise.all(leaving)).filter(Boolean).length
       expect(moved).toBe(120 - left)
       expect(await admin.countByStatus({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
@@ -103,7 +105,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('a cancellation covers drafts, one batch, and rows without a project; later rows stay', async () => {
       const { warehouse, admin } = await createManyRows(database, 2, { of: '' })
-      expect(await admin.decide('cancelled', { orWithoutProject: true }, 'ann')).toMatchObject({ count: 2 })
+      expect(await admin.decide('cancelled', { orWithoutProject: true }, { by: 'ann' })).toMatchObject({ count: 2 })
       await warehouse.query(`update writebacks set project_id = '${project}'`)
       const more = (batch: string, status: string) =>
         warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status)
@@ -111,7 +113,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await more('other', 'queued')
       await more('other', 'draft')
       await more('big', 'queued')
-      expect(await executeDecision(admin, 'cancelled', { batch: 'other' }, 'ann')).toMatchObject({ moved: 2 })
+      expect(await executeDecision(admin, 'cancelled', { batch: 'other' }, { by: 'ann' })).toMatchObject({ moved: 2 })
       expect(await admin.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
     })
   })
@@ -138,8 +140,8 @@ async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean)
 type InFlight = Awaited<ReturnType<typeof createInFlight>>
 
 const revocationCases: readonly (readonly [string, 'cancelled' | 'expired', (o: InFlight) => Promise<unknown>])[] = [
-  ['cancelled by its id', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', { ids: [o.id] }, 'ann')],
-  ['cancelled with all others', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', {}, 'ann')],
+  ['cancelled by its id', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', { ids: [o.id] }, { by: 'ann' })],
+  ['cancelled with all others', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', {}, { by: 'ann' })],
   ['cancelled by plain SQL', 'cancelled', (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`)],
   ['expired by plain SQL', 'expired', (o) => o.warehouse.query(`update writebacks set status = 'expired'`)],
   ['made read-only', 'cancelled', (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 })],
@@ -160,7 +162,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
   test(`a reply cancelled in flight that is found has succeeded (${database})`, async () => {
     const o = await createInFlight(database, true)
-    const { moved, stayed } = await executeDecision(o.admin, 'cancelled', {}, 'ann')
+    const { moved, stayed } = await executeDecision(o.admin, 'cancelled', {}, { by: 'ann' })
     expect({ moved, stayed }).toMatchObject({ moved: 0, stayed: [{ status: 'sending', count: 1 }] })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded'])
@@ -180,7 +182,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = o.warehouse.outbox(ids.project)
       const claimed = await outbox.claim(id!, Date.now())
       await outbox.markSending(claimed!, {}, Date.now(), Date.now())
-      await executeDecision(o.admin, 'cancelled', {}, 'ann')
+      await executeDecision(o.admin, 'cancelled', {}, { by: 'ann' })
       expect(await outbox.settleSent(claimed!, { event, why: 'as it came' })).toBe(becomes)
     }
   })

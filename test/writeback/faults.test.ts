@@ -96,7 +96,7 @@ test('an uncertain write-back blocks its lane and no other', async () => {
   )
   expect(await o.push()).toMatchObject({ heldLanes: 1 })
   expect(await o.statuses()).toEqual(['uncertain', 'queued', 'succeeded'])
-  await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('arrived', { ids: [first!] }, 'a test')
+  await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('arrived', { ids: [first!] }, { by: 'a test' })
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })

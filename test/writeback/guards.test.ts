@@ -143,6 +143,19 @@ describe('a correction of a visitor', () => {
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
     expect(rowOf(o, id)).toMatchObject({ name: 'Two', email: null })
   })
+
+  test('does not conflict with our own earlier edit that the mirror had not seen when it was queued', async () => {
+    const o = await createOutboxFixture()
+    const id = o.visitor(0)
+    const { name } = rowOf(o, id)
+    await o.queue({ operation: 'visitor', visitor_id: id, name: 'One' })
+    await o.push()
+    await o.warehouse.query(`update visitors set name = 'earlier' where id = '${id}'`)
+    await o.queue({ operation: 'visitor', visitor_id: id, name })
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+    expect(rowOf(o, id)).toMatchObject({ name })
+  })
 })
 
 test('a retried conflict is sent', async () => {
@@ -153,7 +166,7 @@ test('a retried conflict is sent', async () => {
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
   const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
-  await admin.decide('retried', { ids: [first!] }, 'a test')
+  await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
 })

@@ -2,10 +2,12 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ApiError } from '../../src/core/api-failure.ts'
+import { revertLane } from '../../src/core/outbox/revert.ts'
 import type { Json } from '../../src/core/row.ts'
 import { evaluateCircuits } from '../../src/writeback/send/circuit-breaker.ts'
 import { sendOne } from '../../src/writeback/send/lane.ts'
 import { createOutboxFor, handledLine, ids, replyLine, startIndependentDouble } from './independent-double.ts'
+import { toRequest } from './outbox-fixture.ts'
 
 /** The first write is carried out, and its response is lost. */
 const firstAnswerLost = (_path: string, _body: unknown, perform: () => void, nth: number) => {
@@ -193,10 +195,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
-    await o.admin.decide('cancelled', { ids: [first!] }, 'test')
+    await o.admin.decide('cancelled', { ids: [first!] }, { by: 'test' })
     const outbox = o.warehouse.outbox(ids.project)
     const two = await outbox.claim(second!, Date.now())
-    await o.admin.decide('retried', { ids: [first!] }, 'test')
+    await o.admin.decide('retried', { ids: [first!] }, { by: 'test' })
     const claimed = await outbox.claim(first!, Date.now())
     const left = [
       claimed !== null && (await outbox.markSending(claimed, {}, Date.now(), Date.now())),
@@ -212,10 +214,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const outbox = o.warehouse.outbox(ids.project)
     const claimed = await outbox.claim(id!, Date.now())
     await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
-    expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 0, ids: [] })
+    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({ count: 0, ids: [] })
     await outbox.settleSent(claimed!, { event: 'no_response', why: 'silence', dueAt: Date.now() + 1e9 })
-    expect(await o.admin.decide('arrived', {}, 'a person')).toEqual({ count: 0, ids: [] })
-    expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 1, ids: [id] })
+    expect(await o.admin.decide('arrived', {}, { by: 'a person' })).toEqual({ count: 0, ids: [] })
+    expect(await o.admin.decide('arrived', { ids: [id!] }, { by: 'a person' })).toEqual({ count: 1, ids: [id] })
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 }
@@ -259,6 +261,24 @@ test('a correction that is carried out late does not overwrite the next one', as
   await o.push({ verifyAfterMs: 1000 })
   expect(service.done().map(({ body }) => body.name)).toEqual(['One', 'Two'])
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+})
+
+test('a correction that arrives after its verifications is taken back to what was there before its first send', async () => {
+  const service = await startIndependentDouble()
+  const o = await createOutboxFor(service)
+  const correction = toRequest({ operation: 'visitor', visitor_id: ids.visitor, name: 'Ada' })
+  const options = { status: 'queued', batchId: 'late', createdBy: 'test', expiresAt: null } as const
+  await o.admin.enqueue([[correction]], options)
+  const outbox = o.warehouse.outbox(ids.project)
+  const [head] = await outbox.findClaimable(Date.now(), 1)
+  const claimed = await outbox.claim(head!.id, Date.now())
+  await outbox.markSending(claimed!, { before: { ...service.visitor } }, Date.now(), Date.now())
+  await outbox.settleSent(claimed!, { event: 'absent', why: 'it was not found' })
+  service.visitor.name = 'Ada'
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded'])
+  const [lane] = await Array.fromAsync(o.warehouse.revertSource(ids.project).readLanes('late'))
+  expect(revertLane(lane!).request?.payload).toEqual({ name: 'Vi' })
 })
 
 test('our own correction is recognised if the service trims it and converts it to lower case', async () => {
@@ -316,7 +336,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
-    await o.admin.decide('retried', { ids: [second!] }, 'test')
+    await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
   })
@@ -341,7 +361,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'conflict'])
     await o.push()
-    await o.admin.decide('retried', { ids: [second!] }, 'test')
+    await o.admin.decide('retried', { ids: [second!] }, { by: 'test' })
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'succeeded'])
   })
@@ -399,7 +419,7 @@ test('write-backs are sent even if reads are very slow', async () => {
     },
     (await outbox.claim(id!, now))!,
   )
-  expect(result).toEqual({ kind: 'settled', status: 'succeeded' })
+  expect(result).toMatchObject({ kind: 'settled', status: 'succeeded' })
 })
 
 test('the response is stored even if the database is unavailable at that time', async () => {
@@ -430,7 +450,7 @@ test('cancelling everything survives a deadlock with other SQL', async () => {
   // Postgres terminates the transaction that first checks for the deadlock.
   await client.query(`begin; set local deadlock_timeout = '1min'`)
   await touch(second)
-  const cancelled = o.admin.decide('cancelled', {}, 'a person')
+  const cancelled = o.admin.decide('cancelled', {}, { by: 'a person' })
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const waiting = `select 1 from pg_stat_activity where ${rows[0].pid} = any(pg_blocking_pids(pid))`
   await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), { timeout: 5000 })

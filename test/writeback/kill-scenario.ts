@@ -1,19 +1,12 @@
 /** Sends many write-backs under faults and kill -9, and compares the outcomes with the service's ledger. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished } from 'vitest'
-import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
+import { expect } from 'vitest'
+import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
+import { createRandomInt, type Kills, pushWithKills, type RandomInt } from './killed-senders.ts'
 import { createOutboxFixture, type OutboxFixture, type RequestLine } from './outbox-fixture.ts'
-import type { PushProcessTask } from './push-process.ts'
 
-export type KillScenario = {
+export type KillScenario = Kills & {
   readonly database: 'sqlite' | 'postgres'
-  readonly processes: number
   readonly writebacks: number
-  readonly kills: number
-  /** Minimum and maximum time between kills. */
-  readonly killIntervalMs: readonly [number, number]
 }
 
 const targets = 40
@@ -35,43 +28,7 @@ export async function runKillScenario({
     'fault.slowMs': 200,
     'latency.after': 3,
   })
-  const task: PushProcessTask = {
-    databaseUrl: fixture.instance.url!,
-    baseUrl: fixture.sandbox.baseUrl,
-    projectId: fixture.sandbox.projectId,
-    key: fixture.sandbox.key,
-    verifyAfterMs: 400,
-  }
-  const children = new Set<ChildProcess>()
-  const startProcess = () => {
-    const child = spawn(
-      process.execPath,
-      [new URL('push-process.ts', import.meta.url).pathname, JSON.stringify(task)],
-      {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    )
-    children.add(child)
-    onTestFinished(() => void child.kill('SIGKILL'))
-    return child
-  }
-  for (let n = 0; n < processes; n++) startProcess()
-  let killed = 0
-  while (killed < kills) {
-    await sleep(killIntervalMs[0] + randomInt(killIntervalMs[1] - killIntervalMs[0]))
-    const alive = [...children].filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
-    const victim = alive[randomInt(alive.length)]
-    if (victim === undefined) {
-      startProcess()
-      continue
-    }
-    victim.kill('SIGKILL')
-    await once(victim, 'exit')
-    children.delete(victim)
-    killed += 1
-    startProcess()
-  }
-  for (const child of children) if (child.exitCode === null) expect(await once(child, 'exit')).toEqual([0, null])
+  await pushWithKills(fixture, { processes, kills, killIntervalMs }, randomInt)
   return fixture
 }
 
@@ -173,15 +130,4 @@ function checkFinalStates(fixture: OutboxFixture, all: readonly OutboxEntry[]): 
 
 function visitorName(fixture: OutboxFixture, id: string): string | null {
   return ([...fixture.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null }).name
-}
-
-type RandomInt = (limit: number) => number
-
-/** Pseudo-random, so that a failure can be reproduced. */
-function createRandomInt(seed: number): RandomInt {
-  let x = seed
-  return (limit) => {
-    x = (x * 1_103_515_245 + 12_345) % 2 ** 31
-    return Math.floor((x / 2 ** 31) * Math.max(1, limit))
-  }
 }

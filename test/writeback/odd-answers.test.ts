@@ -145,6 +145,6 @@ test('a note after such a response is uncertain, as notes cannot be read', async
     const [id] = await o.queue({ operation: 'note', visitor_id: ids.visitor, content: String(status) })
     await o.push()
     expect(await o.statuses()).toContain('uncertain')
-    await o.admin.decide('lost', { ids: [id!] }, 'a person')
+    await o.admin.decide('lost', { ids: [id!] }, { by: 'a person' })
   }
 })

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { PushReport } from '../../src/core/command-reports.ts'
-import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
+import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
 import { parseRequest, type WritebackRequest } from '../../src/core/outbox/writeback-request.ts'
 import { secret } from '../../src/core/secret.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -94,7 +94,7 @@ export async function createOutboxFixture({
 
 export function toRequest(line: RequestLine): WritebackRequest {
   const result = parseRequest(line)
-  if (!result.ok) throw new Error(result.why.join('; '))
+  if (!result.ok) throw new Error(JSON.stringify(result.mistakes))
   return result.request
 }
 

@@ -17,7 +17,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     test('accepts every operation, in the lane of its target and with its view of the mirror', async () => {
       const o = await createOutboxFixture({ database })
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
-      const values = { text: 'x', id: randomUUID(), flag: true }
+      const values = { text: 'x', line: 'x', id: randomUUID(), flag: true }
       for (const [n, operation] of operations.entries()) {
         const { target, fields } = operationTypes[operation]
         const payload = Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, values[kind]]))
@@ -47,7 +47,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const [id] = await o.queue(reply(o.conversation(0), 'Never.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const claimed = await outbox.claim(id!, Date.now())
-      expect(await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('cancelled', {}, 'a test')).toMatchObject({
+      expect(
+        await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('cancelled', {}, { by: 'a test' }),
+      ).toMatchObject({
         ids: [id],
       })
       expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
@@ -59,16 +61,16 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const [first] = await o.queue(reply(o.conversation(0), 'First.'))
-      await admin.decide('cancelled', {}, 'a test')
+      await admin.decide('cancelled', {}, { by: 'a test' })
       const [second] = await o.queue(reply(o.conversation(0), 'Second.'))
       const verifying = await outbox.claim(second!, Date.now())
-      await admin.decide('retried', { ids: [first!] }, 'a test')
+      await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
       expect(await outbox.markSending(verifying!, {}, Date.now(), Date.now())).toBe(false)
       await outbox.release(verifying!, null)
-      await admin.decide('cancelled', { ids: [first!] }, 'a test')
+      await admin.decide('cancelled', { ids: [first!] }, { by: 'a test' })
       const sending = await outbox.claim(second!, Date.now())
       expect(await outbox.markSending(sending!, {}, Date.now(), Date.now() + 60_000)).toBe(true)
-      await admin.decide('retried', { ids: [first!] }, 'a test')
+      await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
       expect(await outbox.findClaimable(Date.now(), 10)).toEqual([])
       expect(await outbox.claim(first!, Date.now())).toBeNull()
       expect(await outbox.settleSent(sending!, { event: 'accepted', why: 'a test' })).toBe('succeeded')

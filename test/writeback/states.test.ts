@@ -14,6 +14,31 @@ import {
 const expectedTransitions = {
   draft: {
     approved: 'queued',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
+    cancelled: 'cancelled',
+    expired: '–',
+    conflicted: '–',
+    invalid: '–',
+    sending_started: '–',
+    not_sent: '–',
+    accepted: '–',
+    refused: '–',
+    no_response: '–',
+    not_found_yet: '–',
+    found: '–',
+    absent: '–',
+    unverifiable: '–',
+    retried: '–',
+    arrived: '–',
+    lost: '–',
+  },
+  stopped: {
+    approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: 'queued',
     cancelled: 'cancelled',
     expired: '–',
     conflicted: '–',
@@ -33,6 +58,9 @@ const expectedTransitions = {
   },
   queued: {
     approved: '–',
+    approval_undone: 'draft',
+    stopped: 'stopped',
+    resumed: '–',
     cancelled: 'cancelled',
     expired: 'expired',
     conflicted: 'conflict',
@@ -52,6 +80,9 @@ const expectedTransitions = {
   },
   sending: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: 'cancelling',
     expired: 'expiring',
     conflicted: '–',
@@ -71,6 +102,9 @@ const expectedTransitions = {
   },
   uncertain: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: 'uncertain_cancelled',
     expired: '–',
     conflicted: '–',
@@ -90,6 +124,9 @@ const expectedTransitions = {
   },
   cancelling: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: '–',
     expired: '–',
     conflicted: '–',
@@ -109,6 +146,9 @@ const expectedTransitions = {
   },
   expiring: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: 'cancelling',
     expired: '–',
     conflicted: '–',
@@ -128,6 +168,9 @@ const expectedTransitions = {
   },
   uncertain_cancelled: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: '–',
     expired: '–',
     conflicted: '–',
@@ -147,6 +190,9 @@ const expectedTransitions = {
   },
   uncertain_expired: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: 'uncertain_cancelled',
     expired: '–',
     conflicted: '–',
@@ -166,6 +212,9 @@ const expectedTransitions = {
   },
   succeeded: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: '–',
     expired: '–',
     conflicted: '–',
@@ -185,6 +234,9 @@ const expectedTransitions = {
   },
   failed: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: '–',
     expired: '–',
     conflicted: '–',
@@ -204,6 +256,9 @@ const expectedTransitions = {
   },
   conflict: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: '–',
     expired: '–',
     conflicted: '–',
@@ -223,6 +278,9 @@ const expectedTransitions = {
   },
   cancelled: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: '–',
     expired: '–',
     conflicted: '–',
@@ -242,6 +300,9 @@ const expectedTransitions = {
   },
   expired: {
     approved: '–',
+    approval_undone: '–',
+    stopped: '–',
+    resumed: '–',
     cancelled: '–',
     expired: '–',
     conflicted: '–',
@@ -296,8 +357,18 @@ describe('for any sequence of events,', () => {
     }
   })
 
+  test('a stopped write-back is queued again only by resuming its batch', () => {
+    const back = outboxEvents.filter((event) => nextState('stopped', event) !== null)
+    expect(back.map((event) => [event, nextState('stopped', event)])).toEqual([
+      ['resumed', 'queued'],
+      ['cancelled', 'cancelled'],
+    ])
+  })
+
   test('every state survives storing and loading', () => {
-    for (const state of writebackStates)
-      expect(fromStoredState(toStoredState(state).status, toStoredState(state).revokedAs)).toBe(state)
+    for (const state of writebackStates) {
+      const { status, revokedAs, isStopped } = toStoredState(state)
+      expect(fromStoredState(status, revokedAs, isStopped)).toBe(state)
+    }
   })
 })

@@ -1,6 +1,6 @@
 /** Sends write-backs to a service with a wrong clock that changes replies and loses responses. */
 import { expect } from 'vitest'
-import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
+import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { maxSends } from '../../src/writeback/send/send-task.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'

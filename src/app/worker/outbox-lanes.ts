@@ -2,7 +2,6 @@
 import type { ProjectConfig } from '../../config/config.ts'
 import { ApiError, describeFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
-import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import { isBlocked, operationsWithoutScope, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
@@ -109,8 +108,9 @@ async function runLaneSlice(
     try {
       const failure = await sendLane(writebackDeps(warehouse, project, service, log), head, {
         canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
-        onSettled: (status: WritebackStatus) => metrics.countSettled({ project: project.name, status }),
+        onSettled: ({ status }) => metrics.countSettled({ project: project.name, status }),
       })
+      await warehouse.outbox(project.projectId).recordFinishedBatches()
       await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
       if (signal.aborted) return { kind: 'interrupted' }
       if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }

@@ -36,6 +36,11 @@ from messages where kind = 'utterance' and deleted_at is null
 group by day order by day desc limit 7`,
   },
   {
+    title: 'Each day in one row, with the median wait for a human',
+    sql: `select date, started, waits, unanswered, round(human_answer_median_seconds / 60, 1) as median_minutes, handled, open_at_end
+from report_day order by date desc limit 7`,
+  },
+  {
     title: 'Everything that one visitor did',
     sql: `with who as (select visitor_id as id from visitor_activity group by 1 order by max(occurred_at) desc limit 1)
 select occurred_at as at, type as what, title as detail

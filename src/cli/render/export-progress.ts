@@ -1,8 +1,8 @@
 /** The progress of an export as one line: rows, how fast, and how long it still takes. */
 import type { ExportProgress } from '../../core/export.ts'
+import { formatCount, formatDuration, pluralize } from '../../core/format.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Display } from './display.ts'
-import { formatCount, formatDuration, pluralize } from './format.ts'
 
 export function createExportProgress(
   display: Pick<Display, 'onLine'>,

@@ -1,7 +1,12 @@
 /** Renders the state of the outbox, for several commands. */
 import type { CommandHint } from '../../core/command-hint.ts'
+import { formatCount, formatDuration } from '../../core/format.ts'
+import { shortId } from '../../core/outbox/describe-request.ts'
+import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
+import { showInvisible } from '../../core/outbox/review-words.ts'
 import { type StatusCounts, writebackStatuses } from '../../core/outbox/state.ts'
-import { formatCount } from './format.ts'
+import type { EpochMs } from '../../core/time.ts'
+import { alignColumns } from './table.ts'
 
 /** `1,204 succeeded, 3 failed` */
 export function formatCounts(counts: StatusCounts): string {
@@ -24,4 +29,21 @@ export function renderBlockedLanes(lanes: number, hint: CommandHint): string[] {
   if (lanes === 0) return []
   const waiting = lanes === 1 ? '1 lane waits' : `${formatCount(lanes)} lanes wait`
   return [`${waiting} until you resolve an uncertain write-back: ${hint('writeback list --status uncertain')}`]
+}
+
+/** `failed   12   the service answered 404   for example: deskmirror writeback show 1a2b3c4d` */
+export function renderReasons(reasons: readonly ReasonGroup[], hint: CommandHint, indent = ''): string[] {
+  const rows = reasons.map(({ status, reason, count, example }) => [
+    status,
+    formatCount(count),
+    showInvisible(reason),
+    `for example: ${hint(`writeback show ${shortId(example)}`)}`,
+  ])
+  return alignColumns(rows, indent)
+}
+
+/** `until`: RFC 3339. */
+export function renderRestTime(until: string, because: string | null, now: EpochMs): string {
+  const wait = formatDuration(Math.max(0, Date.parse(until) - now))
+  return `rests until ${until} (${wait})${because === null ? '' : `: ${showInvisible(because)}`}`
 }

@@ -1,6 +1,7 @@
 /** Why streams were skipped or failed, each reason once: a service that is down fails all streams alike. */
+
+import { toPrintable } from '../../core/format.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
-import { toPrintable } from './format.ts'
 
 type StreamEnd = { readonly stream: StreamName; readonly skipped: string | null; readonly failed: string | null }
 

@@ -5,6 +5,7 @@ import type { ProjectConfig } from '../../config/config.ts'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import type { AddWritebackReport } from '../../core/outbox/reports.ts'
 import type { PayloadField } from '../../core/outbox/request-fields.ts'
+import { mistakeText } from '../../core/outbox/request-mistake.ts'
 import {
   expiryMistakes,
   type Operation,
@@ -15,7 +16,7 @@ import {
 } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
-import { parseFlag } from '../../writeback/import/csv-columns.ts'
+import { parseFlag } from '../../writeback/import/flag-words.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import {
@@ -26,14 +27,16 @@ import {
   quietOption,
   toExpiryTime,
 } from '../options.ts'
+import { decidingPerson, type PersonOption, personOption } from './person.ts'
 import { renderEstimate } from './render-import.ts'
 
-type Options = CommonOptions & {
-  readonly ref?: string
-  readonly expect?: string
-  readonly expiresAt?: string
-  readonly expires?: Ms
-}
+type Options = CommonOptions &
+  PersonOption & {
+    readonly ref?: string
+    readonly expect?: string
+    readonly expiresAt?: string
+    readonly expires?: Ms
+  }
 /** Options of the target and of the payload's fields. */
 type OwnOptions = Readonly<Record<string, unknown>>
 
@@ -71,6 +74,7 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
       'expires',
     ),
     expiresOption(),
+    personOption(),
     oneProjectOption(),
     quietOption(),
     jsonOption(),
@@ -118,7 +122,7 @@ async function runAdd(
   const project = selectOneProject(config.projects, options.project, 'nothing was queued')
   const request = validateRequest(operation, await toRequestLine(context, operation, options), context.now())
   const { addWriteback } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await addWriteback(config, project, request, { createdBy: context.currentUser() })
+  const report = await addWriteback(config, project, request, { createdBy: decidingPerson(context, config, options) })
   if (options.quiet !== true)
     for (const line of renderNextSteps(report, project, request, projectCommandHint(config.projects, project.name)))
       context.writeErr(`${line}\n`)
@@ -161,10 +165,10 @@ function validateRequest(
   now: EpochMs,
 ): WritebackRequest {
   const result = parseRequest(line)
-  const mistakes = result.ok ? expiryMistakes(result.request, now) : result.why
+  const mistakes = result.ok ? expiryMistakes(result.request, now) : result.mistakes
   if (result.ok && mistakes.length === 0) return result.request
-  const mistakesByOption = mistakes.map((why) =>
-    why.replace(/^[\w, ]+(?=:)/, (fields) => fields.replace(/\w+/g, optionName)),
+  const mistakesByOption = mistakes.map(({ field, why }) =>
+    mistakeText({ field: field?.replace(/\w+/g, optionName) ?? null, why }),
   )
   const next = `\`deskmirror writeback add ${operation} --help\` has examples`
   throw notQueuedError(mistakesByOption.join('\n'), next)

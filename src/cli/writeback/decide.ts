@@ -1,27 +1,31 @@
-/** `deskmirror writeback approve`, `cancel`, `retry`, `resolve`: people's decisions about write-backs. */
-import { Command, Option } from 'commander'
-import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
-import type { OutboxFilter } from '../../core/outbox/admin.ts'
+/** `deskmirror writeback approve`, `undo`, `cancel`, `retry`, `resolve`: people's decisions about write-backs. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Config, ProjectConfig } from '../../config/config.ts'
+import { projectCommandHint } from '../../core/command-hint.ts'
+import type { OutboxFilter, ShownSelection } from '../../core/outbox/admin.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { OutboxDecision, WritebackStatus } from '../../core/outbox/state.ts'
-import { UserError } from '../../core/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
-import { formatCount } from '../render/format.ts'
 import { statusOption } from './list.ts'
+import { decidingPerson, type PersonOption, personOption } from './person.ts'
+import { renderDecision, renderMismatch } from './render-decision.ts'
+import {
+  operationOption,
+  outcomeOption,
+  type SelectionOptions,
+  toSelection,
+  unclearSelectionError,
+} from './selection.ts'
 
-type Options = CommonOptions & {
-  readonly batch?: string
-  readonly all?: true
-  readonly status?: readonly WritebackStatus[]
-  readonly arrived?: true
-  readonly lost?: true
-}
+type Options = CommonOptions &
+  PersonOption &
+  SelectionOptions & { readonly arrived?: true; readonly lost?: true; readonly digest?: string }
 
 const idHelp = `
-A unique prefix of an id is enough. If an id matches no write-back or several, nothing is changed.
+A unique beginning or end of an id is enough. If an id matches no write-back or several, nothing is changed.
 `
 const exitCodeHelp = `
 Exit code: 0 done · 1 failed, trying again may help · 2 a person must correct the command, for example an id ·
@@ -33,14 +37,38 @@ export function approveCommand(context: CommandContext): Command {
     .description(
       'Queues drafts for sending. Imports of more rows than approve_over in the configuration start as drafts.',
     )
-    .option('--batch <name>', 'all drafts of this import')
+    .option('--batch <name>', 'all drafts of this batch')
     .option('--all', 'all drafts')
+    .addOption(operationOption())
+    .addOption(outcomeOption())
+    .option('--digest <digest>', 'approve only if the drafts are still those that `batches show` showed', parseDigest)
     .addHelpText(
       'after',
-      `${idHelp}
+      `${idHelp}Nothing leaves within approve_grace (30 s): until then, \`deskmirror writeback undo\` takes the approval back.
+
 Examples:
-  $ deskmirror writeback list --status draft
-  $ deskmirror writeback approve --batch replies-0123456789ab
+  $ deskmirror writeback batches show replies-0123456789ab
+  $ deskmirror writeback approve --batch replies-0123456789ab --digest 5f1c0a9be37d2246
+  $ deskmirror writeback approve --batch replies-0123456789ab --operation handled
+${exitCodeHelp}`,
+    )
+}
+
+export function undoCommand(context: CommandContext): Command {
+  return decisionCommand(context, 'undo', 'approval_undone')
+    .summary('take an approval back within its grace')
+    .description(
+      'Puts what was approved back to draft, as long as its grace lasts. Without ids and options: all that you approved.',
+    )
+    .option('--batch <name>', 'of this batch')
+    .option('--all', 'also what others approved')
+    .addHelpText(
+      'after',
+      `${idHelp}After the grace, \`deskmirror writeback stop --batch NAME\` puts back to draft what has not left.
+
+Examples:
+  $ deskmirror writeback undo
+  $ deskmirror writeback undo --batch replies-0123456789ab
 ${exitCodeHelp}`,
     )
 }
@@ -49,8 +77,10 @@ export function cancelCommand(context: CommandContext): Command {
   return decisionCommand(context, 'cancel', 'cancelled')
     .summary('cancel what has not been sent')
     .description('Cancels what has not been sent, at once, also while a worker runs.')
-    .option('--batch <name>', 'all of this import')
+    .option('--batch <name>', 'all of this batch')
     .option('--all', 'everything that is queued or waits for approval')
+    .addOption(operationOption())
+    .addOption(outcomeOption())
     .addHelpText(
       'after',
       `${idHelp}A write-back that is sending may have been sent already. It is not sent again, and becomes cancelled if it did not
@@ -68,7 +98,7 @@ export function retryCommand(context: CommandContext): Command {
   return decisionCommand(context, 'retry', 'retried')
     .summary('queue failed write-backs again')
     .description('Queues failed write-backs again. The current mirror counts as what you saw, so check it first.')
-    .option('--batch <name>', 'the failed ones of this import (others with --status)')
+    .option('--batch <name>', 'the failed ones of this batch (others with --status)')
     .addOption(statusOption())
     .addHelpText(
       'after',
@@ -102,9 +132,15 @@ ${exitCodeHelp}`,
     )
 }
 
+function parseDigest(text: string): string {
+  if (/^[0-9a-f]{12,64}$/i.test(text)) return text
+  throw new InvalidArgumentError('Write at least 12 digits of the digest.')
+}
+
 function decisionCommand(context: CommandContext, name: string, decision: OutboxDecision | 'resolved'): Command {
   return new Command(name)
-    .argument('[ids...]', 'their ids, or unique prefixes of them')
+    .argument('[ids...]', 'their ids, or unique beginnings or ends of them')
+    .addOption(personOption())
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .action((ids: readonly string[], options: Options) =>
@@ -119,16 +155,57 @@ async function runDecision(
   options: Options,
 ): Promise<CommandResult> {
   const decision = requested === 'resolved' ? toResolution(options) : requested
-  const selection = toSelection(decision, ids, options)
+  const isUndoOfOwn = decision === 'approval_undone' && ids.length === 0 && !options.batch && !options.all
+  const typed = isUndoOfOwn ? {} : toSelection(decision, ids, options)
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was changed')
-  const { decideWritebacks } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await decideWritebacks(config, project, decision, { selection, by: context.currentUser() })
-  return {
-    document: report,
-    lines: renderDecision(report, decision, projectCommandHint(config.projects, project.name)),
-    exit: toExitCode(report, decision, ids.length > 0),
+  const by = decidingPerson(context, config, options)
+  const shown = isUndoOfOwn ? { approvedBy: by } : typed
+  const selection = await restrictToOutcomes(context, config, project, shown, options)
+  if (options.digest !== undefined) {
+    // The digest names all drafts of the batch, of which some may be approved.
+    const filter = options.batch === undefined ? selection : { batch: options.batch }
+    return approveByDigest(context, config, project, { selection, by, shown: { filter, digest: options.digest } })
   }
+  const { decideWritebacks } = await context.load(() => import('../../app/outbox.ts'))
+  const report = await decideWritebacks(config, project, decision, { selection, by })
+  return toResult(report, decision, ids.length > 0, projectCommandHint(config.projects, project.name))
+}
+
+/** The review decides which rows of the batch these are. */
+async function restrictToOutcomes(
+  context: CommandContext,
+  config: Config,
+  project: ProjectConfig,
+  selection: OutboxFilter,
+  { outcome, batch }: Options,
+): Promise<OutboxFilter> {
+  if (outcome === undefined) return selection
+  if (batch === undefined) throw unclearSelectionError('give --outcome together with --batch')
+  const { selectByOutcome } = await context.load(() => import('../../app/select-by-outcome.ts'))
+  return { ...selection, ids: await selectByOutcome(config, project, { batch, outcomes: outcome, now: context.now() }) }
+}
+
+async function approveByDigest(
+  context: CommandContext,
+  config: Config,
+  project: ProjectConfig,
+  approval: { readonly selection: OutboxFilter; readonly by: string; readonly shown: ShownSelection },
+): Promise<CommandResult> {
+  const { approveShown } = await context.load(() => import('../../app/outbox.ts'))
+  const report = await approveShown(config, project, approval)
+  const hint = projectCommandHint(config.projects, project.name)
+  if ('outcome' in report) return { document: report, lines: renderMismatch(report, hint), exit: 2 }
+  return toResult(report, 'approved', approval.selection.ids !== undefined, hint)
+}
+
+function toResult(
+  report: DecisionReport,
+  decision: OutboxDecision,
+  byId: boolean,
+  hint: ReturnType<typeof projectCommandHint>,
+): CommandResult {
+  return { document: report, lines: renderDecision(report, decision, hint), exit: toExitCode(report, decision, byId) }
 }
 
 /** Exactly one of the two options is required. */
@@ -138,75 +215,17 @@ function toResolution({ arrived, lost }: Options): OutboxDecision {
   return arrived === true ? 'arrived' : 'lost'
 }
 
-/** Requires exactly one kind of selection, so that no one cancels or sends more than intended. */
-function toSelection(decision: OutboxDecision, ids: readonly string[], { batch, all, status }: Options): OutboxFilter {
-  const selections = [ids.length > 0, batch !== undefined || status !== undefined, all === true].filter(Boolean)
-  if (selections.length > 1) throw unclearSelectionError('give only one of ids, --batch and --all')
-  if (ids.length > 0) return { ids }
-  if (all === true) return {}
-  const statuses = decision === 'retried' ? (status ?? ['failed' as const]) : undefined
-  if (selections.length === 1)
-    return { ...(batch === undefined ? {} : { batch }), ...(statuses === undefined ? {} : { statuses }) }
-  throw unclearSelectionError(selectionHints[decision])
+const unexpectedlyLeft: Partial<Record<OutboxDecision, WritebackStatus>> = {
+  cancelled: 'sending',
+  approved: 'draft',
+  approval_undone: 'queued',
 }
 
-const selectionHints: Readonly<Record<OutboxDecision, string>> = {
-  approved: 'give ids, or --batch, or --all',
-  cancelled: 'give ids, or --batch, or --all',
-  retried: 'give ids, or --batch, or --status failed',
-  arrived: 'give ids',
-  lost: 'give ids',
-}
-
-function unclearSelectionError(next: string, why = 'it is unclear which write-backs to select'): UserError {
-  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
-}
-
-const resultWords: Readonly<Record<OutboxDecision, string>> = {
-  approved: 'queued',
-  cancelled: 'cancelled',
-  retried: 'queued again',
-  arrived: 'succeeded',
-  lost: 'failed',
-}
-
-function renderDecision(
-  { moved, ids, stayed, following }: DecisionReport,
-  decision: OutboxDecision,
-  hint: CommandHint,
-): string[] {
-  const renderStayed = ({ id, status, count: rows, why }: DecisionReport['stayed'][number]) => {
-    const who = id ?? formatCount(rows)
-    const isOne = id !== null || rows === 1
-    if (status === 'sending' && decision === 'cancelled') return `${who} ${isOne ? 'is' : 'are'} in flight: ${why}`
-    return `${who} ${isOne ? 'stays' : 'stay'} ${status}: ${why}`
-  }
-  return [
-    `${formatCount(moved)} ${resultWords[decision]}`,
-    ...stayed.map(renderStayed),
-    ...(following === true
-      ? ['none of them will be sent; the worker or the next push updates the remaining rows']
-      : []),
-    ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
-  ]
-}
-
-function renderNextSteps(decision: OutboxDecision, ids: readonly string[], hint: CommandHint): string[] {
-  switch (decision) {
-    case 'approved':
-    case 'retried':
-      return [`next: ${hint('push')}, unless a worker is running`]
-    case 'lost':
-      return ids.length > 3
-        ? [`next: ${hint('writeback retry')} with their ids sends them again`]
-        : [`next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`]
-    default:
-      return []
-  }
-}
-
-/** Ids that did not change are unexpected. In a batch only those in flight are, as they could not be cancelled. */
+/**
+ * Ids that did not change are unexpected, and so are drafts that an approval left. In a cancelled batch only those in
+ * flight are, as they could not be cancelled.
+ */
 function toExitCode({ stayed }: DecisionReport, decision: OutboxDecision, byId: boolean): ExitCode {
-  const unexpected = byId ? stayed : stayed.filter(({ status }) => decision === 'cancelled' && status === 'sending')
-  return unexpected.length > 0 ? 3 : 0
+  const isUnexpected = ({ status }: DecisionReport['stayed'][number]) => byId || status === unexpectedlyLeft[decision]
+  return stayed.some(isUnexpected) ? 3 : 0
 }

@@ -1,70 +1,64 @@
-/** `deskmirror writeback import`: queues all lines of a file or none, or previews them. */
-import { Command, InvalidArgumentError, Option } from 'commander'
-import type { ImportSource } from '../../app/import.ts'
+/** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
+import { basename } from 'node:path'
+import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { projectCommandHint } from '../../core/command-hint.ts'
+import { pluralize, toPrintable } from '../../core/format.ts'
+import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
-import type { Ms } from '../../core/time.ts'
-import type { ImportFormat } from '../../writeback/import/parse-lines.ts'
+import { toTimestamp } from '../../core/time.ts'
+import { UserError } from '../../core/user-error.ts'
+import type { ReviewPageText } from '../../writeback/review/review-page.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import {
-  type CommonOptions,
-  expiresOption,
-  jsonOption,
-  oneProjectOption,
-  parseWholeNumber,
-  quietOption,
-  toExpiryTime,
-} from '../options.ts'
+import { toExpiryTime } from '../options.ts'
 import { createProgressLine, type Display } from '../render/display.ts'
-import { pluralize } from '../render/format.ts'
 import { formatBudget } from '../render/progress.ts'
+import { renderReview } from '../render/review.ts'
+import {
+  addImportOptions,
+  type ImportCommandOptions,
+  toCheckOptions,
+  toFileAndOptions,
+  toImportSource,
+} from './import-options.ts'
+import { decidingPerson } from './person.ts'
 import { renderImport } from './render-import.ts'
 import { renderPreview } from './render-preview.ts'
-
-type Options = CommonOptions & {
-  readonly format: ImportFormat
-  readonly expires?: Ms
-  readonly dryRun?: true
-  readonly limit: number
-}
+import { openReviewOutputs } from './review-outputs.ts'
 
 const examples = `
-A line is one write-back, as JSON or as CSV with a header:
+A line is one write-back, as JSON or as a row of CSV:
 ${operationsInHelp.map(exampleLine).join('\n')}
 Optional in each: ref (your own key, never queued twice), expect (the last message that you saw), expires_at (--expires is
-for lines without one). In CSV the first line names these fields, in any order.
+for lines without one). In CSV the first row names these fields, in any order and case ("Conversation ID"). yes, no, x, 1,
+0 and the TRUE and FALSE of spreadsheets in any language are read, as are UTF-8 and UTF-16.
 
-All lines are checked before any is queued. Importing a file twice queues nothing twice; Ctrl-C before the end
-queues nothing. \`deskmirror push\` or a running worker sends what is queued.
+All rows are checked before any is queued. A file imported twice queues nothing twice. The same words to the same
+conversation, in the file or within 30 days, are a mistake unless you allow them. Ctrl-C before the end queues nothing.
+\`deskmirror push\` or a running worker sends what is queued.
 
 Examples:
   $ deskmirror writeback import replies.csv --dry-run
-  $ deskmirror writeback import replies.csv --expires 24h
+  $ deskmirror writeback import replies.csv --mistakes mistakes.csv
+  $ deskmirror writeback import replies.csv --draft --title "Apology for Monday" --expires 24h
   $ jq -c … export.json | deskmirror writeback import -
 
-Exit code: 0 queued, now or before · 1 failed, trying again may help · 2 lines with mistakes, nothing is queued ·
-3 of a dry run: some lines would not be sent`
+Exit code: 0 queued, now or before · 1 failed, trying again may help · 2 rows with mistakes, nothing is queued ·
+3 queued, but not rows that differ from what their refs were queued for; of a dry run: some rows would not be sent`
 
 export function importCommand(context: CommandContext): Command {
-  return new Command('import')
-    .summary('queue all lines of a file, or none')
-    .description('Queues all lines of a file (JSON Lines or CSV), or none.')
-    .argument('<file>', 'the file; - reads standard input')
-    .addOption(
-      new Option('--format <format>', 'of the file; auto detects it from the first line')
-        .choices(['auto', 'jsonl', 'csv'])
-        .default('auto'),
-    )
-    .addOption(expiresOption())
-    .option('--dry-run', 'queue nothing, and show what would change in the current records')
-    .option('--limit <n>', 'of a dry run: how many lines to compare with the service', parseLimit, 200)
-    .addOption(oneProjectOption())
-    .addOption(quietOption())
-    .addOption(jsonOption())
+  const command = new Command('import')
+    .summary('queue all rows of a file, or none')
+    .description('Queues all rows of a file (JSON Lines or CSV), or none.')
+    .argument('[file]', 'the file; - reads standard input')
+    .usage('[options] <file>')
+  return addImportOptions(command)
     .addHelpText('after', examples)
-    .action((file: string, options: Options) => runAndPrint(context, options, () => runImport(context, file, options)))
+    .action((file: string | undefined, options: ImportCommandOptions) => {
+      const call = toFileAndOptions(file, options)
+      return runAndPrint(context, options, () => runImport(context, call.file, call.options))
+    })
 }
 
 function exampleLine(operation: Operation): string {
@@ -75,47 +69,65 @@ function exampleLine(operation: Operation): string {
   return `  ${line}${canClear ? '     an omitted field stays, null clears it' : ''}`
 }
 
-function parseLimit(text: string): number {
-  const lines = parseWholeNumber(text)
-  if (lines > 100_000) throw new InvalidArgumentError('Write a number up to 100000.')
-  return lines
-}
-
-async function runImport(context: CommandContext, file: string, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig(options.dryRun === true ? 'service' : 'mirror')
+async function runImport(
+  context: CommandContext,
+  file: string | undefined,
+  options: ImportCommandOptions,
+): Promise<CommandResult> {
+  if (file === undefined) throw missingFileError()
+  const config = context.loadConfig(options.check === true ? 'service' : 'mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was queued')
   const display = context.openDisplay(options.quiet === true)
-  const input = {
-    source: file === '-' ? context.openStdin() : file,
-    name: file === '-' ? null : file,
-    format: options.format,
-    expiresAt: toExpiryTime(context.now(), options.expires),
-  }
   const work = options.dryRun === true ? previewFile : queueFile
-  return work(context, config, project, { display, input, options }).finally(display.clear)
+  return work(context, config, project, { display, file, options }).finally(display.clear)
 }
 
-type ImportInput = ImportSource & { readonly expiresAt: string | null }
-type ImportCall = { readonly display: Display; readonly input: ImportInput; readonly options: Options }
+function missingFileError(): UserError {
+  const next = '`deskmirror writeback import --help` has examples'
+  return new UserError({ what: 'nothing was queued', why: 'the file is missing', next, exitCode: 2 })
+}
+
+type ImportCall = { readonly display: Display; readonly file: string; readonly options: ImportCommandOptions }
 
 async function queueFile(
   context: CommandContext,
   config: Config,
   project: ProjectConfig,
-  { display, input }: ImportCall,
+  { display, file, options }: ImportCall,
 ): Promise<CommandResult> {
   const { importWritebacks } = await context.load(() => import('../../app/import.ts'))
-  const report = await importWritebacks(config, project, input, {
-    createdBy: context.currentUser(),
-    expiresAt: input.expiresAt,
-    now: context.now(),
-    onQueueing: (rows) => {
+  const outputs = await openReviewOutputs(context, options)
+  let review: ReviewSummary | null = null
+  const report = await importWritebacks(config, project, toImportSource(context, file, options), {
+    ...toCheckOptions(context, options),
+    createdBy: decidingPerson(context, config, options),
+    expiresAt: toExpiryTime(context.now(), options.expires),
+    draft: options.draft === true,
+    title: options.title ?? null,
+    note: options.note ?? null,
+    onChecked: async ({ validRows: rows }) => {
       if (rows >= manyRows && config.databaseUrl.startsWith('sqlite:')) display.notify(lockWarning(rows))
     },
-    onProgress: (doing, lines) => display.onLine(`${pluralize(lines, 'line')} ${doing}`),
+    onReviews: outputs.onReviews,
+    onReview: async (summary) => {
+      review = summary
+      const isShown = options.json !== true && options.quiet !== true
+      await outputs.finish(summary, pageText(context, file), isShown ? reviewLines(context, summary) : null)
+    },
+    onProgress: (doing, rows) => display.onLine(`${pluralize(rows, 'row')} ${doing}`),
     notify: display.notify,
-  })
-  return renderImport(report, project, projectCommandHint(config.projects, project.name))
+  }).finally(outputs.close)
+  const result = renderImport(report, project, projectCommandHint(config.projects, project.name))
+  return review === null ? result : { ...result, document: { ...report, review } }
+}
+
+function reviewLines(context: CommandContext, review: ReviewSummary): readonly string[] {
+  return [...renderReview(review, context.now()).map(toPrintable), '']
+}
+
+function pageText(context: CommandContext, file: string): ReviewPageText {
+  const name = file === '-' ? 'standard input' : basename(file)
+  return { title: name, notes: [`${name}, before it is queued. As of ${toTimestamp(context.now())}.`] }
 }
 
 /** SQLite has one writer at a time and waits at most half a minute; this many rows can take longer. */
@@ -132,17 +144,34 @@ async function previewFile(
   context: CommandContext,
   config: Config,
   project: ProjectConfig,
-  { display, input, options }: ImportCall,
+  { display, file, options }: ImportCall,
 ): Promise<CommandResult> {
   const { previewImport } = await context.load(() => import('../../app/import.ts'))
-  const log = context.openLog(config, display)
-  const signal = context.openInterruptSignal(display, 'the lines in progress')
+  const outputs = await openReviewOutputs(context, options)
+  try {
+    const report = await previewImport(config, project, toImportSource(context, file, options), {
+      ...toCheckOptions(context, options),
+      expiresAt: toExpiryTime(context.now(), options.expires),
+      draft: options.draft === true,
+      onReviews: outputs.onReviews,
+      check: options.check === true ? toServiceCheck(context, config, display, options) : null,
+    })
+    if (report.outcome === 'reviewed') {
+      const lines = options.json === true ? null : reviewLines(context, report.review)
+      await outputs.finish(report.review, pageText(context, file), lines)
+    }
+    return renderPreview(report, project, projectCommandHint(config.projects, project.name))
+  } finally {
+    await outputs.close()
+  }
+}
+
+function toServiceCheck(context: CommandContext, config: Config, display: Display, { limit }: ImportCommandOptions) {
   const handlers = createProgressLine(
     display,
     0,
-    (lines, budget) => `${pluralize(lines, 'line')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
+    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
   )
-  const previewOptions = { limit: options.limit, expiresAt: input.expiresAt, signal, log, ...handlers }
-  const report = await previewImport(config, project, input, previewOptions)
-  return renderPreview(report, project, projectCommandHint(config.projects, project.name))
+  const signal = context.openInterruptSignal(display, 'the rows in progress')
+  return { limit, signal, log: context.openLog(config, display), ...handlers }
 }

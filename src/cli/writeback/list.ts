@@ -1,22 +1,19 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
 import { Command, Option } from 'commander'
-import type { OutboxEntry, OutboxFilter } from '../../core/outbox/admin.ts'
+import { formatCount } from '../../core/format.ts'
+import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { OutboxEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
-import {
-  type Operation,
-  operations,
-  operationTypes,
-  type WritebackRequest,
-} from '../../core/outbox/writeback-request.ts'
+import { type Operation, operations, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { csvHeader, toCsvRow } from '../../writeback/import/csv-columns.ts'
+import { targetIdOf } from '../../writeback/name-entries.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
-import { formatAge, formatCount } from '../render/format.ts'
+import { renderEntries } from '../render/entries.ts'
 import { formatCounts, renderWithoutProject } from '../render/outbox.ts'
-import { alignColumns } from '../render/table.ts'
 
 type Options = CommonOptions & {
   readonly status?: readonly WritebackStatus[]
@@ -29,6 +26,8 @@ type Options = CommonOptions & {
 }
 
 const examples = `
+The end of an id is enough for every command that takes one: ids of one import begin alike.
+
 Statuses: draft (waits for approval) · queued · sending · succeeded · failed (refused) · conflict (the record changed, not
 sent) · uncertain (may or may not have arrived: a person decides) · cancelled · expired
 
@@ -98,33 +97,24 @@ function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now:
   if (all === 0) return ['no write-backs', ...renderWithoutProject(nameless)]
   const beyond = all - writebacks.length
   return [
-    ...alignColumns(writebacks.map((entry) => toCells(entry, now))),
+    ...renderEntries(writebacks, now),
     ...(beyond > 0 ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`] : []),
     formatCounts(counts),
     ...renderWithoutProject(nameless),
   ]
 }
 
-function toCells(entry: OutboxEntry, now: EpochMs): string[] {
-  const when = formatAge(entry.finishedAt ?? entry.sentAt ?? entry.createdAt, now)
-  return [
-    entry.id,
-    entry.operation,
-    targetId(entry),
-    entry.status,
-    when,
-    entry.status === 'succeeded' ? '' : (entry.error ?? entry.step ?? ''),
-  ]
-}
-
-export function targetId({ operation, conversationId, visitorId }: OutboxEntry): string {
-  return (operationTypes[operation].target === 'conversation' ? conversationId : visitorId) ?? ''
-}
-
 function entryToCsv(entry: OutboxEntry, projectId: string): string {
   const { operation, payload, ref, expect, expiresAt } = entry
   // Invalid rows are exported unchanged, so that they can be corrected.
-  const request = { operation, target: targetId(entry), payload, ref, expect, expiresAt } as unknown as WritebackRequest
+  const request = {
+    operation,
+    target: targetIdOf(entry),
+    payload,
+    ref,
+    expect,
+    expiresAt,
+  } as unknown as WritebackRequest
   const outcome = {
     id: entry.id,
     project_id: projectId,

@@ -1,25 +1,43 @@
-/** Renders the result of `import`: what was queued, or which lines have mistakes. */
+/** Renders the result of `import`: what was queued, or which rows have mistakes. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
-import type { ImportReport, LineMistake, SendEstimate } from '../../core/outbox/reports.ts'
+import { formatCount, formatDuration, toPrintable } from '../../core/format.ts'
+import type { ImportReport, QueuedImport, SendEstimate } from '../../core/outbox/reports.ts'
 import type { CommandResult } from '../command-result.ts'
-import { formatCount, formatDuration, pluralize } from '../render/format.ts'
+import { renderKind, renderMistakes } from './render-mistakes.ts'
 
 export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
   const { batch, queued, known, outcome } = report
-  const duplicateLines =
-    known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]
+  const notices = renderNotices(report, hint)
+  const exit = report.differing > 0 ? 3 : 0
   if (batch === null) {
-    const lines = [`queued nothing${known === 0 ? ': the file has no lines' : ''}`, ...duplicateLines]
-    return { document: report, lines, exit: 0 }
+    const lines = [`queued nothing${known === 0 ? ': the file has no rows' : ''}`, ...notices]
+    return { document: report, lines, exit }
   }
   const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${hint(`writeback approve --batch ${batch}`)}`
   const [durationLine = '', next = ''] = renderEstimate(report, project, hint)
   const summary = `queued ${formatCount(queued)} as ${batch}`
-  const lines = [summary, ...duplicateLines, durationLine, outcome === 'draft' ? approve : next]
-  return { document: report, lines, exit: 0 }
+  const lines = [summary, ...notices, durationLine, outcome === 'draft' ? approve : next]
+  return { document: report, lines, exit }
+}
+
+function renderNotices(report: QueuedImport, hint: CommandHint): readonly string[] {
+  const { known, notices, ignoredColumns } = report
+  return [
+    ...(known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]),
+    ...notices.map(renderKind),
+    ...renderDiffering(report, hint),
+    ...(ignoredColumns.length === 0 ? [] : [`columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`]),
+  ]
+}
+
+/** Rows of an export that were changed by hand keep their refs, so they are skipped. */
+function renderDiffering({ differing, differingBatch }: QueuedImport, hint: CommandHint): readonly string[] {
+  if (differing === 0) return []
+  const revert = hint(`writeback revert --batch ${differingBatch ?? 'NAME'}`)
+  return [`to take back what was sent: ${revert}`, 'to queue these rows as new write-backs: empty their column ref']
 }
 
 export function renderImportedBefore(report: { readonly batch: string }, hint: CommandHint): CommandResult {
@@ -30,27 +48,6 @@ export function renderImportedBefore(report: { readonly batch: string }, hint: C
     `to send what failed or was cancelled again: ${hint(`writeback retry --batch ${batch} --status failed,cancelled`)}`,
   ]
   return { document: report, lines, exit: 0 }
-}
-
-/** Further lines are only counted. */
-const maxShownLines = 20
-
-export function renderMistakes(report: {
-  readonly mistaken: number
-  readonly mistakes: readonly LineMistake[]
-}): CommandResult {
-  const messages = report.mistakes.flatMap(({ line, why }) => why.map((mistake) => `line ${line}: ${mistake}`))
-  const beyond = report.mistaken - Math.min(maxShownLines, report.mistakes.length)
-  const lines = report.mistakes.slice(0, maxShownLines).reduce((sum, { why }) => sum + why.length, 0)
-  const more =
-    beyond > 0 ? [`… and ${pluralize(beyond, 'line')} more${report.mistaken > 100 ? '' : '; --json lists them'}`] : []
-  const error = {
-    what: `nothing was queued, as ${pluralize(report.mistaken, 'line')} ${report.mistaken === 1 ? 'has a mistake' : 'have mistakes'}`,
-    why: [...messages.slice(0, lines), ...more].join('\n'),
-    next: 'fix these lines and import the file again',
-    exitCode: 2,
-  } as const
-  return { document: { error, ...report }, lines: [], exit: 2, errors: [error] }
 }
 
 /** Renders how long sending takes, and the next command. */

@@ -1,58 +1,27 @@
-/** Renders the result of `import --dry-run`: a row for each line of the file, and totals. */
+/** Renders the end of `import --dry-run`, below the review: how long sending would take. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
-import type { LinePreview, PreviewReport } from '../../core/outbox/reports.ts'
+import { toPrintable } from '../../core/format.ts'
+import type { PreviewReport } from '../../core/outbox/reports.ts'
+import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import type { CommandResult } from '../command-result.ts'
-import { formatCount, pluralize, toPrintable } from '../render/format.ts'
-import { alignColumns } from '../render/table.ts'
-import { renderEstimate, renderImportedBefore, renderMistakes } from './render-import.ts'
-
-const resultPrefixes: Readonly<Record<LinePreview['would'], string>> = {
-  change: '',
-  send: '',
-  nothing: '',
-  known: 'not queued: ',
-  conflict: 'conflict: ',
-  fail: 'would fail: ',
-  unknown: '',
-}
+import { renderEstimate, renderImportedBefore } from './render-import.ts'
+import { renderMistakes } from './render-mistakes.ts'
 
 export function renderPreview(report: PreviewReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { lines, beyond, draft } = report
-  const rows = lines.map(({ line, operation, target, would, detail, after }) => [
-    `line ${line}`,
-    operation,
-    target,
-    `${resultPrefixes[would]}${detail}${after === null ? '' : ` (after line ${after})`}`,
-  ])
+  const { review, draft } = report
   const [durationLine = ''] = renderEstimate(report, project, hint)
+  const lines = [durationLine, ...(draft ? ['they would need approval'] : [])]
   return {
     document: report,
-    lines: [
-      ...alignColumns(rows),
-      ...(beyond > 0 ? [`… and ${pluralize(beyond, 'line')} more, not compared; --limit compares more`] : []),
-      renderTotals(lines),
-      durationLine,
-      ...(draft ? ['it would need approval'] : []),
-      'nothing was queued',
-    ].map(toPrintable),
-    exit: lines.some(({ would }) => would === 'conflict' || would === 'fail') ? 3 : 0,
+    lines: [...lines, 'nothing was queued'].map(toPrintable),
+    exit: hasObstacle(review) ? 3 : 0,
   }
 }
 
-function renderTotals(lines: readonly LinePreview[]): string {
-  const would = Map.groupBy(lines, (line) => line.would)
-  const names: Readonly<Record<LinePreview['would'], string>> = {
-    change: 'to change',
-    send: 'to send',
-    nothing: 'unchanged',
-    known: 'queued before',
-    conflict: 'in conflict',
-    fail: 'not possible',
-    unknown: 'unknown',
-  }
-  const parts = [...would].map(([what, group]) => `${formatCount(group.length)} ${names[what]}`)
-  return parts.length === 0 ? 'no lines compared' : parts.join(', ')
+/** From the mirror, or by the check. */
+function hasObstacle({ counts, checks }: ReviewSummary): boolean {
+  return counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
 }

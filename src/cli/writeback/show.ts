@@ -1,17 +1,20 @@
 /** `deskmirror writeback show`: all stored data of one write-back. */
 import { Command } from 'commander'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
-import type { EventLogEntry } from '../../core/outbox/admin.ts'
+import { pluralize, toPrintable } from '../../core/format.ts'
+import type { EventLogEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
+import type { ReadCheck } from '../../core/outbox/review-check.ts'
+import { describeVerdict } from '../../core/outbox/review-labels.ts'
+import { showInvisible } from '../../core/outbox/review-words.ts'
+import { targetIdOf } from '../../writeback/name-entries.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
-import { pluralize, toPrintable } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
-import { targetId } from './list.ts'
 
 const examples = `
-A unique prefix of the id is enough. Request ids are the service's: quote them to its support.
+A unique beginning or end of the id is enough. Request ids are the service's: quote them to its support.
 
 Examples:
   $ deskmirror writeback show 0199a3f2-51c4
@@ -23,7 +26,7 @@ export function showCommand(context: CommandContext): Command {
   return new Command('show')
     .summary('show one write-back and its history')
     .description('Shows one write-back, its history, and what it waits for.')
-    .argument('<id>', 'its id, or a unique prefix of it')
+    .argument('<id>', 'its id, or a unique beginning or end of it')
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
@@ -39,14 +42,20 @@ async function runShow(context: CommandContext, id: string, options: CommonOptio
   return { document: report, lines, exit: 0 }
 }
 
-function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {
+function renderWriteback(
+  { writeback, events, check, waitsFor, holds }: ShowWritebackReport,
+  hint: CommandHint,
+): string[] {
   const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],
-    [writeback.conversationId === null ? 'visitor' : 'conversation', targetId(writeback)],
+    [writeback.conversationId === null ? 'visitor' : 'conversation', targetIdOf(writeback)],
+    ['visitor name', writeback.visitorName],
+    ['last words', writeback.lastWords === null ? null : JSON.stringify(writeback.lastWords)],
     ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
     ['status', writeback.status],
     ['why', writeback.error ?? writeback.step],
+    ['checked', check === null ? null : renderCheck(check)],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
     ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['sent', writeback.attempts === 0 ? null : `${pluralize(writeback.attempts, 'time')}, last at ${writeback.sentAt}`],
@@ -58,17 +67,28 @@ function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackRe
     ['expects', writeback.expect],
     ['expires', writeback.expiresAt],
     ['queued', writeback.createdBy === null ? writeback.createdAt : `${writeback.createdAt} by ${writeback.createdBy}`],
+    ['approved by', writeback.approvedBy],
+    ['undo until', writeback.undoUntil],
+    ['stopped by', writeback.stoppedBy],
+    ['decided by', writeback.decidedBy],
   ]
   return [
-    ...alignColumns(fields.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))),
+    ...alignColumns(fields.flatMap(([name, value]) => (value === null ? [] : [[name, showInvisible(String(value))]]))),
     ...alignColumns(events.map(eventCells), '  '),
     ...renderNextSteps(writeback, hint),
   ].map(toPrintable)
 }
 
-function eventCells({ at, from, to, detail, requestId }: EventLogEntry): string[] {
+/** `2026-11-22T11:00:00Z: would change, open → handled (before its last change)` */
+function renderCheck(check: ReadCheck): string {
+  return `${check.checkedAt}: ${describeVerdict(check)}${check.isVoid ? ' (before its last change)' : ''}`
+}
+
+function eventCells({ at, from, to, detail, person, requestId }: EventLogEntry): string[] {
   const request = requestId === null ? '' : `request ${requestId}`
-  return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', request]
+  // Most details of decisions name the person already.
+  const by = person === null || detail?.includes(person) ? '' : `by ${person}`
+  return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', by, request]
 }
 
 function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: CommandHint): string[] {
@@ -81,7 +101,7 @@ function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: Comm
     case 'failed':
       return [
         `next: ${hint(`writeback retry ${id}`)} sends it again as it is`,
-        `or, to correct it: ${hint(`writeback list --status failed --target ${targetId(writeback)} --csv`)}`,
+        `or, to correct it: ${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
       ]
     case 'conflict':
       return [`next: ${hint(`writeback retry ${id}`)} sends it again`]

@@ -8,7 +8,7 @@ import type { AvailabilityHourRow } from './fact-rows.ts'
 
 export type AvailabilitySnapshot = {
   readonly at: EpochSeconds
-  /** Null: the service did not say, so the snapshot observes nothing. */
+  /** If one of them is null, the service did not say, and the snapshot observes nothing. */
   readonly available: boolean | null
   readonly agentsOnline: number | null
 }
@@ -50,10 +50,10 @@ function emptyRow(date: string, hour: number): MutableRow {
 
 function addSpan(row: MutableRow, snapshot: AvailabilitySnapshot, seconds: Seconds): void {
   addAgents(row, snapshot)
-  if (snapshot.available === null) return
+  if (snapshot.available === null || snapshot.agentsOnline === null) return
   row.observed_seconds += seconds
   if (snapshot.available) row.available_seconds += seconds
-  row.agent_seconds += seconds * (snapshot.agentsOnline ?? 0)
+  row.agent_seconds += seconds * snapshot.agentsOnline
 }
 
 function addAgents(row: MutableRow, { agentsOnline }: AvailabilitySnapshot): void {

@@ -1,9 +1,9 @@
 /** The rows that show analysts the calendar of a project: its offsets, business hours and dates. */
 import type { EpochSeconds } from '../time.ts'
 import { type BusinessHours, createBusinessHours, firstOpening } from './business-hours.ts'
+import type { CalendarSettings } from './calendar.ts'
 import type { BusinessSpanRow, DateRow, ZoneOffsetRow } from './fact-rows.ts'
 import { datePartsOf, dateText } from './local-date.ts'
-import type { CalendarSettings } from './project-calendar.ts'
 import { createTimeZone, localDayOf, startOfDay, type TimeZone } from './time-zone.ts'
 
 export type TimeRange = { readonly from: EpochSeconds; readonly to: EpochSeconds }

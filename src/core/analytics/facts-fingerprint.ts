@@ -6,7 +6,7 @@ import { createTimeZone } from './time-zone.ts'
 /** Raise it with every change of a definition or of the columns of the facts, and of the words that can be searched. */
 export const factsVersion = 2
 
-export type FactsSettings = Pick<
+export type DerivationSettings = Pick<
   AnalyticsSettings,
   'roles' | 'hours' | 'holidays' | 'visitGapSeconds' | 'availabilityHoldSeconds' | 'fields'
 > & { readonly timeZone: string }
@@ -15,7 +15,7 @@ export type FactsSettings = Pick<
 const watchedYears = { from: Date.UTC(2020, 0, 1) / 1000, to: Date.UTC(2032, 0, 1) / 1000 }
 
 /** Not of targets, calls and personal data: only views use them. */
-export function factsFingerprint(settings: FactsSettings, version = factsVersion): string {
+export function factsFingerprint(settings: DerivationSettings, version = factsVersion): string {
   const { roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields, timeZone } = settings
   const offsets = [...createTimeZone(timeZone).offsetSpans(watchedYears.from, watchedYears.to)]
   const dependencies = { version, roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields }

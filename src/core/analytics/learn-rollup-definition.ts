@@ -53,29 +53,40 @@ function learnFrom(
   proven: string | null,
 ): LearnedDefinition {
   const evidence = { days: days.length, distinct_values: new Set(days.map(({ value }) => value)).size }
-  const scores = days.length === 0 ? [] : candidates.map((candidate) => scoreOf(candidate, days)).sort(compareScores)
-  const [first] = scores
-  if (first === undefined) {
+  const scores = days.length === 0 ? [] : candidates.map((candidate) => scoreOf(candidate, days))
+  const first = bestOf(scores)
+  if (first === null) {
     const none = { days_equal: 0, as_good: 0, next_best_equal: 0, mean_difference: null }
     return { verdict: 'unknown', best: null, ...evidence, ...none }
   }
-  const isSame = (a: Score, b: Score) => hasEqualValues(a.candidate, b.candidate, days)
   const describe = (best: Score): LearnedDefinition => {
-    const others = scores.filter((score) => !isSame(score, best))
-    const fit = { days_equal: best.daysEqual, next_best_equal: others[0]?.daysEqual ?? 0 }
+    let [same, nextBestEqual] = [0, 0]
+    for (const score of scores) {
+      if (isSame(score, best, days)) same++
+      else nextBestEqual = Math.max(nextBestEqual, score.daysEqual)
+    }
+    const fit = { days_equal: best.daysEqual, next_best_equal: nextBestEqual }
     return {
       verdict: verdictOf({ ...evidence, ...fit }),
       best: best.candidate,
       ...evidence,
       ...fit,
-      as_good: scores.length - others.length - 1,
+      as_good: same - 1,
       mean_difference: best.meanDifference,
     }
   }
   const learned = describe(first)
   const before = scores.find(({ candidate }) => candidate.name === proven)
-  if (before === undefined || (learned.verdict === 'proven' && !isSame(before, first))) return learned
+  if (before === undefined || (learned.verdict === 'proven' && !isSame(before, first, days))) return learned
   return describe(before)
+}
+
+/** Whether some definition could be proven with them. */
+export function isEnoughToProve({
+  days,
+  distinct_values,
+}: Pick<LearnedDefinition, 'days' | 'distinct_values'>): boolean {
+  return days >= proof.days && distinct_values >= proof.distinctValues
 }
 
 type Evidence = Pick<LearnedDefinition, 'days' | 'days_equal' | 'distinct_values' | 'next_best_equal'>
@@ -98,6 +109,13 @@ function scoreOf(candidate: Candidate, days: readonly ComparedDay[]): Score {
   return { candidate, daysEqual, meanDifference: difference / days.length }
 }
 
+/** There are thousands of scores for each number, so they are not sorted. */
+function bestOf(scores: readonly Score[]): Score | null {
+  let best: Score | null = null
+  for (const score of scores) if (best === null || compareScores(score, best) < 0) best = score
+  return best
+}
+
 /** The best one first. */
 function compareScores(a: Score, b: Score): number {
   return (
@@ -108,6 +126,8 @@ function compareScores(a: Score, b: Score): number {
   )
 }
 
-function hasEqualValues(a: Candidate, b: Candidate, days: readonly ComparedDay[]): boolean {
-  return a === b || days.every(({ index }) => (a.values[index] ?? 0) === (b.values[index] ?? 0))
+/** Of definitions with the same values on all days, one is as good as the other. */
+function isSame(a: Score, b: Score, days: readonly ComparedDay[]): boolean {
+  if (a.daysEqual !== b.daysEqual || a.meanDifference !== b.meanDifference) return false
+  return days.every(({ index }) => (a.candidate.values[index] ?? 0) === (b.candidate.values[index] ?? 0))
 }

@@ -25,6 +25,43 @@ export const likelyZones = [
   'Australia/Sydney',
 ] as const
 
+/** One zone of each other clock, for a service whose numbers fit no likely one. All at once would prove less. */
+export const otherZones = [
+  'Pacific/Honolulu',
+  'America/Anchorage',
+  'America/Phoenix',
+  'America/Denver',
+  'America/Mexico_City',
+  'America/Chicago',
+  'America/Bogota',
+  'America/Halifax',
+  'America/Sao_Paulo',
+  'America/St_Johns',
+  'Atlantic/Azores',
+  'Africa/Lagos',
+  'Africa/Johannesburg',
+  'Africa/Cairo',
+  'Asia/Jerusalem',
+  'Europe/Athens',
+  'Europe/Moscow',
+  'Asia/Tehran',
+  'Asia/Dubai',
+  'Asia/Kabul',
+  'Asia/Karachi',
+  'Asia/Kathmandu',
+  'Asia/Dhaka',
+  'Asia/Yangon',
+  'Asia/Bangkok',
+  'Asia/Shanghai',
+  'Asia/Tokyo',
+  'Australia/Darwin',
+  'Australia/Adelaide',
+  'Australia/Brisbane',
+  'Pacific/Auckland',
+  'Pacific/Chatham',
+  'Pacific/Apia',
+] as const
+
 /** `zones`: whose days the service may count. */
 export function rollupBorders(zones: readonly string[]): Border[] {
   const shifted = (from: number, to: number) => (window: RollupWindow) => ({

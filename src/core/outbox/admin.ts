@@ -1,5 +1,11 @@
 /** What people do with the outbox (the queue of write-backs): enqueue, look up and decide. */
-import type { OutboxDecision, StatusCounts, WritebackStatus } from './state.ts'
+
+import type { Ms } from '../time.ts'
+import type { Rest } from './batch-estimate.ts'
+import type { Batch, BatchDescription, BatchSummary, SelectionDigest } from './batches.ts'
+import type { ReasonGroup } from './group-reasons.ts'
+import type { EventLogEntry, OutboxEntry } from './outbox-entry.ts'
+import type { BatchDecision, OutboxDecision, StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation, WritebackRequest } from './writeback-request.ts'
 
 /** Selects write-backs: a row must match every field that is given. */
@@ -10,6 +16,8 @@ export type OutboxFilter = {
   readonly operations?: readonly Operation[]
   /** The id of the conversation or the visitor. */
   readonly target?: string
+  /** Who approved it. */
+  readonly approvedBy?: string
   /** A cancellation also covers rows without a project. Only if a single project is configured. */
   readonly orWithoutProject?: boolean
 }
@@ -17,38 +25,11 @@ export type OutboxFilter = {
 /** `ids`: the first thousand. `following`: the decision is in force, but not all rows have been updated yet. */
 export type DecisionResult = { readonly count: number; readonly ids: readonly string[]; readonly following?: true }
 
-/** A write-back as stored. Times are RFC 3339. */
-export type OutboxEntry = {
-  readonly id: string
-  readonly seq: number
-  readonly operation: Operation
-  readonly conversationId: string | null
-  readonly visitorId: string | null
-  readonly payload: Readonly<Record<string, unknown>>
-  readonly status: WritebackStatus
-  readonly attempts: number
-  readonly batchId: string | null
-  readonly ref: string | null
-  readonly expect: string | null
-  readonly expiresAt: string | null
-  readonly createdAt: string
-  readonly createdBy: string | null
-  readonly sentAt: string | null
-  readonly finishedAt: string | null
-  readonly requestId: string | null
-  readonly messageId: string | null
-  readonly error: string | null
-  /** Why it has this status. */
-  readonly step: string | null
-}
+/** What a person was shown before an approval: these rows, as the digest (or its beginning) names them. */
+export type ShownSelection = { readonly filter: OutboxFilter; readonly digest: string }
 
-export type EventLogEntry = {
-  readonly at: string
-  readonly from: WritebackStatus | null
-  readonly to: WritebackStatus
-  readonly detail: string | null
-  readonly requestId: string | null
-}
+/** The digest names other rows than the selection has now; nothing was changed. */
+export type SelectionMoved = { readonly moved: SelectionDigest }
 
 /** `draft` needs approval before it is sent. */
 export type EnqueueOptions = {
@@ -57,6 +38,18 @@ export type EnqueueOptions = {
   readonly createdBy: string | null
   /** The default for requests without an expiry. */
   readonly expiresAt: string | null
+  /** What is stored with the batch; without it, only its name and who queued it. */
+  readonly batch?: BatchDescription
+}
+
+/** What a decision carries beside its selection. */
+export type DecisionTerms = {
+  /** Who decides. */
+  readonly by: string
+  /** `approved`: the rows leave no earlier than this much later, and the approval can be taken back until then. */
+  readonly graceMs?: Ms
+  /** `approved`: whether a person may approve what the same person queued. */
+  readonly approveOwn?: boolean
 }
 
 /** `known`: how many were skipped because their refs were queued before. */
@@ -76,8 +69,8 @@ export type OutboxAdmin = {
   readonly importedAs: (digest: string) => Promise<string | null>
   /** The refs that are already queued and would be skipped. */
   readonly findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
-  /** The exact id if it exists, else up to three ids with this prefix. */
-  readonly findIdsByPrefix: (prefix: string) => Promise<readonly string[]>
+  /** The exact id if it exists, else up to three ids that begin or end with this. */
+  readonly findIds: (part: string) => Promise<readonly string[]>
   /** In queue order. */
   readonly list: (filter: OutboxFilter, limit: number, afterSeq?: number) => Promise<readonly OutboxEntry[]>
   /** Newest first. */
@@ -90,7 +83,41 @@ export type OutboxAdmin = {
    * in flight is marked so that it is not sent again, and does not count as changed. `retried` takes the current mirror
    * as what the person saw: it resets the precondition and drops an expiry that has passed.
    */
-  readonly decide: (decision: OutboxDecision, filter: OutboxFilter, by: string) => Promise<DecisionResult>
+  readonly decide: (decision: OutboxDecision, filter: OutboxFilter, terms: DecisionTerms) => Promise<DecisionResult>
+  /** Approves the rows of the filter if the digest still names the rows that were shown, else nothing. */
+  readonly approveShown: (
+    filter: OutboxFilter,
+    shown: ShownSelection,
+    terms: DecisionTerms,
+  ) => Promise<DecisionResult | SelectionMoved>
+  /** Names the rows of the filter as they are. */
+  readonly digestOf: (filter: OutboxFilter) => Promise<SelectionDigest>
+  /** The latest events of the rows, newest first. */
+  readonly listLatestEvents: (
+    filter: OutboxFilter,
+    limit: number,
+  ) => Promise<readonly (EventLogEntry & { readonly writebackId: string })[]>
+  /** Newest first. `before`: only batches that were created before this one. */
+  readonly listBatches: (limit: number, before?: Pick<Batch, 'id' | 'createdAt'>) => Promise<readonly BatchSummary[]>
+  readonly findBatch: (id: string) => Promise<BatchSummary | null>
+  /** The names of all batches, newest first, to suggest what is near a name. */
+  readonly listBatchNames: (limit: number) => Promise<readonly string[]>
+  /** The name of the newest batch that takes this one back; null if none does. */
+  readonly findRevertOf: (id: string) => Promise<string | null>
+  /** Open write-backs of others that were queued before the batch's first open one. */
+  readonly countAhead: (batch: string) => Promise<number>
+  /** Until when nothing of the batch leaves, because each of its queued rows waits; null if one does not. */
+  readonly findRest: (batch: string) => Promise<Rest | null>
+  readonly groupReasons: (filter: OutboxFilter) => Promise<readonly ReasonGroup[]>
+  readonly countByOperation: (
+    filter: OutboxFilter,
+  ) => Promise<readonly { readonly operation: Operation; readonly status: WritebackStatus; readonly count: number }[]>
+  /** In force when it returns, at any size; rows follow. Null if it is so already or there is no such batch. */
+  readonly decideBatch: (
+    decision: BatchDecision,
+    batch: string,
+    by: string,
+  ) => Promise<{ readonly moved: number; readonly inFlight: number; readonly following?: true } | null>
   /** Used when writing is switched off: write-backs in flight are verified but never sent again. Queued ones stay queued. */
   readonly revokeSending: (by: string) => Promise<void>
   /** Lanes blocked by an uncertain write-back, and how many write-backs wait behind it. */

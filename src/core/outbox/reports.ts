@@ -1,9 +1,12 @@
 /** What the `writeback` commands return: the data behind `--json` and behind the text output. */
 
 import type { Ms } from '../time.ts'
-import type { EventLogEntry, OutboxEntry } from './admin.ts'
+import type { MistakeKind } from './mistake-kinds.ts'
+import type { NamedEntry } from './named-entry.ts'
+import type { EventLogEntry } from './outbox-entry.ts'
+import type { ReadCheck } from './review-check.ts'
+import type { ReviewSummary } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
-import type { Operation } from './writeback-request.ts'
 
 /** How long sending will take. */
 export type SendEstimate = {
@@ -23,15 +26,29 @@ export type AddWritebackReport = SendEstimate & {
   readonly status: 'queued' | 'draft'
 }
 
-/** `why`: one reason per mistake, each starting with the field name. */
-export type LineMistake = { readonly line: number; readonly why: readonly string[] }
+export type LineMistake = {
+  /** The first line of the row, as an editor counts. */
+  readonly line: number
+  /** As a spreadsheet counts. */
+  readonly row: number
+  readonly ref: string | null
+  /** One reason per mistake, each starting with the field name. */
+  readonly why: readonly string[]
+}
 
 export type RejectedImport =
   | {
       readonly outcome: 'mistaken'
       readonly project: string
+      /** All rows of the file, but for the header and blank ones; none if the header has mistakes. */
+      readonly rows: number
+      /** How many of them have mistakes. */
       readonly mistaken: number
+      readonly kinds: readonly MistakeKind[]
+      /** The first hundred, in file order. */
       readonly mistakes: readonly LineMistake[]
+      /** The file that has these rows with their mistakes; null if none was asked for, or there are no such rows. */
+      readonly mistakesFile: string | null
     }
   /** The same bytes were imported before as `batch`. */
   | { readonly outcome: 'imported before'; readonly project: string; readonly batch: string }
@@ -44,38 +61,33 @@ export type QueuedImport = {
   readonly queued: number
   /** How many were skipped because their refs were queued before. */
   readonly known: number
+  /** How many of these differ from what was queued with the same ref. */
+  readonly differing: number
+  /** The batch of what was queued; null if there are several or none. */
+  readonly differingBatch: string | null
+  /** What a person should know about rows without mistakes. */
+  readonly notices: readonly MistakeKind[]
+  /** The columns that were let through. */
+  readonly ignoredColumns: readonly string[]
 }
 
 export type ImportReport = RejectedImport | (QueuedImport & SendEstimate)
 
-/** What a line of an import would do to the service's current record. */
-export type LinePreview = {
-  readonly line: number
-  readonly operation: Operation
-  readonly target: string
-  /** `nothing`: already so. `known`: its ref was queued before. `unknown`: the record cannot be read. */
-  readonly would: 'change' | 'send' | 'nothing' | 'known' | 'conflict' | 'fail' | 'unknown'
-  readonly detail: string
-  /** The last earlier line with the same target, which is sent first; null if there is none. */
-  readonly after: number | null
-}
-
 export type PreviewReport =
   | RejectedImport
   | (SendEstimate & {
-      readonly outcome: 'looked'
+      readonly outcome: 'reviewed'
       readonly project: string
-      readonly lines: readonly LinePreview[]
-      /** How many lines were not checked against the service. */
-      readonly beyond: number
-      /** The file has more rows than `approve_over`, so they would need approval. */
+      readonly review: ReviewSummary
+      /** They would need approval. */
       readonly draft: boolean
+      /** To the service, for a check. */
       readonly requests: number
     })
 
 export type ListWritebacksReport = {
   readonly project: string
-  readonly writebacks: readonly OutboxEntry[]
+  readonly writebacks: readonly NamedEntry[]
   /** All matching write-backs, by status. */
   readonly counts: StatusCounts
   /** Rows in the warehouse without a project, which are never sent. */
@@ -84,8 +96,10 @@ export type ListWritebacksReport = {
 
 export type ShowWritebackReport = {
   readonly project: string
-  readonly writeback: OutboxEntry
+  readonly writeback: NamedEntry
   readonly events: readonly EventLogEntry[]
+  /** The last check with the service; null if there was none. */
+  readonly check: ReadCheck | null
   /** The write-back that must be settled before this one can be sent; null if none. */
   readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
   /** How many write-backs of the same target wait for this one. */
@@ -100,6 +114,8 @@ export type DecisionReport = {
   readonly ids: readonly string[]
   /** The decision is in force, but not all rows are updated; the next worker or push does that. */
   readonly following?: true
+  /** Of an approval: when its grace ends. RFC 3339. */
+  readonly undoUntil?: string
   readonly stayed: readonly {
     readonly id: string | null
     readonly status: WritebackStatus

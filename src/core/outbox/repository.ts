@@ -2,6 +2,7 @@
 
 import type { ServiceBehaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
+import type { Rest } from './batch-estimate.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { EvidenceField, Operation } from './writeback-request.ts'
 
@@ -48,6 +49,8 @@ export type Evidence = {
     /** Written by earlier versions: `ids` starts at this time and is incomplete. */
     readonly since?: string
   } & { readonly [F in EvidenceField]?: string | null }
+  /** The same before the first of several sends, which may have arrived although no response proved it. */
+  readonly firstBefore?: Evidence['before']
   /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
   readonly sender?: 'ended' | 'dead' | 'silent'
   /** What the response states without proof: the service accepted or refused the request, in these words. */
@@ -86,6 +89,8 @@ export type OutboxRepository = {
   readonly findClaimable: (now: EpochMs, limit: number, filter?: ClaimFilter) => Promise<readonly ClaimableWriteback[]>
   /** Whether anything remains to do, now or later, without a person's decision. */
   readonly hasPending: (filter?: ClaimFilter) => Promise<boolean>
+  /** Until when the next write-back that is not due yet waits, and why; null if none does. */
+  readonly findRest: (now: EpochMs, filter?: ClaimFilter) => Promise<Rest | null>
   /** Claims it for this process; null if another process has it or it is no longer first in its lane. */
   readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
   /**
@@ -99,14 +104,23 @@ export type OutboxRepository = {
   readonly settle: (writeback: Writeback, transition: Transition) => Promise<WritebackStatus | null>
   /** Gives the claim back without a change of status. */
   readonly release: (writeback: Writeback, dueAt: EpochMs | null, evidence?: Evidence) => Promise<void>
+  /** Stores when batches were finished whose last write-back was settled. */
+  readonly recordFinishedBatches: () => Promise<void>
   /** Stores the id of the message that the reply created. */
   readonly recordMessageId: (writeback: Writeback, messageId: string) => Promise<void>
   /** Ids of messages in the lane that are matched to a write-back. */
   readonly listMatchedMessageIds: (lane: string) => Promise<ReadonlySet<string>>
   /** Whether an earlier reply with the same payload succeeded without a known message id, and may become visible only now. */
   readonly hasUnmatchedDuplicate: (writeback: Writeback) => Promise<boolean>
-  /** The value set by our last correction that succeeded after this one was queued; undefined if there is none. */
-  readonly findOwnEdit: (writeback: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
+  /**
+   * The value set by our last correction of the visitor that succeeded since the mirror's view of the target was stored,
+   * or ever; undefined if there is none.
+   */
+  readonly findOwnEdit: (
+    writeback: Writeback,
+    field: 'name' | 'email',
+    since: 'snapshot' | 'ever',
+  ) => Promise<string | null | undefined>
   /** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
   readonly findPreviousReplyStatus: (writeback: Writeback) => Promise<WritebackStatus | null>
   /** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */

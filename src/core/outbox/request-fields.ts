@@ -5,8 +5,8 @@ import { parseTime, rfc3339 } from '../time.ts'
 /** A field of an operation's payload. */
 export type PayloadField = {
   readonly schema: z.ZodType
-  /** In CSV, outer spaces belong to a `text` and to nothing else. A `flag` is true or false. */
-  readonly kind: 'text' | 'id' | 'flag'
+  /** In CSV, outer spaces belong to a `text`, but not to a `line`, such as a name. A `flag` is true or false. */
+  readonly kind: 'text' | 'line' | 'id' | 'flag'
   /** Of its option: the name of the value, and the help. */
   readonly value: string
   readonly help: string
@@ -28,13 +28,20 @@ const missingOr = (why: string) => (issue: { readonly input?: unknown }) =>
 
 /** Control characters other than line ends and tabs, and unpaired surrogates. */
 const forbiddenCharacters = /[\p{Cc}--[\n\r\t]]|\p{Surrogate}/v
+export const forbiddenCharacterMistake = 'contains control characters or unpaired surrogates'
+
+/** The first one by its code, as it cannot be printed: U+000B. */
+export function findForbiddenCharacter(text: string): string | null {
+  const code = forbiddenCharacters.exec(text)?.[0].charCodeAt(0)
+  return code === undefined ? null : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+}
 
 function text(maxLength: number) {
   return z
     .string({ error: missingOr('must be text') })
     .max(maxLength, `is longer than ${maxLength} characters`)
     .refine((value) => value.trim() !== '', 'is empty')
-    .refine((value) => !forbiddenCharacters.test(value), 'contains control characters or unpaired surrogates')
+    .refine((value) => !forbiddenCharacters.test(value), forbiddenCharacterMistake)
 }
 
 /** For names, email addresses and keys. */

@@ -24,27 +24,38 @@ export type Revocation = (typeof revocations)[number]
 
 /** A status combined with a decision made while it was in flight. */
 const revokedInFlight = ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const
-export const writebackStates = [...writebackStatuses, ...revokedInFlight] as const
+/** `stopped`: a draft that was queued when its batch was stopped, so it needs no approval to go on. */
+export const writebackStates = [...writebackStatuses, 'stopped', ...revokedInFlight] as const
 export type WritebackState = (typeof writebackStates)[number]
 
-/** The two columns that hold a state. */
-type StoredState = { readonly status: WritebackStatus; readonly revokedAs: Revocation | null }
+/** The columns that hold a state. */
+type StoredState = {
+  readonly status: WritebackStatus
+  readonly revokedAs: Revocation | null
+  readonly isStopped: boolean
+}
 
-const revokedStates: Readonly<Record<Exclude<WritebackState, WritebackStatus>, StoredState>> = {
-  cancelling: { status: 'sending', revokedAs: 'cancelled' },
-  expiring: { status: 'sending', revokedAs: 'expired' },
-  uncertain_cancelled: { status: 'uncertain', revokedAs: 'cancelled' },
-  uncertain_expired: { status: 'uncertain', revokedAs: 'expired' },
+const combinedStates: Readonly<Record<Exclude<WritebackState, WritebackStatus>, StoredState>> = {
+  stopped: { status: 'draft', revokedAs: null, isStopped: true },
+  cancelling: { status: 'sending', revokedAs: 'cancelled', isStopped: false },
+  expiring: { status: 'sending', revokedAs: 'expired', isStopped: false },
+  uncertain_cancelled: { status: 'uncertain', revokedAs: 'cancelled', isStopped: false },
+  uncertain_expired: { status: 'uncertain', revokedAs: 'expired', isStopped: false },
 }
 
 export function toStoredState(state: WritebackState): StoredState {
-  return state in revokedStates
-    ? revokedStates[state as keyof typeof revokedStates]
-    : { status: state as WritebackStatus, revokedAs: null }
+  return state in combinedStates
+    ? combinedStates[state as keyof typeof combinedStates]
+    : { status: state as WritebackStatus, revokedAs: null, isStopped: false }
 }
 
-/** Only `sending` and `uncertain` rows take a stored revocation into account. */
-export function fromStoredState(status: WritebackStatus, revokedAs: Revocation | null): WritebackState {
+/** Only drafts can be stopped, and only `sending` and `uncertain` rows take a stored revocation into account. */
+export function fromStoredState(
+  status: WritebackStatus,
+  revokedAs: Revocation | null,
+  isStopped: boolean,
+): WritebackState {
+  if (status === 'draft' && isStopped) return 'stopped'
   if (revokedAs === null) return status
   if (status === 'sending') return revokedAs === 'cancelled' ? 'cancelling' : 'expiring'
   if (status === 'uncertain') return revokedAs === 'cancelled' ? 'uncertain_cancelled' : 'uncertain_expired'
@@ -56,6 +67,11 @@ export type StatusCounts = Readonly<Partial<Record<WritebackStatus, number>>>
 
 export const outboxEvents = [
   'approved',
+  /** A person takes an approval back, within its grace. */
+  'approval_undone',
+  /** A person stops its batch: what has not left waits. */
+  'stopped',
+  'resumed',
   'cancelled',
   'expired',
   /** The target has changed in a way that contradicts it. */
@@ -86,8 +102,12 @@ export const outboxEvents = [
 ] as const
 export type OutboxEvent = (typeof outboxEvents)[number]
 
-/** The events that people cause. */
-export type OutboxDecision = Extract<OutboxEvent, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
+/** The events that people cause for selected write-backs. */
+export const outboxDecisions = ['approved', 'approval_undone', 'cancelled', 'retried', 'arrived', 'lost'] as const
+export type OutboxDecision = Extract<OutboxEvent, (typeof outboxDecisions)[number]>
+
+/** The events that people cause for a whole batch. */
+export type BatchDecision = Extract<OutboxEvent, 'stopped' | 'resumed'>
 
 type Transitions = Readonly<Partial<Record<OutboxEvent, WritebackState>>>
 
@@ -103,7 +123,10 @@ function revokedTransitions(staysAs: WritebackState, becomes: Revocation, uncert
 
 const transitions: Readonly<Record<WritebackState, Transitions>> = {
   draft: { approved: 'queued', cancelled: 'cancelled' },
+  stopped: { resumed: 'queued', cancelled: 'cancelled' },
   queued: {
+    approval_undone: 'draft',
+    stopped: 'stopped',
     cancelled: 'cancelled',
     expired: 'expired',
     conflicted: 'conflict',

@@ -2,7 +2,17 @@
 import { z } from 'zod'
 import { type EpochMs, parseTime } from '../time.ts'
 import type { PayloadField } from './request-fields.ts'
-import { commonFields, contentField, flagSchema, idSchema, maxLengths, singleLineText } from './request-fields.ts'
+import {
+  commonFields,
+  contentField,
+  findForbiddenCharacter,
+  flagSchema,
+  forbiddenCharacterMistake,
+  idSchema,
+  maxLengths,
+  singleLineText,
+} from './request-fields.ts'
+import { type RequestMistake, toMistake } from './request-mistake.ts'
 
 export const targetKinds = ['conversation', 'visitor'] as const
 export type TargetKind = (typeof targetKinds)[number]
@@ -29,7 +39,7 @@ const described = {
       content: contentField,
       sender_name: {
         schema: singleLineText(maxLengths.name),
-        kind: 'text',
+        kind: 'line',
         value: 'name',
         help: 'the name that the visitor sees (required)',
       },
@@ -60,14 +70,14 @@ const described = {
     fields: {
       name: {
         schema: singleLineText(maxLengths.name).nullable().exactOptional(),
-        kind: 'text',
+        kind: 'line',
         value: 'name',
         help: 'the new name',
         clearHelp: 'remove the name',
       },
       email: {
         schema: singleLineText(maxLengths.email).nullable().exactOptional(),
-        kind: 'text',
+        kind: 'line',
         value: 'email',
         help: 'the new email address',
         clearHelp: 'remove the email address',
@@ -90,6 +100,10 @@ const described = {
 export type Operation = keyof typeof described
 export const operationTypes: Readonly<Record<Operation, OperationType>> = described
 export const operations = Object.keys(described) as readonly Operation[]
+
+export function isOperation(value: unknown): value is Operation {
+  return operations.some((operation) => operation === value)
+}
 
 export type EvidenceField = (typeof described)[Operation]['evidenceFields'][number]
 export const evidenceFields = Object.values(operationTypes).flatMap(({ evidenceFields: names }) => names)
@@ -133,10 +147,9 @@ export type RequestFor<O extends Operation> = {
 
 export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
 
-/** `why`: one reason per mistake, each starting with the field name. */
 export type RequestParseResult =
   | { readonly ok: true; readonly request: WritebackRequest }
-  | { readonly ok: false; readonly why: readonly string[] }
+  | { readonly ok: false; readonly mistakes: readonly RequestMistake[] }
 
 const requestSchemas = new Map<unknown, ReturnType<typeof toSchema>>(
   operations.map((operation) => [operation, toSchema(operation)]),
@@ -150,22 +163,30 @@ function toSchema(operation: Operation) {
 
 /** Parses an import line, or a row of the outbox in the same form. */
 export function parseRequest(line: unknown): RequestParseResult {
-  if (typeof line !== 'object' || line === null || Array.isArray(line)) return invalidRequest('must be a JSON object')
-  const schema = requestSchemas.get('operation' in line ? line.operation : undefined)
-  if (schema === undefined) return invalidRequest(`operation: must be one of ${operations.join(', ')}`)
+  if (typeof line !== 'object' || line === null || Array.isArray(line))
+    return invalidRequest(toMistake(null, 'must be a JSON object', line))
+  const fields: Readonly<Record<string, unknown>> = { ...line }
+  const schema = requestSchemas.get(fields.operation)
+  if (schema === undefined)
+    return invalidRequest(toMistake('operation', `must be one of ${operations.join(', ')}`, fields.operation))
   const result = schema.safeParse(line)
-  return result.success ? toRequest(result.data) : invalidRequest(...new Set(result.error.issues.flatMap(toMistakes)))
+  if (result.success) return toRequest(result.data)
+  const mistakes = result.error.issues.flatMap((issue) => toMistakes(issue, fields))
+  return invalidRequest(...withoutRepetitions(mistakes))
 }
+
+/** In CSV, such a column may be left out. */
+export const foreignFieldMistake = 'is not a field of this operation'
 
 export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
   const at = parseTime(expiresAt)
   return at !== undefined && at * 1000 <= now
 }
 
-/** Reasons why it would expire immediately if it were queued now. */
-export function expiryMistakes({ expiresAt }: WritebackRequest, now: EpochMs): readonly string[] {
+/** Why it would expire immediately if it were queued now. */
+export function expiryMistakes({ expiresAt }: WritebackRequest, now: EpochMs): readonly RequestMistake[] {
   if (!hasExpired(expiresAt, now)) return []
-  return [`expires_at: ${expiresAt} has passed; leave it out, or give a future time`]
+  return [toMistake('expires_at', 'has passed; leave it out, or give a future time', expiresAt)]
 }
 
 /** The cast is safe, as the operation's own schema has parsed the line. */
@@ -174,17 +195,28 @@ function toRequest(line: z.infer<ReturnType<typeof toSchema>> & Readonly<Record<
   const { target, fields } = operationTypes[operation]
   const names = Object.keys(fields)
   const given = names.filter((name) => line[name] !== undefined)
-  if (given.length === 0 && names.length > 0) return invalidRequest(`${names.join(', ')}: at least one must be given`)
+  if (given.length === 0 && names.length > 0)
+    return invalidRequest(toMistake(names.join(', '), 'at least one must be given'))
   const payload = Object.fromEntries(given.map((name) => [name, line[name]]))
   const request = { operation, target: line[`${target}_id`], payload, ref, expect, expiresAt } as WritebackRequest
   return { ok: true, request }
 }
 
-function toMistakes(issue: z.core.$ZodIssue): string[] {
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${key}: is not a field of this operation`)
-  return [`${issue.path.join('.')}: ${issue.message}`]
+function toMistakes(issue: z.core.$ZodIssue, line: Readonly<Record<string, unknown>>): RequestMistake[] {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => toMistake(key, foreignFieldMistake, line[key]))
+  const field = issue.path.join('.')
+  const value = line[String(issue.path[0])]
+  const isForbidden = issue.message === forbiddenCharacterMistake && typeof value === 'string'
+  return [toMistake(field, issue.message, isForbidden ? findForbiddenCharacter(value) : value)]
 }
 
-function invalidRequest(...why: string[]): RequestParseResult {
-  return { ok: false, why }
+/** Several rules of a field may give the same reason. */
+function withoutRepetitions(mistakes: readonly RequestMistake[]): readonly RequestMistake[] {
+  return mistakes.filter(
+    ({ field, why }, index) => mistakes.findIndex((other) => other.field === field && other.why === why) === index,
+  )
+}
+
+function invalidRequest(...mistakes: RequestMistake[]): RequestParseResult {
+  return { ok: false, mistakes }
 }

@@ -21,3 +21,9 @@ export function estimateWritesMs(policy: BudgetPolicy, writes: number): Ms {
   const { slots, windowMs } = slotLimits(policy, initialBudgetState, 0).writes
   return Math.ceil((writes * windowMs) / slots)
 }
+
+/** The same for sends that also read before and after: the slower of the two rates decides. */
+export function estimateSendsMs(policy: BudgetPolicy, writes: number, reads: number): Ms {
+  const { all } = slotLimits(policy, initialBudgetState, 0)
+  return Math.max(estimateWritesMs(policy, writes), Math.ceil(((writes + reads) * all.windowMs) / all.slots))
+}

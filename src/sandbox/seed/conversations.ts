@@ -2,7 +2,7 @@
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Conversation, Message, Sequence } from '../model.ts'
 import type { SeedRows } from '../row-store.ts'
-import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
+import { pick, purposes, type Random, toUnitInterval } from './random.ts'
 import { createRowIds } from './row-ids.ts'
 import type { SampleText, TextVariety } from './sample-text.ts'
 import type { Timeline } from './timeline.ts'
@@ -23,6 +23,8 @@ type ConversationParts = {
   readonly count: number
   /** Fewest and most messages in a conversation. */
   readonly messages: readonly [low: number, high: number]
+  /** Share of conversations with the fewest messages. */
+  readonly shortShare: number
   readonly messageStorm: number
   readonly time: Timeline
   readonly to: EpochMs
@@ -42,10 +44,13 @@ const agents = Array.from({ length: 12 }, (_, n) => `agt_${(n * 7919 + 4096).toS
 const minuteMs = 60_000
 
 export function createConversations(parts: ConversationParts): Conversations {
-  const { random, time, count } = parts
+  const { random, time, count, shortShare } = parts
   const ids = createRowIds(random, purposes.conversation)
   const [low, high] = parts.messages
-  const lengthOf = (index: number) => integerBetween(low, high, random(purposes.size, purposes.conversation, index))
+  const lengthOf = (index: number) => {
+    const share = toUnitInterval(random(purposes.size, purposes.conversation, index))
+    return share < shortShare ? low : low + Math.floor(((share - shortShare) / (1 - shortShare)) * (high - low + 1))
+  }
   const spanOf = (index: number): Ms =>
     lengthOf(index) < 2 ? 0 : (1 + (random(purposes.time, index, 1) % 40)) * minuteMs * lengthOf(index)
   const lastAt = (index: number) => time.endAt(index, spanOf(index))

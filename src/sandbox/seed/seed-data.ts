@@ -16,6 +16,8 @@ export type Size = {
   readonly visitors: number
   readonly calls: number
   readonly messagesPerConversation: number | Range
+  /** Share of the conversations that have only the fewest messages of the range; 0 if missing. */
+  readonly shortConversations?: number
   readonly activityPerVisitor: number | Range
   /** How many days the data covers. */
   readonly days: number
@@ -56,6 +58,7 @@ export function createSeedData({ seed, size, end }: SeedOptions, switches: Switc
       ...parts,
       count: size.conversations,
       messages: toRange(size.messagesPerConversation),
+      shortShare: size.shortConversations ?? 0,
       messageStorm: switches['storm.messages'],
       time: createLine('conversation', size.conversations, switches['storm.conversations']),
     }),

@@ -1,10 +1,8 @@
 /** Brings the facts of a project to its present settings: what they do not depend on is written, the rest is rebuilt. */
 import { factsVersion } from '../../core/analytics/facts-fingerprint.ts'
-import type { EpochMs } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { inTransaction } from '../mirror/project-context.ts'
 import { createFactsState, type FactsSettings, type FactsState, fingerprintsOf, readFactsState } from './facts-state.ts'
-import type { FactsContext } from './pending-facts.ts'
 import { beginRebuild } from './rebuild.ts'
 import { isCalendarComplete, writeCalendar, writeReferenceTables } from './reference-tables.ts'
 
@@ -14,22 +12,21 @@ export function areDerivedBy(state: FactsState, settings: FactsSettings): boolea
 }
 
 /** Leaves facts to a newer version that has derived them. */
-export async function applySettings(context: FactsContext, settings: FactsSettings, now: EpochMs): Promise<void> {
-  const state = await readFactsState(context.db, context.project)
+export async function applySettings(context: ProjectDb, settings: FactsSettings): Promise<void> {
+  const state = await readFactsState(context)
   if (state !== null && state.version > factsVersion) return
   if (state === null || !areDerivedBy(state, settings))
-    await inTransaction(context, (trx) => writeSettings(context, trx.db, settings, now))
-  else if (!(await isCalendarComplete(context, now)))
-    await inTransaction(context, (trx) => writeCalendar(context, trx.db, settings, now))
+    await inTransaction(context, (trx) => writeSettings(trx, settings))
+  else if (!(await isCalendarComplete(context))) await inTransaction(context, (trx) => writeCalendar(trx, settings))
 }
 
 /** Under the project's write lock; another process may have done it meanwhile. */
-async function writeSettings(context: FactsContext, trx: Db, settings: FactsSettings, now: EpochMs): Promise<void> {
-  await createFactsState(context, trx, now)
-  const state = await readFactsState(trx, context.project)
+async function writeSettings(trx: ProjectDb, settings: FactsSettings): Promise<void> {
+  await createFactsState(trx)
+  const state = await readFactsState(trx)
   if (state !== null && (areDerivedBy(state, settings) || state.version > factsVersion)) return
-  if (state !== null && areFactsValid(state, settings)) await writeReferenceTables(context, trx, settings, now)
-  else await beginRebuild(context, trx, settings, now)
+  if (state !== null && areFactsValid(state, settings)) await writeReferenceTables(trx, settings)
+  else await beginRebuild(trx, settings)
 }
 
 /** Only settings changed on which no fact depends. */

@@ -3,12 +3,9 @@ import { sql } from 'kysely'
 import type { ConversationHistory, HandledChange, HistoryMessage } from '../../core/analytics/conversation-history.ts'
 import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
 import { type EpochSeconds, parseTime } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { listParameter } from '../database/dialect.ts'
-import type { FactsContext } from './pending-facts.ts'
+import { inList } from '../database/dialect.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { epochSeconds } from './sql-time.ts'
-
-type Source = Pick<FactsContext, 'kind' | 'project'>
 
 type ConversationColumns = {
   readonly id: string
@@ -20,21 +17,23 @@ type ConversationColumns = {
   readonly isMessagesComplete: boolean | number | null
 }
 
-/** The conversations with these ids that exist. */
+/** The conversations with these ids that exist, unless they have more messages. */
 export async function readHistories(
-  { kind, project }: Source,
-  trx: Db,
+  source: ProjectDb,
   ids: readonly string[],
   roleOf: RoleOfSender,
-): Promise<ConversationHistory[]> {
+  maxMessages: number,
+): Promise<ConversationHistory[] | 'too many messages'> {
+  const { db, kind, project } = source
+  const messages = await readMessages(source, ids, roleOf, maxMessages)
+  if (messages === null) return 'too many messages'
   const { rows } = await sql<ConversationColumns>`
     select id, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
       ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
       messages_complete as "isMessagesComplete" from conversations
-    where project_id = ${project} and id in (select value from ${listParameter(kind, ids)} as listed)
-      and deleted_at is null`.execute(trx)
-  const messages = await readMessages({ kind, project }, trx, ids, roleOf)
-  const changes = await readHandledChanges({ kind, project }, trx, ids)
+    where project_id = ${project} and id ${inList(kind, ids)}
+      and deleted_at is null`.execute(db)
+  const changes = await readHandledChanges(source, ids)
   return rows.map((row) => ({
     ...row,
     isMessagesComplete: Boolean(row.isMessagesComplete),
@@ -43,20 +42,22 @@ export async function readHistories(
   }))
 }
 
-/** In the order of their ids. */
+/** In the order of their ids. Null: there are more. */
 async function readMessages(
-  { kind, project }: Source,
-  trx: Db,
+  { db, kind, project }: ProjectDb,
   conversationIds: readonly string[],
   roleOf: RoleOfSender,
-): Promise<Map<string, HistoryMessage[]>> {
+  maxMessages: number,
+): Promise<Map<string, HistoryMessage[]> | null> {
+  const limit = Number.isFinite(maxMessages) ? sql`limit ${sql.lit(maxMessages + 1)}` : sql``
   type Row = Pick<HistoryMessage, 'id' | 'at'> & Record<'conversation' | 'sender' | 'kind' | 'name', string | null>
   const { rows } = await sql<Row>`
     select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
       sender_display_name as name from messages
     where project_id = ${project} and deleted_at is null
-      and conversation_id in (select value from ${listParameter(kind, conversationIds)} as listed)
-    order by conversation_id, id`.execute(trx)
+      and conversation_id ${inList(kind, conversationIds)}
+    order by conversation_id, id ${limit}`.execute(db)
+  if (rows.length > maxMessages) return null
   return groupBy(
     rows,
     (row) => row.conversation ?? '',
@@ -71,15 +72,14 @@ async function readMessages(
 
 /** In the order in which they were seen. */
 async function readHandledChanges(
-  { kind, project }: Source,
-  trx: Db,
+  { db, kind, project }: ProjectDb,
   conversationIds: readonly string[],
 ): Promise<Map<string, HandledChange[]>> {
   const { rows } = await sql<Record<'conversation' | 'old' | 'new' | 'seen', string | null>>`
     select conversation_id as conversation, old_value as old, new_value as new, seen_at as seen from conversation_changes
     where project_id = ${project} and field = 'handled_at'
-      and conversation_id in (select value from ${listParameter(kind, conversationIds)} as listed)
-    order by id`.execute(trx)
+      and conversation_id ${inList(kind, conversationIds)}
+    order by id`.execute(db)
   return groupBy(
     rows,
     (row) => row.conversation ?? '',

@@ -3,10 +3,9 @@ import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { listParameter, rowsPerStatement, typedParameter } from '../database/dialect.ts'
+import { inList, rowsPerStatement } from '../database/dialect.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { withoutNullability } from '../mirror/stream-tables.ts'
-import type { FactsContext } from './pending-facts.ts'
 import { timeText } from './time-text.ts'
 
 export type AnalyticsTable = keyof typeof analyticsTables
@@ -31,18 +30,17 @@ const plans: Readonly<Record<DatabaseKind, Map<AnalyticsTable, InsertPlan>>> = {
 }
 
 export async function insertRows<T extends AnalyticsTable>(
-  { kind, project }: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
+  trx: ProjectDb,
   table: T,
   rows: readonly AnalyticsRow<T>[],
 ): Promise<void> {
-  const plan = planFor(kind, table)
+  const plan = planFor(trx.kind, table)
   let from = 0
-  for (const size of rowsPerStatement[kind]) {
+  for (const size of rowsPerStatement[trx.kind]) {
     const step = size === 0 ? Math.max(1, rows.length - from) : size
     for (; rows.length - from >= step; from += step) {
-      const text = plan.texts.get(step) ?? compileInsert(trx, kind, table, plan, step)
-      await trx.executeQuery(CompiledQuery.raw(text, parametersOf(kind, project, plan, rows, from, from + step)))
+      const text = plan.texts.get(step) ?? compileInsert(trx, table, plan, step)
+      await trx.db.executeQuery(CompiledQuery.raw(text, parametersOf(trx, plan, rows.slice(from, from + step))))
     }
   }
 }
@@ -57,8 +55,8 @@ function planFor(kind: DatabaseKind, table: AnalyticsTable): InsertPlan {
   return plan
 }
 
-function compileInsert(db: Db, kind: DatabaseKind, table: AnalyticsTable, plan: InsertPlan, size: number): string {
-  const row = sql`(${sql.join(plan.columns.map(({ type }) => typedParameter(kind, type, null)))})`
+function compileInsert({ db, kind, typed }: ProjectDb, table: AnalyticsTable, plan: InsertPlan, size: number): string {
+  const row = sql`(${sql.join(plan.columns.map(({ type }) => typed(type, null)))})`
   const names = sql.join(plan.columns.map(({ name }) => sql.ref(name)))
   const text = sql`insert into ${sql.table(table)} (${names})
     values ${sql.join(Array.from({ length: size }, () => row))}`.compile(db).sql
@@ -67,17 +65,9 @@ function compileInsert(db: Db, kind: DatabaseKind, table: AnalyticsTable, plan: 
   return text
 }
 
-function parametersOf(
-  kind: DatabaseKind,
-  project: string,
-  { columns }: InsertPlan,
-  rows: readonly AnyRow[],
-  from: number,
-  to: number,
-): unknown[] {
+function parametersOf({ kind, project }: ProjectDb, { columns }: InsertPlan, rows: readonly AnyRow[]): unknown[] {
   const parameters: unknown[] = []
-  for (let i = from; i < to; i++) {
-    const row = rows[i] as AnyRow
+  for (const row of rows) {
     for (const { name, type } of columns)
       parameters.push(name === 'project_id' ? project : encode(kind, type, row[name] ?? null))
   }
@@ -92,23 +82,21 @@ function encode(kind: DatabaseKind, type: ColumnType, value: Value) {
 
 /** Deletes the project's rows whose `column` has one of these values. */
 export async function deleteRows(
-  { kind, project }: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
+  { db, kind, project }: ProjectDb,
   table: AnalyticsTable,
   column: string,
   values: readonly string[],
 ): Promise<void> {
   await sql`delete from ${sql.table(table)} where project_id = ${project}
-    and ${sql.ref(column)} in (select value from ${listParameter(kind, values)} as listed)`.execute(trx)
+    and ${sql.ref(column)} ${inList(kind, values)}`.execute(db)
 }
 
 /** Replaces all of the project's rows. */
 export async function replaceRows<T extends AnalyticsTable>(
-  context: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
+  trx: ProjectDb,
   table: T,
   rows: readonly AnalyticsRow<T>[],
 ): Promise<void> {
-  await sql`delete from ${sql.table(table)} where project_id = ${context.project}`.execute(trx)
-  await insertRows(context, trx, table, rows)
+  await sql`delete from ${sql.table(table)} where project_id = ${trx.project}`.execute(trx.db)
+  await insertRows(trx, table, rows)
 }

@@ -1,11 +1,11 @@
-/** What all derivations of a project's facts need. */
+/** What the derivations of a project's facts have in common. */
 import type { AnalyticsSettings } from '../../core/analytics/analytics-settings.ts'
 import type { Calendar } from '../../core/analytics/calendar.ts'
 import type { EpochSeconds } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
-import type { FactKind, FactsContext } from './pending-facts.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import type { FactKind } from './pending-facts.ts'
 
-export type FactSource = FactsContext & {
+export type FactSource = ProjectDb & {
   readonly settings: AnalyticsSettings
   readonly calendar: Calendar
   /** Since when changes of the project's conversations are watched. */
@@ -16,11 +16,11 @@ export type FactSource = FactsContext & {
 export type FactDerivation = {
   readonly kind: FactKind
   /** Replaces the facts of the first of these ids; returns of how many, as many rows are left for another transaction. */
-  readonly replaceFacts: (source: FactSource, trx: Db, ids: readonly string[]) => Promise<number>
+  readonly replaceFacts: (source: FactSource, ids: readonly string[]) => Promise<number>
   /** Ids that rows or facts have, after this one ('' = from the beginning), in their order. */
-  readonly listIds: (context: FactsContext, trx: Db, after: string, limit: number) => Promise<string[]>
+  readonly listIds: (context: ProjectDb, after: string, limit: number) => Promise<string[]>
   /** How many ids a rebuild handles in one transaction. */
   readonly idsPerRebuildStep: number
   /** Deletes the facts that no id leads to, before the first step of a rebuild. */
-  readonly clear?: (context: FactsContext, trx: Db) => Promise<void>
+  readonly clear?: (context: ProjectDb) => Promise<void>
 }

@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../core/analytics/analytics-settings.ts'
 import { factsFingerprint } from '../../core/analytics/facts-fingerprint.ts'
-import { type EpochMs, type EpochSeconds, parseTime, toTimestamp } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { typedParameter } from '../database/dialect.ts'
-import { type FactKind, type FactsContext, factKinds } from './pending-facts.ts'
+import { type EpochSeconds, parseTime, toTimestamp } from '../../core/time.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { type FactKind, factKinds } from './pending-facts.ts'
 
 /** The settings of a project on which its facts, calendar and targets depend. */
 export type FactsSettings = { readonly timeZone: string; readonly analytics: AnalyticsSettings }
@@ -34,7 +33,7 @@ export function fingerprintsOf({ timeZone, analytics }: FactsSettings): { facts:
   return { facts, all: `${facts} ${others.digest('hex')}` }
 }
 
-export async function readFactsState(db: Db, project: string): Promise<FactsState | null> {
+export async function readFactsState({ db, project }: ProjectDb): Promise<FactsState | null> {
   const row = await db.selectFrom('facts_state').selectAll().where('project_id', '=', project).executeTakeFirst()
   if (row === undefined) return null
   const { version, fingerprint, time_zone: timeZone, rebuilt_to: rebuiltTo } = row
@@ -43,22 +42,21 @@ export async function readFactsState(db: Db, project: string): Promise<FactsStat
 }
 
 /** The row of a project whose first sync run has just been made. It is written once: runs are deleted some day. */
-export async function createFactsState({ kind, project }: FactsContext, trx: Db, now: EpochMs): Promise<void> {
+export async function createFactsState({ db, project, clock, typed }: ProjectDb): Promise<void> {
   await sql`
     insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
-    select ${typedParameter(kind, 'text', project)},
-      coalesce(min(started_at), ${typedParameter(kind, 'time', toTimestamp(now))}), 0, '', '', true
+    select ${typed('text', project)},
+      coalesce(min(started_at), ${typed('time', toTimestamp(clock()))}), 0, '', '', true
     from sync_runs where project_id = ${project}
-    on conflict do nothing`.execute(trx)
+    on conflict do nothing`.execute(db)
 }
 
 export async function writeRebuildPosition(
-  { project }: FactsContext,
-  trx: Db,
+  { db, project }: ProjectDb,
   position: RebuildPosition | null,
 ): Promise<void> {
   const rebuilt_to = position === null ? null : `${position.kind} ${position.after}`
-  await trx.updateTable('facts_state').set({ rebuilt_to }).where('project_id', '=', project).execute()
+  await db.updateTable('facts_state').set({ rebuilt_to }).where('project_id', '=', project).execute()
 }
 
 /** '' or anything unknown: from the beginning. */

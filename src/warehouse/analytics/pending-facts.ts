@@ -5,16 +5,12 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { listParameter, typedParameter } from '../database/dialect.ts'
+import { inList, listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 /** What facts belong to: all of its facts are derived together. */
 export const factKinds = ['conversation', 'visitor', 'availability_hour'] as const
 export type FactKind = (typeof factKinds)[number]
-
-/** The project of the facts, and its database. */
-export type FactsContext = ProjectDb
 
 /** By stream whose rows facts are derived from: what the first part of a row's key identifies. */
 const kindOfStream: Partial<Record<StreamName, FactKind>> = {
@@ -25,51 +21,40 @@ const kindOfStream: Partial<Record<StreamName, FactKind>> = {
 }
 
 /** Rows of the stream changed; `keys`: the first part of each one's key. Within the transaction that changes them. */
-export async function markFactsOfRows(
-  context: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
-  stream: StreamName,
-  keys: readonly string[],
-): Promise<void> {
+export async function markFactsOfRows(trx: ProjectDb, stream: StreamName, keys: readonly string[]): Promise<void> {
   const kind = kindOfStream[stream]
   if (kind === undefined || keys.length === 0) return
-  await markPendingFacts(context, trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
+  await markPendingFacts(trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
 }
 
-/** Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. */
+/**
+ * Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. `changed`: what
+ * is marked instead, as it changed whether or not the update finds something to do.
+ */
 export async function markFactsOfUpdated(
-  { kind: database, project }: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
+  trx: ProjectDb,
   kind: FactKind,
   update: RawBuilder<{ id: string }>,
+  changed: string | null = null,
 ): Promise<void> {
-  if (database === 'sqlite') {
-    const { rows } = await update.execute(trx)
-    if (rows.length > 0)
-      await markPendingFacts(
-        { kind: database, project },
-        trx,
-        kind,
-        rows.map(({ id }) => id),
-      )
+  if (trx.kind === 'sqlite') {
+    const { rows } = await update.execute(trx.db)
+    const ids = changed === null ? rows.map(({ id }) => id) : [changed]
+    if (ids.length > 0) await markPendingFacts(trx, kind, ids)
     return
   }
+  const ids = changed === null ? sql`select id from updated` : sql`select ${trx.typed('text', changed)} as id`
   await sql`
     with updated as (${update})
     insert into facts_due (project_id, kind, id)
-    select ${typedParameter(database, 'text', project)}, ${typedParameter(database, 'text', kind)}, id from updated
-    on conflict do nothing`.execute(trx)
+    select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id from (${ids}) as due
+    on conflict do nothing`.execute(trx.db)
 }
 
 /** The row and its children were deleted. */
-export async function markFactsOfDeletedRow(
-  context: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
-  stream: StreamName,
-  id: string,
-): Promise<void> {
+export async function markFactsOfDeletedRow(trx: ProjectDb, stream: StreamName, id: string): Promise<void> {
   const ofChildren = Object.entries(kindOfStream).filter(([child]) => parentOf(child as StreamName) === stream)
-  for (const kind of new Set(ofChildren.map(([, kind]) => kind))) await markPendingFacts(context, trx, kind, [id])
+  for (const kind of new Set(ofChildren.map(([, kind]) => kind))) await markPendingFacts(trx, kind, [id])
 }
 
 function parentOf(stream: StreamName): string | null {
@@ -83,19 +68,18 @@ function startOfHour(time: string): string {
 }
 
 async function markPendingFacts(
-  { kind: database, project }: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
+  { db, kind: database, project, typed }: ProjectDb,
   kind: FactKind,
   ids: readonly string[],
 ): Promise<void> {
   const unique = [...new Set(ids)]
   // Each page of messages, the hot path of a first sync.
-  if (unique.length === 1) return void (await trx.executeQuery(markOne(database, [project, kind, ...unique])))
+  if (unique.length === 1) return void (await db.executeQuery(markOne(database, [project, kind, ...unique])))
   await sql`
     insert into facts_due (project_id, kind, id)
-    select ${typedParameter(database, 'text', project)}, ${typedParameter(database, 'text', kind)}, due.value
+    select ${typed('text', project)}, ${typed('text', kind)}, due.value
     from ${listParameter(database, unique)} as due where true
-    on conflict do nothing`.execute(trx)
+    on conflict do nothing`.execute(db)
 }
 
 function markOne(database: DatabaseKind, parameters: readonly string[]): CompiledQuery {
@@ -105,7 +89,7 @@ function markOne(database: DatabaseKind, parameters: readonly string[]): Compile
 }
 
 /** A kind of which facts are pending; null = none are. */
-export async function findPendingKind({ project }: Pick<FactsContext, 'project'>, db: Db): Promise<FactKind | null> {
+export async function findPendingKind({ db, project }: ProjectDb): Promise<FactKind | null> {
   const row = await db
     .selectFrom('facts_due')
     .select('kind')
@@ -117,13 +101,8 @@ export async function findPendingKind({ project }: Pick<FactsContext, 'project'>
 }
 
 /** Ids of that kind in their order, up to `limit`. */
-export async function listPendingFacts(
-  { project }: Pick<FactsContext, 'project'>,
-  trx: Db,
-  kind: FactKind,
-  limit: number,
-): Promise<string[]> {
-  const rows = await trx
+export async function listPendingFacts({ db, project }: ProjectDb, kind: FactKind, limit: number): Promise<string[]> {
+  const rows = await db
     .selectFrom('facts_due')
     .select('id')
     .where((eb) => eb.and({ project_id: project, kind }))
@@ -135,12 +114,11 @@ export async function listPendingFacts(
 
 /** Facts have been derived from the present rows. Under the project's write lock, so none was marked in between. */
 export async function removePendingFacts(
-  { kind: database, project }: Pick<FactsContext, 'kind' | 'project'>,
-  trx: Db,
+  { db, kind: database, project }: ProjectDb,
   kind: FactKind,
   ids: readonly string[],
 ): Promise<void> {
   await sql`
     delete from facts_due where project_id = ${project} and kind = ${kind}
-      and id in (select value from ${listParameter(database, ids)} as derived)`.execute(trx)
+      and id ${inList(database, ids)}`.execute(db)
 }

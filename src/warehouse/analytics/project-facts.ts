@@ -2,10 +2,9 @@
  * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole when the settings or
  * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock.
  */
-import type { Calendar } from '../../core/analytics/calendar.ts'
-import { createCalendar } from '../../core/analytics/project-calendar.ts'
-import type { EpochMs } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
+import { analyticsTables } from '../../../schema/analytics-tables.ts'
+import { type Calendar, createCalendar } from '../../core/analytics/calendar.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
 import { inTransaction } from '../mirror/project-context.ts'
 import { applySettings, areDerivedBy } from './apply-settings.ts'
@@ -13,13 +12,7 @@ import { availabilityFacts } from './availability-facts.ts'
 import { conversationFacts } from './conversation-facts.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
 import { type FactsSettings, readFactsState } from './facts-state.ts'
-import {
-  type FactKind,
-  type FactsContext,
-  findPendingKind,
-  listPendingFacts,
-  removePendingFacts,
-} from './pending-facts.ts'
+import { type FactKind, findPendingKind, listPendingFacts, removePendingFacts } from './pending-facts.ts'
 import { advanceRebuild, beginRebuild, type FactsStep } from './rebuild.ts'
 import { visitFacts } from './visit-facts.ts'
 import { countWaitingConversations } from './waiting-facts.ts'
@@ -41,29 +34,28 @@ export type ProjectFacts = {
   readonly rebuild: (options?: FactsOptions) => Promise<FactsReport>
 }
 
-type Work = FactsContext & {
+type Work = ProjectDb & {
   readonly settings: FactsSettings
   readonly calendar: Calendar
-  readonly clock: () => EpochMs
 }
 
-export function createProjectFacts(context: FactsContext, settings: FactsSettings, clock: () => EpochMs): ProjectFacts {
+export function createProjectFacts(context: ProjectDb, settings: FactsSettings): ProjectFacts {
   const calendar = createCalendar({ ...settings.analytics, timeZone: settings.timeZone })
-  const work: Work = { ...context, settings, calendar, clock }
+  const work: Work = { ...context, settings, calendar }
   return {
     refresh: async (options = {}) => {
-      await applySettings(context, settings, clock())
+      await applySettings(context, settings)
       return deriveAll(work, options)
     },
     rebuild: async (options = {}) => {
-      await inTransaction(context, (trx) => beginRebuild(context, trx.db, settings, clock()))
+      await inTransaction(context, (trx) => beginRebuild(trx, settings))
       return deriveAll(work, options)
     },
   }
 }
 
 async function deriveAll(work: Work, { signal, onProgress }: FactsOptions): Promise<FactsReport> {
-  const statistics = createStatisticsUpdater(work.db, work.kind)
+  const statistics = createStatisticsUpdater(work.db, work.kind, analyticsTables)
   let conversations = 0
   while (!signal?.aborted) {
     const step = await deriveNext(work)
@@ -75,7 +67,7 @@ async function deriveAll(work: Work, { signal, onProgress }: FactsOptions): Prom
     if (step.kind !== 'conversation') continue
     conversations += step.ids
     if (onProgress === undefined) continue
-    onProgress(conversations, (await countWaitingConversations(work.db, work.project)).conversations)
+    onProgress(conversations, (await countWaitingConversations(work)).conversations)
   }
   return { conversations, isComplete: false }
 }
@@ -88,23 +80,23 @@ const rowsPerId = 10
  * settings, or a newer version, derives the facts now, so this one must not.
  */
 async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superseded'> {
-  const kind = await findPendingKind(work, work.db)
+  const kind = await findPendingKind(work)
   if (kind === null && !(await isRebuilding(work))) return 'all done'
-  return inTransaction(work, async ({ db: trx }) => {
-    const source = await openSource(work, trx)
+  return inTransaction(work, async (trx) => {
+    const source = await openSource(trx)
     if (source === null) return 'superseded'
-    if (kind !== null) return refreshPending(source, trx, derivations[kind])
-    return (await advanceRebuild(source, trx, derivations)) ?? 'all done'
+    if (kind !== null) return refreshPending(source, derivations[kind])
+    return (await advanceRebuild(source, derivations)) ?? 'all done'
   })
 }
 
-async function isRebuilding({ db, project }: Work): Promise<boolean> {
-  const state = await readFactsState(db, project)
+async function isRebuilding(work: Work): Promise<boolean> {
+  const state = await readFactsState(work)
   return state !== null && state.rebuild !== null
 }
 
-async function openSource(work: Work, trx: Db): Promise<FactSource | null> {
-  const state = await readFactsState(trx, work.project)
+async function openSource(work: Work): Promise<FactSource | null> {
+  const state = await readFactsState(work)
   if (state === null || !areDerivedBy(state, work.settings)) return null
   return { ...work, settings: work.settings.analytics, mirroredSince: state.mirroredSince }
 }
@@ -116,13 +108,13 @@ const derivations: Readonly<Record<FactKind, FactDerivation>> = {
 }
 
 /** Ids whose facts one transaction refreshes. */
-const idsPerRefresh = 500
+const idsPerRefresh = 2000
 
 /** Another process may have refreshed them meanwhile: none, then. */
-async function refreshPending(source: FactSource, trx: Db, derivation: FactDerivation): Promise<FactsStep> {
+async function refreshPending(source: FactSource, derivation: FactDerivation): Promise<FactsStep> {
   const { kind, replaceFacts } = derivation
-  const ids = await listPendingFacts(source, trx, kind, idsPerRefresh)
-  const count = ids.length === 0 ? 0 : await replaceFacts(source, trx, ids)
-  await removePendingFacts(source, trx, kind, ids.slice(0, count))
+  const ids = await listPendingFacts(source, kind, idsPerRefresh)
+  const count = ids.length === 0 ? 0 : await replaceFacts(source, ids)
+  await removePendingFacts(source, kind, ids.slice(0, count))
   return { kind, ids: count }
 }

@@ -3,60 +3,50 @@ import { sql } from 'kysely'
 import { calendarRange, calendarRows, type TimeRange } from '../../core/analytics/calendar-rows.ts'
 import { factsVersion } from '../../core/analytics/facts-fingerprint.ts'
 import { slaRows } from '../../core/analytics/sla-rows.ts'
-import { daySeconds, type EpochMs, parseTime } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
+import { daySeconds, parseTime } from '../../core/time.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { earliestTime } from '../mirror/reader.ts'
 import { replaceRows } from './fact-rows.ts'
 import { type FactsSettings, fingerprintsOf } from './facts-state.ts'
-import type { FactsContext } from './pending-facts.ts'
 import { replaceSenderRoles } from './sender-types.ts'
 
-export async function writeReferenceTables(
-  context: FactsContext,
-  trx: Db,
-  settings: FactsSettings,
-  now: EpochMs,
-): Promise<void> {
+export async function writeReferenceTables(trx: ProjectDb, settings: FactsSettings): Promise<void> {
   const { analytics, timeZone } = settings
-  await writeCalendar(context, trx, settings, now)
-  await replaceRows(context, trx, 'dim_sla', slaRows(analytics.targets))
-  await replaceRows(context, trx, 'call_fields', [analytics.calls])
-  await replaceSenderRoles(context, trx, analytics)
+  await writeCalendar(trx, settings)
+  await replaceRows(trx, 'dim_sla', slaRows(analytics.targets))
+  await replaceRows(trx, 'call_fields', [analytics.calls])
+  await replaceSenderRoles(trx, analytics)
   await sql`
     update facts_state set version = ${factsVersion}, fingerprint = ${fingerprintsOf(settings).all},
       time_zone = ${timeZone}, personal_data = ${analytics.personalData ? sql`true` : sql`false`}
-    where project_id = ${context.project}`.execute(trx)
+    where project_id = ${trx.project}`.execute(trx.db)
 }
 
-export async function writeCalendar(
-  context: FactsContext,
-  trx: Db,
-  { analytics, timeZone }: FactsSettings,
-  now: EpochMs,
-): Promise<void> {
-  const range = await neededRange({ ...context, db: trx }, now)
+export async function writeCalendar(trx: ProjectDb, { analytics, timeZone }: FactsSettings): Promise<void> {
+  const range = await neededRange(trx)
   const rows = calendarRows({ ...analytics, timeZone }, range)
-  await replaceRows(context, trx, 'zone_offsets', rows.zone_offsets)
-  await replaceRows(context, trx, 'business_spans', rows.business_spans)
-  await replaceRows(context, trx, 'dim_date', rows.dim_date)
+  await replaceRows(trx, 'zone_offsets', rows.zone_offsets)
+  await replaceRows(trx, 'business_spans', rows.business_spans)
+  await replaceRows(trx, 'dim_date', rows.dim_date)
 }
 
 /** Whether the calendar has the days of all rows, and those of the next year: a process may run for months. */
-export async function isCalendarComplete(context: FactsContext, now: EpochMs): Promise<boolean> {
+export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
   const { first, last } = await context.db
     .selectFrom('dim_date')
     .select((eb) => [eb.fn.min('starts_at').as('first'), eb.fn.max('ends_at').as('last')])
     .where('project_id', '=', context.project)
     .executeTakeFirstOrThrow()
-  const { from } = await neededRange(context, now)
-  const isLongEnough = (parseTime(last) ?? 0) > now / 1000 + 366 * daySeconds
+  const { from } = await neededRange(context)
+  const isLongEnough = (parseTime(last) ?? 0) > context.clock() / 1000 + 366 * daySeconds
   return isLongEnough && (parseTime(first) ?? Number.POSITIVE_INFINITY) <= from + daySeconds
 }
 
 /** Whole years from that of the earliest row, because a list of years without any row is of no use. */
-async function neededRange(context: FactsContext, now: EpochMs): Promise<TimeRange> {
-  const earliest = (await earliestTime(context)) ?? Math.floor(now / 1000)
+async function neededRange(context: ProjectDb): Promise<TimeRange> {
+  const now = Math.floor(context.clock() / 1000)
+  const earliest = (await earliestTime(context)) ?? now
   // A day of another zone can begin in the year before.
   const firstYear = new Date((earliest - daySeconds) * 1000).getUTCFullYear()
-  return { from: Date.UTC(firstYear, 0, 1) / 1000, to: calendarRange(Math.floor(now / 1000)).to }
+  return { from: Date.UTC(firstYear, 0, 1) / 1000, to: calendarRange(now).to }
 }

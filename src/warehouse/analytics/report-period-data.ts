@@ -1,5 +1,6 @@
 /** What a report counts and measures over some days: its medians are those of all values, never of medians of days. */
 import { type RawBuilder, sql } from 'kysely'
+import { completeWaits } from '../../../schema/analytics-views/complete-waits.ts'
 import { percentilesOf } from '../../../schema/analytics-views/percentiles.ts'
 import type { LocalDate } from '../../core/analytics/fact-rows.ts'
 import type { DateRange } from '../../core/report-period.ts'
@@ -104,7 +105,7 @@ async function readCallMedian(read: SnapshotReader, project: string, range: Date
 
 const noDurations: Durations = { answers: 0, medianSeconds: null, p90Seconds: null }
 
-const columns = {
+const valueColumns = {
   'human all': 'human_seconds',
   'human business': 'human_business_seconds',
   'any all': 'answer_seconds',
@@ -113,13 +114,9 @@ const columns = {
 
 const responseTimeKinds = (['first', 'every'] as const).flatMap((which) =>
   (['human', 'any'] as const).flatMap((clock) =>
-    (['all', 'business'] as const).map((hours) => ({ which, clock, hours, value: columns[`${clock} ${hours}`] })),
+    (['all', 'business'] as const).map((hours) => ({ which, clock, hours, value: valueColumns[`${clock} ${hours}`] })),
   ),
 )
-
-const completeWaits = `fct_wait w
-  join fct_conversation c
-    on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete`
 
 /** Count, median and 90th percentile of all values together, or of each group. */
 function percentiles<Group = unknown>(

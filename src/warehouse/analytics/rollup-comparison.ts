@@ -4,23 +4,27 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { createCalendar } from '../../core/analytics/calendar.ts'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
-import { type LearnedDefinition, learnDefinition, minFinalDays } from '../../core/analytics/learn-rollup-definition.ts'
-import { createCalendar } from '../../core/analytics/project-calendar.ts'
+import {
+  isEnoughToProve,
+  type LearnedDefinition,
+  learnDefinition,
+  minFinalDays,
+} from '../../core/analytics/learn-rollup-definition.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
-import { createRollupDays, likelyZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
+import { createRollupDays, likelyZones, otherZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
 import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
 import { eventsOf } from '../../core/analytics/rollup-events.ts'
 import { rollupMeasures } from '../../core/analytics/rollup-measures.ts'
 import { vocabularyOf } from '../../core/analytics/rollup-vocabulary.ts'
-import { type EpochMs, type EpochSeconds, rfc3339 } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
+import { type EpochSeconds, rfc3339 } from '../../core/time.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/learned-behaviours.ts'
 import { inTransaction } from '../mirror/project-context.ts'
 import { insertRows, replaceRows } from './fact-rows.ts'
 import type { FactsSettings } from './facts-state.ts'
-import type { FactsContext } from './pending-facts.ts'
 import { isComparisonDue } from './rollup-comparison-due.ts'
 import { type RollupReading, readRollupReadings } from './rollup-readings.ts'
 import { readRollupRows } from './rollup-rows.ts'
@@ -34,34 +38,26 @@ export type RollupComparison = {
 /** Numbers of a rollup that are compared; a hostile service may show any number of them. */
 const maxMetrics = 200
 
-export function createRollupComparison(
-  context: FactsContext,
-  settings: FactsSettings,
-  clock: () => EpochMs,
-): RollupComparison {
+export function createRollupComparison(context: ProjectDb, settings: FactsSettings): RollupComparison {
   return {
     compareIfDue: async () => {
-      const now = Math.floor(clock() / 1000)
+      const now = Math.floor(context.clock() / 1000)
       if (!(await isComparisonDue(context, now))) return null
       const readings = await readRollupReadings(context)
       const metrics = [...new Set(readings.flatMap((reading) => [...reading.metrics.keys()]))].sort()
       if (metrics.length === 0) return null
-      const finalDays = readings.filter(({ isFinal }) => isFinal).length
-      const candidates = finalDays < minFinalDays ? [] : await readCandidates(context, settings, readings)
       const before = await readProvenDefinitions(context)
-      const learned = metrics.slice(0, maxMetrics).map((metric): LearnedMetric => {
-        const values = readings.map(({ isFinal, metrics }) => (isFinal ? (metrics.get(metric) ?? null) : null))
-        const proven = before.get(metric)?.definition ?? null
-        const definition = learnDefinition(values, candidates, proven)
-        const isKnown = definition.verdict !== 'unknown' || definition.best?.name === proven
-        return { metric, ...definition, shown: isKnown ? definition.best : null }
-      })
+      const learned = await learnMetrics(context, settings, readings, (candidates) =>
+        metrics
+          .slice(0, maxMetrics)
+          .map((metric) => learnMetric(metric, readings, candidates, before.get(metric)?.definition ?? null)),
+      )
       const changes = learned.map(({ metric, ...definition }) => {
         const { definition: proven = null, isEqual: wasEqual = false } = before.get(metric) ?? {}
         return toDefinitionChange(decodeText(metric), definition, { proven, wasEqual })
       })
       await inTransaction(context, async (trx) => {
-        await storeLearned(context, trx.db, { readings, learned, now })
+        await storeLearned(trx, { readings, learned, now })
         const behaviours = changes.flatMap(({ behaviour }) => (behaviour === null ? [] : [behaviour]))
         await recordBehaviours(trx, behaviours)
       })
@@ -73,13 +69,44 @@ export function createRollupComparison(
 /** `shown`: the definition by which our own numbers are shown; null = none is known. */
 type LearnedMetric = LearnedDefinition & { readonly metric: string; readonly shown: Candidate | null }
 
+/** `proven`: the name of the definition that was proven before. */
+function learnMetric(
+  metric: string,
+  readings: readonly RollupReading[],
+  candidates: readonly Candidate[],
+  proven: string | null,
+): LearnedMetric {
+  const values = readings.map(({ isFinal, metrics }) => (isFinal ? (metrics.get(metric) ?? null) : null))
+  const definition = learnDefinition(values, candidates, proven)
+  const isKnown = definition.verdict !== 'unknown' || definition.best?.name === proven
+  return { metric, ...definition, shown: isKnown ? definition.best : null }
+}
+
+/** `learnFrom` the definitions in likely time zones; if they prove nothing, in all others. */
+async function learnMetrics(
+  context: ProjectDb,
+  settings: FactsSettings,
+  readings: readonly RollupReading[],
+  learnFrom: (candidates: readonly Candidate[]) => readonly LearnedMetric[],
+): Promise<readonly LearnedMetric[]> {
+  if (readings.filter(({ isFinal }) => isFinal).length < minFinalDays) return learnFrom([])
+  const likely = learnFrom(await readCandidates(context, settings, readings, [...likelyZones, settings.timeZone]))
+  if (likely.some(isProven) || !likely.some(isEnoughToProve)) return likely
+  const others = learnFrom(await readCandidates(context, settings, readings, otherZones))
+  return others.some(isProven) ? others : likely
+}
+
+function isProven({ verdict }: LearnedMetric): boolean {
+  return verdict === 'proven'
+}
+
 async function readCandidates(
-  context: FactsContext,
+  context: ProjectDb,
   { timeZone, analytics }: FactsSettings,
   readings: readonly RollupReading[],
+  zones: readonly string[],
 ): Promise<Candidate[]> {
-  const zones = [...new Set([...likelyZones, timeZone])]
-  const days = createRollupDays(readings, rollupBorders(zones))
+  const days = createRollupDays(readings, rollupBorders([...new Set(zones)]))
   const columns = await findUndocumentedColumns(context)
   const calendar = createCalendar({ ...analytics, timeZone })
   const rows = await readRollupRows({ ...context, settings: analytics, calendar }, days, columns)
@@ -96,7 +123,7 @@ async function readCandidates(
 type ProvenDefinition = { readonly definition: string; readonly isEqual: boolean }
 
 /** By metric. */
-async function readProvenDefinitions(context: FactsContext): Promise<Map<string, ProvenDefinition>> {
+async function readProvenDefinitions(context: ProjectDb): Promise<Map<string, ProvenDefinition>> {
   const { db, kind, project } = context
   const rows = await db
     .selectFrom('rollup_definitions')
@@ -120,14 +147,13 @@ type Learned = {
   readonly now: EpochSeconds
 }
 
-async function storeLearned(context: FactsContext, trx: Db, { readings, learned, now }: Learned): Promise<void> {
-  const { project } = context
+async function storeLearned(trx: ProjectDb, { readings, learned, now }: Learned): Promise<void> {
   const definitions = learned.map(({ best, shown, ...row }) => ({
     ...row,
     definition: shown?.name ?? null,
     learned_at: now,
   }))
-  await replaceRows(context, trx, 'rollup_definitions', definitions)
+  await replaceRows(trx, 'rollup_definitions', definitions)
   const comparisons = readings.flatMap(({ from, to, date, isFinal, metrics }, index) =>
     learned.flatMap(({ metric, shown }) => {
       const service_value = metrics.get(metric)
@@ -139,11 +165,11 @@ async function storeLearned(context: FactsContext, trx: Db, { readings, learned,
   )
   // Days of another time zone are replaced by days of this one.
   await sql`
-    delete from rollup_comparisons where project_id = ${project}
+    delete from rollup_comparisons where project_id = ${trx.project}
       and (window_from >= ${rfc3339(readings[0]?.from ?? 0)} or not exists (
         select 1 from analytics_rollups r where r.project_id = rollup_comparisons.project_id
           and r.window_from = rollup_comparisons.window_from and r.window_to = rollup_comparisons.window_to))`.execute(
-    trx,
+    trx.db,
   )
-  await insertRows(context, trx, 'rollup_comparisons', comparisons)
+  await insertRows(trx, 'rollup_comparisons', comparisons)
 }

@@ -4,8 +4,8 @@ import { isFinalDay } from '../../core/analytics/compare-rollup-day.ts'
 import type { RollupWindow } from '../../core/analytics/rollup-days.ts'
 import { clockOffsetCursor } from '../../core/mirror.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { readCursor } from '../mirror/cursors.ts'
-import type { FactsContext } from './pending-facts.ts'
 import { epochSeconds } from './sql-time.ts'
 
 export type RollupReading = RollupWindow & {
@@ -21,7 +21,7 @@ const maxFinalDays = 60
 const maxDays = maxFinalDays + 10
 
 /** The last days of the rollups, oldest first, 60 of them final ones at most. */
-export async function readRollupReadings(context: FactsContext): Promise<RollupReading[]> {
+export async function readRollupReadings(context: ProjectDb): Promise<RollupReading[]> {
   const windows = await readWindows(context)
   const oldest = windows[0]?.from ?? 0
   const metrics = await readMetrics(context, oldest)
@@ -38,7 +38,7 @@ export async function readRollupReadings(context: FactsContext): Promise<RollupR
   return firstFinal === undefined ? readings : readings.slice(readings.indexOf(firstFinal))
 }
 
-async function readWindows({ db, project }: FactsContext) {
+async function readWindows({ db, project }: ProjectDb) {
   const rows = await db
     .selectFrom('analytics_rollups')
     .select(['window_from', 'window_to', 'read_at', 'day'])
@@ -56,7 +56,7 @@ async function readWindows({ db, project }: FactsContext) {
   }))
 }
 
-async function readMetrics({ db, project }: FactsContext, since: EpochSeconds) {
+async function readMetrics({ db, project }: ProjectDb, since: EpochSeconds) {
   const rows = await db
     .selectFrom('analytics_metrics')
     .select(['window_from', 'metric', 'value'])
@@ -76,7 +76,7 @@ async function readMetrics({ db, project }: FactsContext, since: EpochSeconds) {
 type TimeSpan = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
 /** Without those of single conversations, which know themselves whether they are complete. */
-async function readGaps({ db, project }: FactsContext): Promise<TimeSpan[]> {
+async function readGaps({ db, project }: ProjectDb): Promise<TimeSpan[]> {
   const rows = await db
     .selectFrom('sync_gaps')
     .select(['from_ts', 'to_ts'])
@@ -92,10 +92,7 @@ async function readGaps({ db, project }: FactsContext): Promise<TimeSpan[]> {
 }
 
 /** From the first to the last message that is known. */
-async function readIncompleteConversations(
-  { db, kind, project }: FactsContext,
-  since: EpochSeconds,
-): Promise<TimeSpan[]> {
+async function readIncompleteConversations({ db, kind, project }: ProjectDb, since: EpochSeconds): Promise<TimeSpan[]> {
   const { rows } = await sql<{ from: EpochSeconds | null; to: EpochSeconds | null }>`
     select ${epochSeconds(kind, 'created_at')} as "from", ${epochSeconds(kind, 'last_message_at')} as "to"
     from conversations where project_id = ${project} and deleted_at is null
@@ -107,7 +104,7 @@ async function readIncompleteConversations(
 }
 
 /** When all lists had been read to their end, by the service's clock; 0 = one of them never was. */
-async function readMirroredAt(context: FactsContext): Promise<EpochSeconds> {
+async function readMirroredAt(context: ProjectDb): Promise<EpochSeconds> {
   const rows = await context.db
     .selectFrom('sync_streams')
     .select('synced_at')

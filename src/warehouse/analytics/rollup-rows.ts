@@ -19,12 +19,18 @@ export async function readRollupRows(
   columns: UndocumentedColumns,
 ): Promise<RollupRows> {
   const range = toRange(source, days)
+  // Each reads all messages of these days; a server does so at the same time.
+  const [lastMessages, messages, activeConversations] = await Promise.all([
+    readLastMessages(range),
+    readMessages(range),
+    readActiveConversations(range),
+  ])
   return {
     conversations: await readConversations(range),
-    lastMessages: await readLastMessages(range),
+    lastMessages,
     handlings: await readHandlings(range),
-    messages: await readMessages(range),
-    activeConversations: await readActiveConversations(range),
+    messages,
+    activeConversations,
     answers: await readRollupAnswers(range),
     visitors: await readVisitors(range, columns.visitorTimes),
     activeVisitors: await readActiveVisitors(range),

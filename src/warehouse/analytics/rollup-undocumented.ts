@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { RollupRows } from '../../core/analytics/rollup-events.ts'
 import type { TimeColumns } from '../../core/analytics/rollup-vocabulary.ts'
-import type { FactsContext } from './pending-facts.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { groupedTime, type RollupRange } from './rollup-range.ts'
 import { epochSeconds } from './sql-time.ts'
 
@@ -16,7 +16,7 @@ const statusNames = ['outcome', 'status', 'result', 'state']
 const maxTimeColumns = 8
 
 /** By their discovered fields. */
-export async function findUndocumentedColumns({ db, project }: FactsContext): Promise<UndocumentedColumns> {
+export async function findUndocumentedColumns({ db, project }: ProjectDb): Promise<UndocumentedColumns> {
   const fields = await db
     .selectFrom('discovered_fields')
     .select(['stream', 'type', 'column_name as column'])

@@ -4,12 +4,11 @@ import { type ActivityEntry, deriveVisits } from '../../core/analytics/visits.ts
 import { fieldAtPath } from '../../core/field-path.ts'
 import { tryParseJson } from '../../core/json.ts'
 import type { EpochSeconds } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
-import { listParameter } from '../database/dialect.ts'
+import { inList } from '../database/dialect.ts'
 import { decodeJson, encodeText } from '../database/escape.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { deleteRows, insertRows } from './fact-rows.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
-import type { FactsContext } from './pending-facts.ts'
 import { epochSeconds } from './sql-time.ts'
 
 /** Visitors whose activity is held in memory at once. */
@@ -17,21 +16,20 @@ const visitorsPerGroup = 100
 
 export const visitFacts: FactDerivation = { kind: 'visitor', replaceFacts, listIds, idsPerRebuildStep: 2000 }
 
-async function replaceFacts(source: FactSource, trx: Db, ids: readonly string[]): Promise<number> {
+async function replaceFacts(source: FactSource, ids: readonly string[]): Promise<number> {
   for (let from = 0; from < ids.length; from += visitorsPerGroup) {
     const group = ids.slice(from, from + visitorsPerGroup)
-    const entries = await readActivity(source, trx, group)
-    await deleteRows(source, trx, 'fct_visit', 'visitor_id', group)
+    const entries = await readActivity(source, group)
+    await deleteRows(source, 'fct_visit', 'visitor_id', group)
     const visits = deriveVisits(entries, source.settings.visitGapSeconds, source.calendar)
-    await insertRows(source, trx, 'fct_visit', visits)
+    await insertRows(source, 'fct_visit', visits)
   }
   return ids.length
 }
 
 /** Entries that exist and have a time, in the order of their keys. `raw` is read only if it is known to name the page. */
 async function readActivity(
-  { kind, project, settings }: FactSource,
-  trx: Db,
+  { db, kind, project, settings }: FactSource,
   visitorIds: readonly string[],
 ): Promise<ActivityEntry[]> {
   const path = settings.fields.activityPage
@@ -39,8 +37,8 @@ async function readActivity(
   const { rows } = await sql<{ visitorId: string; at: EpochSeconds; raw: string | null }>`
     select visitor_id as "visitorId", ${epochSeconds(kind, 'occurred_at')} as at, ${raw} as raw from visitor_activity
     where project_id = ${project} and deleted_at is null and occurred_at is not null
-      and visitor_id in (select value from ${listParameter(kind, visitorIds)} as listed)
-    order by visitor_id, entry_hash, ordinal`.execute(trx)
+      and visitor_id ${inList(kind, visitorIds)}
+    order by visitor_id, entry_hash, ordinal`.execute(db)
   const pageOf = (text: string | null) => {
     if (path === null || text === null) return null
     const page = fieldAtPath(tryParseJson(decodeJson(kind, text)) ?? null, path)?.value
@@ -49,13 +47,13 @@ async function readActivity(
   return rows.map((row) => ({ visitorId: row.visitorId, at: row.at, page: pageOf(row.raw) }))
 }
 
-async function listIds({ project }: FactsContext, trx: Db, after: string, limit: number): Promise<string[]> {
+async function listIds({ db, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from (select distinct visitor_id as id from visitor_activity
       where project_id = ${project} and visitor_id > ${after} order by visitor_id limit ${limit}) as stored
     union
     select id from (select distinct visitor_id as id from fct_visit
       where project_id = ${project} and visitor_id > ${after} order by visitor_id limit ${limit}) as derived
-    order by id limit ${limit}`.execute(trx)
+    order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }

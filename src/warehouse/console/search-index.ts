@@ -10,7 +10,7 @@ import type { Db } from '../database/connection-pool.ts'
 import { inList, listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
-type Context = Pick<ProjectDb, 'kind' | 'project'>
+type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
 
 /** A conversation that exists, and when its last message was written. */
 export type IndexedConversation = { readonly id: string; readonly lastAt: EpochSeconds }
@@ -18,39 +18,35 @@ export type IndexedConversation = { readonly id: string; readonly lastAt: EpochS
 /** Replaces the entries of these ids; a conversation that no longer exists has none. */
 export async function replaceSearchEntries(
   context: Context,
-  trx: Db,
   ids: readonly string[],
   existing: readonly IndexedConversation[],
 ): Promise<void> {
-  await removeEntries(context, trx, ids)
-  const numbers = await chooseNumbers(context, trx, existing)
-  const texts = await readTexts(context, trx, ids)
-  for (const [id, number] of numbers) await insertEntry(context, trx, id, number, [...wordsOf(texts.get(id) ?? [])])
+  await removeEntries(context, ids)
+  const numbers = await chooseNumbers(context, existing)
+  const texts = await readTexts(context, ids)
+  for (const [id, number] of numbers) await insertEntry(context, id, number, [...wordsOf(texts.get(id) ?? [])])
 }
 
-async function removeEntries({ kind, project }: Context, trx: Db, ids: readonly string[]): Promise<void> {
+async function removeEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
   const entries = sql`select id from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
-  await sql`delete from search_words where ${key} in (${entries})`.execute(trx)
+  await sql`delete from search_words where ${key} in (${entries})`.execute(db)
   await sql`
-    delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`.execute(
-    trx,
-  )
+    delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`.execute(db)
 }
 
 async function insertEntry(
-  { kind, project }: Context,
-  trx: Db,
+  { db, kind, project }: Context,
   conversation_id: string,
   id: number,
   words: readonly string[],
 ): Promise<void> {
-  await trx.insertInto('search_conversations').values({ project_id: project, conversation_id, id }).execute()
+  await db.insertInto('search_conversations').values({ project_id: project, conversation_id, id }).execute()
   await (kind === 'sqlite'
     ? sql`insert into search_words (rowid, words) values (${id}, ${words.join(' ')})`
     : sql`insert into search_words (id, words)
         values (${id}, array_to_tsvector(array(select value from ${listParameter(kind, words)} as listed)))`
-  ).execute(trx)
+  ).execute(db)
 }
 
 /** Distinguishes conversations whose last messages are of the same second. */
@@ -58,8 +54,7 @@ const numbersPerSecond = 2 ** 20
 
 /** Free numbers: nearly always the first choice. */
 async function chooseNumbers(
-  { project }: Context,
-  trx: Db,
+  { db, project }: Context,
   conversations: readonly IndexedConversation[],
 ): Promise<ReadonlyMap<string, number>> {
   const chosen = new Map<number, string>()
@@ -67,7 +62,7 @@ async function chooseNumbers(
   while (open.length > 0) {
     const taken = new Set(
       await findNumbers(
-        trx,
+        db,
         open.map(({ number }) => number),
       ),
     )
@@ -86,16 +81,16 @@ function firstChoice(project: string, id: string, lastAt: EpochSeconds): number 
   return Math.max(0, lastAt) * numbersPerSecond + hash
 }
 
-async function findNumbers(trx: Db, numbers: readonly number[]): Promise<readonly number[]> {
-  const rows = await trx.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
+async function findNumbers(db: Db, numbers: readonly number[]): Promise<readonly number[]> {
+  const rows = await db.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
   return rows.map(({ id }) => Number(id))
 }
 
 /** What was written in each conversation. */
-async function readTexts({ kind, project }: Context, trx: Db, ids: readonly string[]): Promise<Map<string, string[]>> {
+async function readTexts({ db, kind, project }: Context, ids: readonly string[]): Promise<Map<string, string[]>> {
   const { rows } = await sql<{ id: string; content: string }>`
     select conversation_id as id, content from messages where project_id = ${project} and deleted_at is null
-      and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}`.execute(trx)
+      and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}`.execute(db)
   const texts = new Map<string, string[]>()
   for (const { id, content } of rows) {
     const known = texts.get(id)

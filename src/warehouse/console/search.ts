@@ -18,7 +18,7 @@ export async function search(context: ProjectDb, asked: string, before: string |
   const query = parseSearch(text)
   const isFirst = before === null
   const found = await findConversations(context, query, before)
-  const { conversations: missing } = await countWaitingConversations(context.db, context.project)
+  const { conversations: missing } = await countWaitingConversations(context)
   const people = isFirst ? await findPeople(context, text) : []
   return { kind: 'found', people, ...found, missing }
 }

@@ -40,9 +40,16 @@ export function listParameter(kind: DatabaseKind, texts: readonly string[]): Raw
     : sql`(select value from jsonb_array_elements_text(cast(${list} as jsonb)) as listed(value))`
 }
 
-/** A condition: one of the texts, however many there are. */
+/**
+ * A condition: one of the texts, however many there are. For columns that an index begins with. Postgres takes an array
+ * for a few values, which it looks up in the index. It would hash a subquery, and read the whole table instead, where its
+ * statistics are behind the rows: during a first sync.
+ */
 export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder<unknown> {
-  return sql`in (select value from ${listParameter(kind, texts)} as listed)`
+  const list = listParameter(kind, texts)
+  return kind === 'sqlite'
+    ? sql`in (select value from ${list} as listed)`
+    : sql`= any(array(select value from ${list} as listed))`
 }
 
 /** Locks a row that is selected. SQLite has one write transaction at a time anyway. */

@@ -14,7 +14,7 @@ import { closeGap, indexableText, openGap } from './gaps.ts'
 import { createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
 import { recordBehaviours } from './learned-behaviours.ts'
-import { addPendingChildren, recordChildRead, unlistedGapKey } from './pending-children.ts'
+import { addPendingChildren, marksFactsOfParent, recordChildRead, unlistedGapKey } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { addToIdSet } from './seen-rows.ts'
 import { keyColumns } from './stream-tables.ts'
@@ -30,7 +30,7 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
     const escapedBefore = escapeCount.escaped
     const { rows, rowsWithoutKey } = encodeRows(plan, commit.rows, requestedAt)
     const store = (trx: ProjectContext, some: readonly EncodedRow[]) =>
-      storeRows({ trx, plan, rows: some, stream, requestedAt }, commit.seenRowsKey)
+      storeRows({ trx, plan, rows: some, stream, requestedAt }, commit)
     const commitWith = (storeAll: (trx: ProjectContext) => Promise<IsolationResult>) =>
       inTransaction(context, async (trx): Promise<CommitResult> => {
         const { changed, rejectedRows: unstorableRows } = await storeAll(trx)
@@ -60,14 +60,15 @@ type Page = {
 /** `stored`: the ids of new and changed rows; for a stream without dependents, none. */
 type AfterStore = (stored: readonly string[]) => Promise<void>
 
-async function storeRows(page: Page, seenRowsKey: string | undefined): Promise<number> {
+async function storeRows(page: Page, { childRead, seenRowsKey }: MirrorCommit): Promise<number> {
   const { trx, plan, rows, stream } = page
   if (rows.length === 0) return 0
   const afterStore = await (storeHooks[stream] ?? markAllChildrenPending)(page)
   const { changed, returned } = await trx.upsert(trx.db, plan.shape, rows)
   await afterStore(returned)
-  if (changed > 0)
-    await markFactsOfRows(trx, trx.db, stream, plan.shape.returning === null ? rowKeys(plan, rows) : returned)
+  const isMarkedByRead = childRead !== undefined && marksFactsOfParent(childRead)
+  if (changed > 0 && !isMarkedByRead)
+    await markFactsOfRows(trx, stream, plan.shape.returning === null ? rowKeys(plan, rows) : returned)
   if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, rowKeys(plan, rows))
   return changed
 }

@@ -17,5 +17,5 @@ export async function markDeleted(trx: ProjectDb, stream: ListStreamName, id: st
         and deleted_at is null`.execute(trx.db)
   }
   for (const child of children) await removePendingChildren(trx, child, id)
-  await markFactsOfDeletedRow(trx, trx.db, stream, id)
+  await markFactsOfDeletedRow(trx, stream, id)
 }

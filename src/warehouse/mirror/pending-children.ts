@@ -33,7 +33,7 @@ export const markChildrenPending: MarkPending = async ({ db, kind, project, type
 
 /**
  * A parent's children have been read: it becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: some of
- * them changed, so that the parent's facts are pending already.
+ * them changed, so that the parent's facts are pending.
  */
 export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now: EpochMs, hasChanges: boolean) {
   const { stream, parentId, completeness } = read
@@ -47,7 +47,7 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
   await closeGap(trx, stream, unreadGapKey(parentId))
   if (completeness === 'unchanged') return
-  if (stream === 'messages') await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
+  if (marksFactsOfParent(read)) await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
   if (completeness === 'complete') return closeGap(trx, stream, unlistedGapKey(parentId))
   const reason = read.why ?? 'the service would not list all of them'
   await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
@@ -57,15 +57,19 @@ export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now
 export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
 const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
 
-async function setMessagesComplete(trx: ProjectDb, parentId: string, complete: boolean, isMarked: boolean) {
-  const { db, kind, project } = trx
+/** Whether recording the read of a child list marks the facts of its parent, so that its page need not. */
+export function marksFactsOfParent({ stream, completeness }: ChildReadResult): boolean {
+  return stream === 'messages' && completeness !== 'unchanged'
+}
+
+async function setMessagesComplete(trx: ProjectDb, parentId: string, complete: boolean, hasChanges: boolean) {
+  const { kind, project } = trx
   const flag = kind === 'sqlite' ? Number(complete) : complete
   const update = sql<{ id: string }>`
     update conversations set messages_complete = ${flag}
     where project_id = ${project} and id = ${parentId} and messages_complete is distinct from ${flag}
     returning id`
-  if (isMarked) await update.execute(db)
-  else await markFactsOfUpdated(trx, db, 'conversation', update)
+  await markFactsOfUpdated(trx, 'conversation', update, hasChanges ? parentId : null)
 }
 
 export async function recordChildFailure(

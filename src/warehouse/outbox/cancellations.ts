@@ -2,13 +2,13 @@
  * Cancellations of a batch or of everything. A cancellation is one row and takes effect at once, as no covered
  * write-back can be sent. The covered rows are updated a few thousand at a time by whichever process works on the queue.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { toTimeValue } from './row.ts'
+import { decidedSql, toTimeValue } from './row.ts'
 
 type CancellationScope = {
   /** Null covers everything. */
@@ -112,22 +112,17 @@ function applyNextWindow(context: ProjectDb): Promise<boolean> {
 }
 
 async function cancelRows(
-  { db, project, typed }: ProjectDb,
+  trx: ProjectDb,
   { batch, nameless, doneTo, at, by }: OpenCancellation,
   end: number,
 ): Promise<void> {
+  const { db, project, typed } = trx
   const why = `cancelled by ${by}`
   await sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1, owner = null,
-    lease_until = null, due_at = null, revoked_as = null, finished_at = ${typed('time', at)}
+    lease_until = null, due_at = null, revoked_as = null, stopped_by = null, finished_at = ${typed('time', at)}, ${decidedSql(trx, by)}
     where seq > ${doneTo} and seq <= ${end} and status || '' in ('draft','queued')
       and project_id || '' in (${sql.join(nameless === 1 ? [project, ''] : [project])})
       and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`.execute(db)
-}
-
-/** An SQL expression for the status, with cancellations that are not applied to the row yet. */
-export async function effectiveStatus(context: ProjectDb): Promise<RawBuilder<unknown>> {
-  if (!(await hasOpenCancellation(context))) return sql`status`
-  return sql`case when ${unsentSql} and ${coveredByCancelSql} then 'cancelled' else status end`
 }
 
 /** A transaction over a million rows would block everyone else. */

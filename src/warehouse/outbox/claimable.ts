@@ -3,11 +3,13 @@
  * conversation or visitor, which are sent in order.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { Rest } from '../../core/outbox/batch-estimate.ts'
 import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/repository.ts'
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { inStoppedBatchSql } from './batch-stops.ts'
 import { isOwnerDead } from './claim-owner.ts'
 import { operationSql } from './row.ts'
 
@@ -62,6 +64,7 @@ export async function findClaimable(
   const { rows } = await sql<ClaimableWriteback>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
     where project_id = ${context.project} and ${claimFilterSql(filter)} and ${claimable}
+      and not (status = 'queued' and ${inStoppedBatchSql})
     order by seq limit ${limit}`.execute(context.db)
   return rows
 }
@@ -69,9 +72,29 @@ export async function findClaimable(
 export async function hasPending({ db, project }: ProjectDb, filter: ClaimFilter = {}): Promise<boolean> {
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
+      and not (status = 'queued' and ${inStoppedBatchSql})
       and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
   return rows.length > 0
 }
+
+/** Until when the next write-back that is not due yet waits, and why. */
+export async function findRest(
+  { db, project }: ProjectDb,
+  now: EpochMs,
+  filter: ClaimFilter = {},
+): Promise<Rest | null> {
+  const { rows } = await sql<{ until: number; why: string | null; isGrace: number }>`
+    select due_at as until, step as why, case when undo_until = due_at then 1 else 0 end as "isGrace" from writebacks
+    where project_id = ${project} and status in ('queued','sending') and due_at > ${now} and due_at <= ${now + maxDelayMs}
+      and ${claimFilterSql(filter)} and ${firstInLaneSql} order by due_at limit 1`.execute(db)
+  const [next] = rows
+  if (next === undefined) return null
+  const because = next.isGrace === 1 ? graceReason : (next.why ?? 'it waits for another attempt')
+  return { until: next.until, because }
+}
+
+/** Why an approved write-back is not sent yet. */
+export const graceReason = 'its approval can still be taken back'
 
 function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] }: ClaimFilter): RawBuilder<unknown> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)

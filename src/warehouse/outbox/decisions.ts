@@ -1,48 +1,87 @@
 /** Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows per transaction. */
 import { type RawBuilder, sql } from 'kysely'
-import type { DecisionResult, OutboxFilter } from '../../core/outbox/admin.ts'
-import {
-  nextState,
-  type OutboxDecision,
-  toStoredState,
-  type WritebackState,
-  type WritebackStatus,
-  writebackStates,
-} from '../../core/outbox/state.ts'
-import { targetKinds, toLaneName } from '../../core/outbox/writeback-request.ts'
-import { allOf } from '../database/dialect.ts'
+import type {
+  DecisionResult,
+  DecisionTerms,
+  OutboxFilter,
+  SelectionMoved,
+  ShownSelection,
+} from '../../core/outbox/admin.ts'
+import type { OutboxDecision } from '../../core/outbox/state.ts'
+import { inList } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { applyCancellations, findWindowEnd, recordCancellation } from './cancellations.ts'
-import { selectTargetSnapshot, toTimeValue } from './row.ts'
-
-/** The reason in the event log. */
-const decisionReasons: Readonly<Record<OutboxDecision, (by: string) => string>> = {
-  approved: (by) => `approved by ${by}`,
-  cancelled: (by) => `cancelled by ${by}`,
-  retried: (by) => `queued again by ${by}`,
-  arrived: (by) => `marked as arrived by ${by}`,
-  lost: (by) => `marked as lost by ${by}`,
-}
+import { acquireCancellationLock, findWindowEnd, recordCancellation } from './cancellations.ts'
+import { applyToRows, type DecidedRow } from './decide-rows.ts'
+import { followDecisions } from './follow-decisions.ts'
+import { toTimeValue } from './row.ts'
+import { computeDigest } from './selection-digest.ts'
 
 /** A person waits for the command, and the decision is in force already; the remaining rows are updated later. */
-const applyForMs = 5500
+export const applyForMs = 5500
 
 export async function applyDecision(
   context: ProjectDb,
   decision: OutboxDecision,
   filter: OutboxFilter,
-  by: string,
+  terms: DecisionTerms,
 ): Promise<DecisionResult> {
-  const { ids, batch = null } = filter
-  if (decision === 'cancelled' && ids === undefined) return cancelAll(context, filter, by)
-  // Rows that still await an earlier cancellation have an outdated status.
-  await applyCancellations(context, Number.POSITIVE_INFINITY)
-  const change = (trx: ProjectDb, among: RawBuilder<unknown>) => applyToRows(trx, decision, filter, by, among)
-  if (ids !== undefined) {
-    const moved = await inDurableTransaction(context, (trx) => change(trx, sql`project_id = ${trx.project}`))
-    return { count: moved.length, ids: moved.slice(0, 1000) }
-  }
+  if (decision === 'cancelled' && isWholeBatchOrAll(filter)) return cancelAll(context, filter, terms)
+  // Rows that still have to follow an earlier decision have an outdated status.
+  await followDecisions(context, Number.POSITIVE_INFINITY)
+  // An undo must not race with the end of the grace.
+  const isAtOnce = filter.ids !== undefined || decision === 'approval_undone'
+  if (!isAtOnce) return decideInWindows(context, decision, filter, terms)
+  return inDurableTransaction(context, async (trx) => {
+    await acquireCancellationLock(trx, decision === 'approval_undone' ? 'exclusive' : 'shared')
+    return decideAtOnce(trx, decision, filter, terms)
+  })
+}
+
+/** Nothing is approved unless all that was shown is still so. */
+export async function approveShown(
+  context: ProjectDb,
+  filter: OutboxFilter,
+  shown: ShownSelection,
+  terms: DecisionTerms,
+): Promise<DecisionResult | SelectionMoved> {
+  await followDecisions(context, Number.POSITIVE_INFINITY)
+  return inDurableTransaction(context, async (trx) => {
+    await acquireCancellationLock(trx, 'shared')
+    const now = await computeDigest(trx, shown.filter, { lock: true })
+    return isNamedBy(now.digest, shown.digest) ? decideAtOnce(trx, 'approved', filter, terms) : { moved: now }
+  })
+}
+
+function isWholeBatchOrAll({ ids, statuses, operations, target, approvedBy }: OutboxFilter): boolean {
+  return [ids, statuses, operations, target, approvedBy].every((restriction) => restriction === undefined)
+}
+
+async function decideAtOnce(
+  trx: ProjectDb,
+  decision: OutboxDecision,
+  filter: OutboxFilter,
+  terms: DecisionTerms,
+): Promise<DecisionResult> {
+  const moved = await applyToRows(trx, { decision, filter, terms, among: sql`project_id = ${trx.project}` })
+  await updateBatches(trx, decision, moved, terms.by)
+  return { count: moved.length, ids: moved.slice(0, 1000).map(({ id }) => id) }
+}
+
+/** A person may type the beginning of a digest. */
+const shortestDigest = 12
+
+function isNamedBy(digest: string, given: string): boolean {
+  return given.length >= shortestDigest && digest.startsWith(given.toLowerCase())
+}
+
+async function decideInWindows(
+  context: ProjectDb,
+  decision: OutboxDecision,
+  filter: OutboxFilter,
+  terms: DecisionTerms,
+): Promise<DecisionResult> {
+  const { batch = null } = filter
   let [count, first, after] = [0, [] as readonly string[], 0]
   const upTo = Number.MAX_SAFE_INTEGER
   for (let end = 0; ; after = end) {
@@ -50,106 +89,58 @@ export async function applyDecision(
     if (found === null) return { count, ids: first }
     end = found
     const among = sql`seq > ${after} and seq <= ${end} and project_id || '' = ${context.project}`
-    const moved = await inDurableTransaction(context, (trx) => change(trx, among))
+    const moved = await inDurableTransaction(context, async (trx) => {
+      await acquireCancellationLock(trx, 'shared')
+      const rows = await applyToRows(trx, { decision, filter, terms, among })
+      await updateBatches(trx, decision, rows, terms.by)
+      return rows
+    })
     count += moved.length
-    if (first.length < 1000) first = [...first, ...moved].slice(0, 1000)
+    if (first.length < 1000) first = [...first, ...moved.map(({ id }) => id)].slice(0, 1000)
   }
 }
 
-async function cancelAll(context: ProjectDb, filter: OutboxFilter, by: string): Promise<DecisionResult> {
+/** The batches say who approved rows of them last, and whether they are finished. */
+async function updateBatches(trx: ProjectDb, decision: OutboxDecision, moved: readonly DecidedRow[], by: string) {
+  const { db, kind, project } = trx
+  const changes = batchChanges(trx, decision, by)
+  const batches = [...new Set(moved.flatMap(({ batchId }) => batchId ?? []))]
+  if (changes === null || batches.length === 0) return
+  await sql`update writeback_batches set ${changes} where project_id = ${project} and id ${inList(kind, batches)}`.execute(
+    db,
+  )
+}
+
+function batchChanges(trx: ProjectDb, decision: OutboxDecision, by: string): RawBuilder<unknown> | null {
+  switch (decision) {
+    case 'approved':
+      return sql`approved_at = ${toTimeValue(trx)}, approved_by = ${by}`
+    case 'approval_undone': {
+      const isApproved = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
+        and writebacks.batch_id = writeback_batches.id and writebacks.approved_by is not null)`
+      return sql`approved_at = case when ${isApproved} then approved_at end,
+        approved_by = case when ${isApproved} then approved_by end`
+    }
+    case 'retried':
+      return sql`finished_at = null`
+    default:
+      return null
+  }
+}
+
+async function cancelAll(context: ProjectDb, filter: OutboxFilter, terms: DecisionTerms): Promise<DecisionResult> {
   const { batch = null, orWithoutProject = false } = filter
   const isInFlight = sql`project_id = ${context.project} and status in ('sending','uncertain')`
-  const result = await recordCancellation(context, { batch, orWithoutProject, by }, async (trx) => {
-    await applyToRows(trx, 'cancelled', filter, by, isInFlight)
+  const result = await recordCancellation(context, { batch, orWithoutProject, by: terms.by }, async (trx) => {
+    await applyToRows(trx, { decision: 'cancelled', filter, terms, among: isInFlight })
   })
-  const isApplied = await applyCancellations(context, performance.now() + applyForMs)
+  const isApplied = await followDecisions(context, performance.now() + applyForMs)
   return isApplied ? result : { ...result, following: true }
 }
 
-/** Marks write-backs in flight so that they are not sent again. Queued ones stay as they are. */
+/** Marks write-backs in flight so that they are not sent again. Queued ones stay as they are. `by`: a setting. */
 export async function revokeSending(context: ProjectDb, by: string): Promise<void> {
   const among = sql`project_id = ${context.project} and status = 'sending' and revoked_as is null`
-  await inDurableTransaction(context, (trx) => applyToRows(trx, 'cancelled', {}, by, among))
-}
-
-/**
- * Uses one statement, so that a row whose status changes concurrently is not missed. The epoch increases, so a process
- * that holds the claim can no longer send. A row in flight stays with the process that sent it.
- */
-async function applyToRows(
-  trx: ProjectDb,
-  decision: OutboxDecision,
-  filter: OutboxFilter,
-  by: string,
-  among: RawBuilder<unknown>,
-): Promise<readonly string[]> {
-  const moves = writebackStates.flatMap((from) => {
-    const to = nextState(from, decision)
-    return to === null ? [] : [{ from, to }]
-  })
-  const target = decidedStatus[decision]
-  if (!moves.some(({ to }) => toStoredState(to).status === target)) return []
-  const changing = moves.filter(({ from, to }) => toStoredState(from).status !== toStoredState(to).status)
-  const hasMoved = inStatesSql(changing.map(({ from }) => from))
-  const why = decisionReasons[decision](by)
-  const now = toTimeValue(trx)
-  const text = (value: string | null) => trx.typed('text', value)
-  const resetForRetry = sql`, evidence = null, expect = null, seen = ${selectTargetSnapshot(trx, 'writebacks')},
-    expires_at = case when expires_at > ${now} then expires_at end`
-  const { rows } = await sql<{ id: string; status: WritebackStatus }>`
-    update writebacks set status = case when ${hasMoved} then ${target} else status end,
-      revoked_as = case when ${hasMoved} then null else ${text(decision === 'cancelled' ? 'cancelled' : null)} end,
-      step = case when ${hasMoved} or status = 'sending' then ${why} else step end,
-      error = case when ${hasMoved} then ${text(target === 'failed' ? why : null)} else error end,
-      finished_at = case when ${hasMoved} then ${target === 'queued' ? sql`null` : now} else finished_at end,
-      epoch = epoch + case when ${hasMoved} then 1 else 0 end,
-      owner = case when ${hasMoved} then null else owner end,
-      lease_until = case when ${hasMoved} then null else lease_until end,
-      due_at = case when ${hasMoved} then null else due_at end ${decision === 'retried' ? resetForRetry : sql``}
-    where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(filter)}
-      and ${decidableSql(decision, filter)} returning id, status`.execute(trx.db)
-  return rows.filter(({ status }) => status === target).map(({ id }) => id)
-}
-
-/** The status that a decision leads to; a row in flight may keep its own. */
-const decidedStatus: Readonly<Record<OutboxDecision, WritebackStatus>> = {
-  approved: 'queued',
-  cancelled: 'cancelled',
-  retried: 'queued',
-  arrived: 'succeeded',
-  lost: 'failed',
-}
-
-/** A row in flight can be resolved only by its id, and only when no process waits for its response. */
-function decidableSql(decision: OutboxDecision, { ids }: OutboxFilter): RawBuilder<unknown> {
-  if (decision !== 'arrived' && decision !== 'lost') return sql`true`
-  return ids === undefined ? sql`status <> 'sending'` : sql`(status <> 'sending' or owner is null)`
-}
-
-function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {
-  const inStateSql = (state: WritebackState) => {
-    const { status, revokedAs } = toStoredState(state)
-    if (revokedAs !== null) return sql`(status || '' = ${status} and revoked_as = ${revokedAs})`
-    const plainStatesSql = status === 'sending' || status === 'uncertain' ? sql`revoked_as is null` : sql`true`
-    return sql`(status || '' = ${status} and ${plainStatesSql})`
-  }
-  return states.length === 0 ? sql`false` : sql`(${sql.join(states.map(inStateSql), sql` or `)})`
-}
-
-/** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
-export function filterSql(
-  { ids, batch, statuses, operations, target }: OutboxFilter,
-  status: RawBuilder<unknown> = sql`status`,
-): RawBuilder<unknown> {
-  const oneOf = (column: RawBuilder<unknown>, values: readonly string[] | undefined) => {
-    if (values === undefined) return null
-    return values.length === 0 ? sql`false` : sql`${column} in (${sql.join(values)})`
-  }
-  return allOf([
-    oneOf(sql`id`, ids),
-    batch === undefined ? null : sql`batch_id = ${batch}`,
-    oneOf(status, statuses),
-    oneOf(sql`operation`, operations),
-    oneOf(sql`lane`, target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target))),
-  ])
+  const revocation = { decision: 'cancelled', filter: {}, terms: { by }, among, isBySetting: true } as const
+  await inDurableTransaction(context, (trx) => applyToRows(trx, revocation))
 }

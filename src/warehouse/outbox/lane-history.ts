@@ -26,14 +26,18 @@ async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): 
   return new Set(rows.map((row) => row.message_id))
 }
 
-/** The `seq` of the last matching event of the row in `writebacks`; 0 if there is none. */
-function lastEventSeq(condition: RawBuilder<unknown> = sql`true`): RawBuilder<number> {
+/** The `seq` of the last matching event of the row in `table`; 0 if there is none. */
+export function lastEventSeq(
+  condition: RawBuilder<unknown> = sql`true`,
+  table: 'writebacks' | 'own' = 'writebacks',
+): RawBuilder<number> {
   return sql`(select coalesce(max(event.seq), 0) from writeback_events event
-    where event.project_id = writebacks.project_id and event.writeback_id = writebacks.id and ${condition})`
+    where event.project_id = ${sql.ref(`${table}.project_id`)} and event.writeback_id = ${sql.ref(`${table}.id`)}
+      and ${condition})`
 }
 
 /** A person queued it again after it had ended. */
-const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
+export const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
 
 /** The `seq` of the last matching event of the write-back. */
 async function readLastSeq({ db, project }: ProjectDb, { id }: Writeback, condition: RawBuilder<unknown>) {
@@ -47,7 +51,7 @@ function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> 
   return readLastSeq(context, writeback, sql`(event.from_status is null or ${reopeningSql})`)
 }
 
-const successSql = sql`event.to_status = 'succeeded'`
+export const successSql = sql`event.to_status = 'succeeded'`
 
 async function hasUnmatchedDuplicate(context: ProjectDb, writeback: Writeback): Promise<boolean> {
   const { rows } = await sql`
@@ -62,10 +66,12 @@ async function findOwnEdit(
   context: ProjectDb,
   writeback: Writeback,
   field: 'name' | 'email',
+  since: 'snapshot' | 'ever',
 ): Promise<string | null | undefined> {
+  const after = since === 'ever' ? 0 : await snapshotSeq(context, writeback)
   const { rows } = await sql<{ payload: string }>`
     select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
-      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}
+      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(successSql)} > ${after}
     order by ${lastEventSeq(successSql)} desc`.execute(context.db)
   for (const row of rows) {
     const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(context.kind, row.payload))
@@ -103,7 +109,8 @@ async function findConversation(
 ): Promise<string | null> {
   const holds =
     messageId === null
-      ? sql`false`
+      ? // Postgres rejects a bare constant in `order by`.
+        sql`1 = 0`
       : sql`exists (select 1 from messages where messages.project_id = ${project}
     and conversation_id = conversations.id and messages.id = ${typed('integer', BigInt(messageId))})`
   const { rows } = await sql<{ id: string }>`

@@ -7,6 +7,7 @@ import type { Evidence, OutboxRepository, SendOutcome, Transition, Writeback } f
 import {
   fromStoredState,
   nextState,
+  type OutboxEvent,
   type Revocation,
   toStoredState,
   type WritebackStatus,
@@ -17,14 +18,12 @@ import { forUpdate } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/learned-behaviours.ts'
-import {
-  acquireCancellationLock,
-  applyCancellations,
-  coveredByCancelSql,
-  hasOpenCancellation,
-} from './cancellations.ts'
+import { findStop, inStoppedBatchSql } from './batch-stops.ts'
+import { recordFinished } from './batches.ts'
+import { acquireCancellationLock, coveredByCancelSql } from './cancellations.ts'
 import { currentOwner } from './claim-owner.ts'
-import { claimableSql, findClaimable, findDeadOwners, hasPending, nextInLaneSql } from './claimable.ts'
+import { claimableSql, findClaimable, findDeadOwners, findRest, hasPending, nextInLaneSql } from './claimable.ts'
+import { followDecisions, hasOpenDecision } from './follow-decisions.ts'
 import { createLaneHistory } from './lane-history.ts'
 import {
   decodeEvidence,
@@ -39,17 +38,18 @@ import {
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
 
-/** Pending cancellations are applied before new claims, for at most this long at a time. */
+/** Rows follow earlier decisions before new claims, for at most this long at a time. */
 const applyForMs: Ms = 500
 
 export function createOutboxRepository(context: ProjectDb): OutboxRepository {
   const owner = currentOwner()
   return {
     findClaimable: async (now, limit, filter) =>
-      (await applyCancellations(context, performance.now() + applyForMs))
+      (await followDecisions(context, performance.now() + applyForMs))
         ? findClaimable(context, now, limit, filter)
         : [],
-    hasPending: async (filter) => (await hasOpenCancellation(context)) || (await hasPending(context, filter)),
+    hasPending: async (filter) => (await hasOpenDecision(context)) || (await hasPending(context, filter)),
+    findRest: findRest.bind(null, context),
     claim: (id, now) => claim(context, id, owner, now),
     markSending: (writeback, evidence, now, dueAt) => markSending(context, writeback, owner, evidence, now, dueAt),
     settleSent: (writeback, transition) =>
@@ -57,6 +57,7 @@ export function createOutboxRepository(context: ProjectDb): OutboxRepository {
     settle: (writeback, transition) =>
       settle(context, writeback, transition, sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`),
     release: release.bind(null, context),
+    recordFinishedBatches: () => recordFinished(context),
     recordMessageId: recordMessageId.bind(null, context),
     ...createLaneHistory(context),
     listRecentOutcomes: listRecentOutcomes.bind(null, context),
@@ -82,7 +83,9 @@ async function claim(context: ProjectDb, id: string, owner: string, now: EpochMs
       select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
         expires_at, seen, evidence, epoch, owner, revoked_as from writebacks
       where project_id = ${project} and id = ${id} and ${claimable}
-        and not (status = 'queued' and ${coveredByCancelSql}) ${forUpdate(kind)}`.execute(trx.db)
+        and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql})) ${forUpdate(kind)}`.execute(
+      trx.db,
+    )
     const row = rows[0]
     if (row === undefined) return null
     const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row) }
@@ -115,7 +118,7 @@ function markSending(
         lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
       where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
         and owner = ${owner} and attempts = ${writeback.attempts} and ${nextInLaneSql}
-        and not ${coveredByCancelSql}`.execute(trx.db)
+        and not ${coveredByCancelSql} and not ${inStoppedBatchSql}`.execute(trx.db)
     return numAffectedRows === 1n
   })
 }
@@ -127,6 +130,17 @@ async function isExpired({ db, kind, project, clock }: ProjectDb, { id }: Writeb
     where project_id = ${project} and id = ${id} ${forUpdate(kind)}`.execute(db)
   return hasExpired(rows[0]?.expires ?? null, Math.max(now, clock()))
 }
+
+type SettledRow = {
+  readonly status: WritebackStatus
+  readonly revoked: Revocation | null
+  readonly stoppedBy: string | null
+  readonly batchId: string | null
+  readonly evidence: string | null
+}
+
+/** These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts. */
+const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
 
 /** Whether the status changes only when a person decides so. */
 function isSettled(status: WritebackStatus): boolean {
@@ -143,18 +157,25 @@ function settle(
   const { kind, project, typed } = context
   const { event, why, requestId = null, messageId = null, dueAt = null } = transition
   return inDurableTransaction(context, async (trx) => {
-    const { rows } = await sql<{ status: WritebackStatus; revoked: Revocation | null; evidence: string | null }>`
-      select status, revoked_as as revoked, evidence from writebacks
+    // Before the row: a stop waits for this transaction, or is seen by it.
+    if (eventsThatQueue.includes(event)) await acquireCancellationLock(trx, 'shared')
+    const { rows } = await sql<SettledRow>`
+      select status, revoked_as as revoked, stopped_by as "stoppedBy", batch_id as "batchId", evidence from writebacks
       where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(trx.db)
     const row = rows[0]
-    const state = row === undefined ? null : nextState(fromStoredState(row.status, row.revoked), event)
-    if (row === undefined || state === null) return null
+    const next =
+      row === undefined ? null : nextState(fromStoredState(row.status, row.revoked, row.stoppedBy !== null), event)
+    if (row === undefined || next === null) return null
+    const stoppedBy = next === 'queued' ? await findStop(trx, row.batchId) : null
+    const state = stoppedBy === null ? next : (nextState(next, 'stopped') ?? next)
+    const step = stoppedBy === null ? why : `${why}; stopped by ${stoppedBy}`
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...decodeEvidence(kind, row.evidence), ...transition.evidence })
     const isFinished = isSettled(to)
     const finishedAt = isFinished ? toTimeValue(context) : sql`null`
     await sql`
-      update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${why},
+      update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${step},
+        stopped_by = ${typed('text', stoppedBy)},
         error = ${isFinished && to !== 'succeeded' ? why : null},
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${typed('text', messageId)}, message_id),

@@ -88,15 +88,17 @@ export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuild
 }
 
 const text = z.string()
+const targetStateSchema = z
+  .looseObject({
+    since: text,
+    ids: z.array(text),
+    ...Object.fromEntries(evidenceFields.map((field) => [field, text.nullable()])),
+  })
+  .partial()
 const evidenceSchema = z
   .looseObject({
-    before: z
-      .looseObject({
-        since: text,
-        ids: z.array(text),
-        ...Object.fromEntries(evidenceFields.map((field) => [field, text.nullable()])),
-      })
-      .partial(),
+    before: targetStateSchema,
+    firstBefore: targetStateSchema,
     sender: z.enum(['ended', 'dead', 'silent']),
     claim: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
     looks: z.number(),
@@ -124,9 +126,21 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   }
 }
 
+/** What the service showed before anything of the write-back could have arrived. */
+export function stateBefore({ before, firstBefore }: Evidence): Evidence['before'] {
+  return firstBefore ?? before
+}
+
 /** Without `ms`: now. */
 export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
   return typed('time', toTimestamp(ms))
+}
+
+/** Assignments: a person decided about the row. `decided_at` always grows, because the event log goes by its change. */
+export function decidedSql({ typed, clock }: ProjectDb, by: string): RawBuilder<unknown> {
+  const now = typed('integer', clock())
+  return sql`decided_by = ${typed('text', by)},
+    decided_at = case when decided_at >= ${now} then decided_at + 1 else ${now} end`
 }
 
 /** An SQL condition. Literals, so that it implies the condition of an index. */

@@ -1,39 +1,106 @@
-/** Validates every line of an import before any is queued. */
+/** Checks every row of an import before any is queued, and counts what is wrong. */
+import { createMistakeCounter, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
 import type { LineMistake } from '../../core/outbox/reports.ts'
-import { expiryMistakes } from '../../core/outbox/writeback-request.ts'
-import type { EpochMs } from '../../core/time.ts'
-import type { ImportLine } from './parse-lines.ts'
-import { createRefIndex, type RefIndex } from './ref-index.ts'
+import { mistakeText, type RequestMistake } from '../../core/outbox/request-mistake.ts'
+import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import type { ImportLine } from './import-line.ts'
+import { createRowJudge, type JudgedRow, type JudgeOptions } from './judge-rows.ts'
 
-type CheckResult = {
-  /** Number of lines without a mistake. */
-  readonly validLines: number
+export type CheckOptions = JudgeOptions & {
+  /** Called for each row with mistakes, in file order. */
+  readonly onMistaken?: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
+  /** Called for each row without mistakes, in file order. `position`: its row. */
+  readonly onValid?: (row: { readonly position: number } & Pick<WritebackRequest, 'operation' | 'target'>) => void
+}
+
+export type CheckResult = {
+  /** The first row of a CSV file does not name the columns of an import, so no row was read. */
+  readonly isHeaderMistaken: boolean
+  /** Number of rows without a mistake. */
+  readonly validRows: number
+  /** Number of rows with a mistake, including those not listed in `mistakes`. */
+  readonly mistakenRows: number
   /** The first mistakes, in file order. */
   readonly mistakes: readonly LineMistake[]
-  /** Number of lines with a mistake, including those not listed in `mistakes`. */
-  readonly mistakenLines: number
+  readonly kinds: readonly MistakeKind[]
+  /** Valid rows that a person should know about: repeated replies that are allowed, and refs of other write-backs. */
+  readonly notices: readonly MistakeKind[]
+  /** How many rows have a ref that was queued before for another write-back. */
+  readonly differing: number
+  /** The batch of those write-backs; null if there are several or none. */
+  readonly differingBatch: string | null
+  /** The columns that were let through. */
+  readonly ignoredColumns: readonly string[]
 }
 
-/** A file with wrong columns has a mistake in every line, and no one reads more than this. */
+/** No one reads more than this; kinds count all. */
 const maxReportedMistakes = 100
+const rowsPerLookup = 200
+const charactersPerLookup = 1_000_000
 
-export async function checkLines(lines: AsyncIterable<ImportLine>, now: EpochMs): Promise<CheckResult> {
-  const refIndex = createRefIndex()
-  const mistakes: LineMistake[] = []
-  let [validLines, mistakenLines] = [0, 0]
-  for await (const { line, result } of lines) {
-    const why = result.ok
-      ? [...repeatedRefMistake(line, result.request.ref, refIndex), ...expiryMistakes(result.request, now)]
-      : result.why
-    if (why.length === 0) validLines += 1
-    else mistakenLines += 1
-    if (why.length > 0 && mistakes.length < maxReportedMistakes) mistakes.push({ line, why })
+export async function checkLines(
+  lines: AsyncIterable<ImportLine>,
+  { onMistaken, onValid, ...options }: CheckOptions,
+): Promise<CheckResult> {
+  const judge = createRowJudge(options)
+  const counter = createRowCounter()
+  for await (const chunk of inChunks(lines)) {
+    for (const judged of await judge(chunk)) {
+      counter.add(judged)
+      const { line, mistakes } = judged
+      if (mistakes.length > 0) await onMistaken?.(line, mistakes)
+      else if (line.result.ok) onValid?.({ ...line.result.request, position: line.row })
+    }
   }
-  return { validLines, mistakes, mistakenLines }
+  return counter.result()
 }
 
-/** Only one of the two lines would be queued, and it is unclear which one was meant. */
-function repeatedRefMistake(line: number, ref: string | null, refIndex: RefIndex): readonly string[] {
-  const first = ref === null ? line : refIndex.firstLine(ref, line)
-  return first === line ? [] : [`ref: is also used in line ${first}`]
+function createRowCounter() {
+  const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
+  const mistakes: LineMistake[] = []
+  const batches = new Set<string | null>()
+  let [validRows, mistakenRows, differing] = [0, 0, 0]
+  let ignoredColumns: readonly string[] = []
+  let isHeaderMistaken = false
+  return {
+    add({ line: { line, ref, row, source }, queuedAs, ...found }: JudgedRow): void {
+      if (source.format === 'csv') ignoredColumns = source.header.ignored
+      if (source.format === 'csv header') isHeaderMistaken = true
+      kinds.add(row, ref, found.mistakes)
+      notices.add(row, ref, found.notices)
+      if (found.mistakes.length === 0) validRows += 1
+      else mistakenRows += 1
+      if (found.mistakes.length > 0 && mistakes.length < maxReportedMistakes)
+        mistakes.push({ line, row, ref, why: found.mistakes.map(mistakeText) })
+      if (queuedAs === null) return
+      differing += 1
+      if (batches.size < 2) batches.add(queuedAs.batch)
+    },
+    result(): CheckResult {
+      const [batch = null, ...others] = batches
+      return {
+        ...{ isHeaderMistaken, validRows, mistakenRows, mistakes, kinds: kinds.kinds(), notices: notices.kinds() },
+        ...{ differing, differingBatch: others.length === 0 ? batch : null, ignoredColumns },
+      }
+    },
+  }
+}
+
+/** Rows that are hardly shorter than the longest line come one by one. */
+async function* inChunks(lines: AsyncIterable<ImportLine>): AsyncGenerator<readonly ImportLine[]> {
+  let chunk: ImportLine[] = []
+  let size = 0
+  for await (const line of lines) {
+    chunk.push(line)
+    size += lengthOf(line)
+    if (chunk.length < rowsPerLookup && size < charactersPerLookup) continue
+    yield chunk
+    chunk = []
+    size = 0
+  }
+  if (chunk.length > 0) yield chunk
+}
+
+function lengthOf({ source }: ImportLine): number {
+  return source.format === 'jsonl' ? source.text.length : source.cells.reduce((sum, cell) => sum + cell.length, 0)
 }

@@ -1,11 +1,17 @@
 /** CSV (RFC 4180): converts physical lines to records of cells. A quoted cell may span lines. */
+import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
+import type { CsvSeparator } from './file-form.ts'
 import { lineTooLong, maxLineBytes, type TextLine } from './line-reader.ts'
 
-/** `line`: the first line of the record. `cells` is valid only if `mistake` is null. */
-export type CsvRecord = { readonly line: number; readonly cells: readonly string[]; readonly mistake: string | null }
-
-export const csvSeparators = [',', ';', '\t'] as const
-export type CsvSeparator = (typeof csvSeparators)[number]
+export type CsvRecord = {
+  /** The first physical line of the record. */
+  readonly line: number
+  /** The row as a spreadsheet numbers it: a record is one row, however many lines it has. */
+  readonly row: number
+  /** With a mistake, what could be read of them: for a person, not for a request. */
+  readonly cells: readonly string[]
+  readonly mistake: RequestMistake | null
+}
 
 /** A record that is not complete yet. `quotedText`: the text so far of an open quoted cell, else null. */
 type OpenRecord = {
@@ -13,7 +19,7 @@ type OpenRecord = {
   readonly cells: string[]
   quotedText: string | null
   size: number
-  mistake: string | null
+  mistake: RequestMistake | null
 }
 
 export type RecordParser = {
@@ -26,8 +32,11 @@ export type RecordParser = {
 /** Parses one physical line at a time. A misplaced quote affects its record only: the next line begins a new one. */
 export function createRecordParser(separator: CsvSeparator): RecordParser {
   let open: OpenRecord | null = null
-  const finishRecord = (mistake: string | null): CsvRecord | null => {
-    const record = open === null ? null : { line: open.line, cells: open.cells, mistake: open.mistake ?? mistake }
+  let row = 0
+  const finishRecord = (mistake: RequestMistake | null): CsvRecord | null => {
+    if (open === null) return null
+    row += 1
+    const record = { line: open.line, row, cells: open.cells, mistake: open.mistake ?? mistake }
     open = null
     return record
   }
@@ -39,26 +48,39 @@ export function createRecordParser(separator: CsvSeparator): RecordParser {
       // The text of a line that is too long was dropped, so it is unknown whether a quote is open.
       if (line.mistake === lineTooLong) return finishRecord(lineTooLong)
       const end = parseCells(open, line.text, separator)
-      return end === 'open' ? null : finishRecord(end === 'invalid' ? strayQuoteMistake : null)
+      return end === 'open' ? null : finishRecord(end === 'invalid' ? strayQuote : null)
     },
-    end: () => finishRecord('has an unclosed quote'),
+    end: () => finishRecord(unclosedQuote),
   }
 }
 
-const strayQuoteMistake = 'has a quote (") in the middle of a cell: enclose the cell in quotes and double the quote'
+const strayQuote = toMistake(
+  null,
+  'has a quote (") in the middle of a cell: enclose the cell in quotes and double the quote',
+)
+const unclosedQuote = toMistake(null, 'has an unclosed quote, so everything below belongs to this row')
 
 /** `invalid`: a quote is misplaced. */
 function parseCells(open: OpenRecord, text: string, separator: CsvSeparator): 'open' | 'complete' | 'invalid' {
   const end = text.endsWith('\r') ? text.length - 1 : text.length
   for (let position = 0; ; position += 1) {
+    const start = position
     const quoted = open.quotedText !== null || text[position] === '"'
     position = quoted
       ? parseQuotedCell(open, text, position)
       : parsePlainCell(open, text.slice(0, end), position, separator)
     if (open.quotedText !== null) return 'open'
     if (position >= end) return 'complete'
-    if (text[position] !== separator) return 'invalid'
+    if (text[position] === separator) continue
+    const last = open.cells.pop() ?? ''
+    addRest(open, last, text.slice(quoted ? position : start + last.length, end).split(separator))
+    return 'invalid'
   }
+}
+
+/** What follows a misplaced quote, as it is, so that a person finds it again. */
+function addRest(open: OpenRecord, last: string, [tail = '', ...others]: readonly string[]): void {
+  for (const cell of [last + tail, ...others]) addCell(open, cell)
 }
 
 /** Returns the position after the closing quote. Without a closing quote, the cell stays open. */
@@ -86,10 +108,10 @@ function parsePlainCell(open: OpenRecord, text: string, position: number, separa
 }
 
 function addCell(open: OpenRecord, cell: string): void {
-  if (open.mistake === null) open.cells.push(cell)
+  if (open.mistake !== lineTooLong) open.cells.push(cell)
 }
 
-/** An invalid record is read only to find its end, so its text is dropped. */
+/** A record that is too long is read only to find its end, so its text is dropped. */
 function textToKeep(open: OpenRecord, cell: string): string {
-  return open.mistake === null ? cell : ''
+  return open.mistake === lineTooLong ? '' : cell
 }

@@ -61,7 +61,8 @@ async function copyToTempFile(source: AsyncIterable<Uint8Array>, folder: string)
   })
 }
 
-async function createUnnamedFile(folder: string): Promise<FileHandle> {
+/** The name is removed before the first byte is written, so nothing is left behind however this process ends. */
+export async function createUnnamedFile(folder: string): Promise<FileHandle> {
   const directory = await mkdtemp(join(folder, 'deskmirror-'))
   return open(join(directory, 'import'), 'wx+', 0o600).finally(() => rm(directory, { recursive: true }))
 }

@@ -1,31 +1,43 @@
-/** Imports a file of write-backs: validates every line, then queues all of them in one transaction, or none. */
+/** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
+import { basename } from 'node:path'
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
 import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import type { EpochMs } from '../../core/time.ts'
 import { trimBoth } from '../../core/trim.ts'
-import { checkLines } from './check-lines.ts'
+import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
 import type { ImportBuffer } from './import-buffer.ts'
-import { type ImportFormat, type ImportLine, parseLines } from './parse-lines.ts'
+import type { ImportLine } from './import-line.ts'
+import { createMistakesFile } from './mistakes-file.ts'
+import { type ParseOptions, parseLines, readFileForm } from './parse-lines.ts'
 
 export type ImportFile = {
   readonly buffer: ImportBuffer
   /** The file's path or name; null for standard input. */
   readonly name: string | null
-  readonly format: ImportFormat
+  /** How it is to be read. */
+  readonly parse: ParseOptions
 }
 
-export type ImportOptions = Pick<EnqueueOptions, 'createdBy' | 'expiresAt'> & {
+export type CheckFileOptions = Omit<CheckOptions, 'onMistaken'> & {
   /** The project's name. */
   readonly project: string
-  /** Imports of more rows than this need approval; null if none do. */
-  readonly approveOver: number | null
-  readonly now: EpochMs
-  /** Called every few hundred lines. */
-  readonly onProgress: (doing: 'checked' | 'queued', lines: number) => void
-  /** Called when all lines are valid, before `rows` rows are queued in one transaction. */
-  readonly onQueueing: (rows: number) => void
+  /** Where the rows with mistakes are written; null if they are not. */
+  readonly mistakesPath: string | null
+  /** Called every few hundred rows. */
+  readonly onProgress: (doing: 'checked' | 'queued', rows: number) => void
 }
+
+export type ImportOptions = CheckFileOptions &
+  Pick<EnqueueOptions, 'createdBy' | 'expiresAt'> & {
+    /** Imports of more rows than this need approval; null if none do. */
+    readonly approveOver: number | null
+    /** Needs approval, however many rows it has. */
+    readonly draft: boolean
+    readonly title: string | null
+    readonly note: string | null
+    /** Called when all rows are valid, before they are queued in one transaction. */
+    readonly onChecked: (check: CheckResult) => Promise<void>
+  }
 
 const rowsPerInsert = 200
 
@@ -34,33 +46,73 @@ export async function importRequests(
   file: ImportFile,
   options: ImportOptions,
 ): Promise<RejectedImport | QueuedImport> {
-  const { project, onProgress, onQueueing, approveOver, now, createdBy, expiresAt } = options
-  const before = await admin.importedAs(shortDigest(file))
-  if (before !== null) return { outcome: 'imported before', project, batch: before }
-  const lines = withProgress(readImportLines(file), (count) => onProgress('checked', count))
-  const { validLines, mistakenLines: mistaken, mistakes } = await checkLines(lines, now)
-  if (mistaken > 0) return { outcome: 'mistaken', project, mistaken, mistakes }
-  const status = needsApproval(validLines, approveOver) ? 'draft' : 'queued'
-  const batch = toBatchName(file)
-  onQueueing(validLines)
+  const { project, createdBy, expiresAt, onProgress } = options
+  const check = await checkFile(admin, file, options)
+  if ('outcome' in check) return check
+  await options.onChecked(check)
+  const status = needsApproval(check.validRows, options) ? 'draft' : 'queued'
+  const batchId = toBatchName(file)
+  const source = file.name === null ? null : basename(file.name)
+  const batch = { title: options.title, source, note: options.note, reverts: null }
   const requests = inChunks(withProgress(readRequests(file), (count) => onProgress('queued', count)))
-  const result = await admin.enqueue(requests, { status, batchId: batch, createdBy, expiresAt }, shortDigest(file))
+  const enqueueOptions = { status, batchId, createdBy, expiresAt, batch } as const
+  const result = await admin.enqueue(requests, enqueueOptions, shortDigest(file))
   if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
   const { queued, known } = result
-  return { outcome: status, project, batch: queued === 0 ? null : batch, queued, known }
+  return { ...toQueuedImport(project, status, check), batch: queued === 0 ? null : batchId, queued, known }
 }
 
-export function readImportLines({ buffer, format }: ImportFile): AsyncGenerator<ImportLine> {
-  return parseLines(buffer.read(), format)
+/** Without what only the queue knows. */
+export function toQueuedImport(
+  project: string,
+  outcome: QueuedImport['outcome'],
+  { differing, differingBatch, notices, ignoredColumns }: CheckResult,
+): Omit<QueuedImport, 'batch' | 'queued' | 'known'> {
+  return { outcome, project, differing, differingBatch, notices, ignoredColumns }
 }
 
-/** Skips invalid lines: the file was checked, so they mean that it changed, and then the read ends with an error. */
+/** Validates every row, and writes those with mistakes to a file. */
+export async function checkFile(
+  admin: Pick<OutboxAdmin, 'importedAs'>,
+  file: ImportFile,
+  { project, mistakesPath, onProgress, ...options }: CheckFileOptions,
+): Promise<RejectedImport | CheckResult> {
+  const batch = await admin.importedAs(shortDigest(file))
+  if (batch !== null) return { outcome: 'imported before', project, batch }
+  const form = await readFileForm(file.buffer.read(), file.parse)
+  const mistakesFile = mistakesPath === null ? null : await createMistakesFile(mistakesPath, file.name, form)
+  try {
+    const lines = withProgress(readImportLines(file), (count) => onProgress('checked', count))
+    const onMistaken = mistakesFile === null ? {} : { onMistaken: mistakesFile.write }
+    const check = await checkLines(lines, { ...options, ...onMistaken })
+    const written = (await mistakesFile?.publish()) ?? 0
+    if (check.mistakenRows === 0) return check
+    return toRejectedImport(project, check, written === 0 ? null : mistakesPath)
+  } finally {
+    await mistakesFile?.discard()
+  }
+}
+
+function toRejectedImport(project: string, check: CheckResult, mistakesFile: string | null): RejectedImport {
+  const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check
+  const rows = isHeaderMistaken ? 0 : validRows + mistaken
+  return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile }
+}
+
+export function readImportLines({ buffer, parse }: ImportFile): AsyncGenerator<ImportLine> {
+  return parseLines(buffer.read(), parse)
+}
+
+/** Skips invalid rows: the file was checked, so they mean that it changed, and then the read ends with an error. */
 async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest> {
   for await (const { result } of readImportLines(file)) if (result.ok) yield result.request
 }
 
-export function needsApproval(rows: number, approveOver: number | null): boolean {
-  return approveOver !== null && rows > approveOver
+export function needsApproval(
+  rows: number,
+  { approveOver, draft = false }: { readonly approveOver: number | null; readonly draft?: boolean },
+): boolean {
+  return draft || (approveOver !== null && rows > approveOver)
 }
 
 /** Long enough to be unique, short enough to type. */

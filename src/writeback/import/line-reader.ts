@@ -1,20 +1,42 @@
 /** Splits bytes into lines of text. Files of any size need the memory of one line of limited length. */
 import { isUtf8 } from 'node:buffer'
+import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
+import type { FileForm } from './file-form.ts'
+import { utf16ToUtf8 } from './utf16.ts'
 
-/** `text` excludes the LF but keeps a CR. With a mistake, `text` serves only to find the end of a record. */
-export type TextLine = { readonly line: number; readonly text: string; readonly mistake: string | null }
+/** `text` excludes the line end, but keeps the CR of a CR LF. With a mistake, it serves only to find the end of a record. */
+export type TextLine = { readonly line: number; readonly text: string; readonly mistake: RequestMistake | null }
 
 /** The longest valid request takes about 120 KiB as JSON with every character escaped. */
 export const maxLineBytes = 1024 * 1024
-export const lineTooLong = 'is longer than 1 MiB'
+export const lineTooLong = toMistake(null, 'is longer than 1 MiB')
 
-const lf = 0x0a
+const lineEndBytes = { lf: 0x0a, cr: 0x0d } as const
 
-/** Counts lines from 1. Text after the last LF is a line if it is not empty. Drops a BOM. */
-export async function* readTextLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {
+/** Counts lines from 1. Text after the last line end is a line if it is not empty. Drops a BOM. */
+export async function* readTextLines(
+  bytes: AsyncIterable<Uint8Array>,
+  { encoding, lineEnd }: Pick<FileForm, 'encoding' | 'lineEnd'>,
+): AsyncGenerator<TextLine> {
+  const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
+  const decode = isUtf16 ? decodeUtf8 : createDecoder(encoding)
+  let line = 0
+  for await (const { pieces, size } of splitBytes(isUtf16 ? utf16ToUtf8(bytes, encoding) : bytes, lineEnd)) {
+    line += 1
+    if (size > maxLineBytes) yield { line, text: '', mistake: lineTooLong }
+    else {
+      const { text, mistake } = decode(Buffer.concat(pieces, size))
+      yield { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, mistake }
+    }
+  }
+}
+
+type LineBytes = { readonly pieces: readonly Uint8Array[]; readonly size: number }
+
+async function* splitBytes(bytes: AsyncIterable<Uint8Array>, lineEnd: FileForm['lineEnd']): AsyncGenerator<LineBytes> {
+  const endByte = lineEndBytes[lineEnd]
   let pieces: Uint8Array[] = []
   let size = 0
-  let line = 1
   const addPiece = (piece: Uint8Array) => {
     size += piece.length
     if (size > maxLineBytes) pieces = []
@@ -22,24 +44,45 @@ export async function* readTextLines(bytes: AsyncIterable<Uint8Array>): AsyncGen
   }
   for await (const chunk of bytes) {
     let from = 0
-    for (let end = chunk.indexOf(lf); end >= 0; end = chunk.indexOf(lf, from)) {
+    for (let end = chunk.indexOf(endByte); end >= 0; end = chunk.indexOf(endByte, from)) {
       addPiece(chunk.subarray(from, end))
-      yield toTextLine(line, pieces, size)
+      yield { pieces, size }
       pieces = []
       size = 0
-      line += 1
       from = end + 1
     }
     addPiece(chunk.subarray(from))
   }
-  if (size > 0) yield toTextLine(line, pieces, size)
+  if (size > 0) yield { pieces, size }
 }
 
-function toTextLine(line: number, pieces: readonly Uint8Array[], size: number): TextLine {
-  if (size > maxLineBytes) return { line, text: '', mistake: lineTooLong }
-  const bytes = Buffer.concat(pieces, size)
-  const text = bytes.toString('utf8')
-  // Invalid bytes would reach a customer as replacement characters, so the line is rejected.
-  const mistake = isUtf8(bytes) ? null : 'is not UTF-8'
-  return { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, mistake }
+type DecodedLine = Pick<TextLine, 'text' | 'mistake'>
+
+/** Invalid bytes would reach a customer as replacement characters, so the line is rejected. */
+function decodeUtf8(bytes: Buffer): DecodedLine {
+  if (isUtf8(bytes)) return { text: bytes.toString('utf8'), mistake: null }
+  const text = windows1252.decode(bytes)
+  return { text, mistake: toMistake(null, 'is not UTF-8; save the file as "CSV UTF-8"', firstWord(text), 'encoding') }
+}
+
+/** The first one with a letter that is not ASCII: a person sees whether the encoding is the right one. */
+function firstWord(text: string): string | undefined {
+  const at = text.search(/[^\0-\x7f]/)
+  const words = text.slice(Math.max(0, at - 20), at + 20).split(/[\s,;|"]/)
+  return words.find((word) => /[^\0-\x7f]/.test(word))
+}
+
+/** The most likely encoding of such a file: Excel saves "CSV" so in Western Europe and America. */
+const windows1252 = new TextDecoder('windows-1252')
+
+function createDecoder(encoding: string): (bytes: Buffer) => DecodedLine {
+  if (encoding === 'utf-8') return decodeUtf8
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
+  return (bytes) => {
+    try {
+      return { text: decoder.decode(bytes), mistake: null }
+    } catch {
+      return { text: windows1252.decode(bytes), mistake: toMistake(null, `is not ${encoding}`) }
+    }
+  }
 }

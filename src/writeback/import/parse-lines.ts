@@ -1,86 +1,88 @@
 /** Parses an import file, JSON Lines or CSV, line by line. */
-import { tryParseJson } from '../../core/json.ts'
+import { asJsonObject, tryParseJson } from '../../core/json.ts'
+import { toMistake } from '../../core/outbox/request-mistake.ts'
 import { parseRequest, type RequestParseResult } from '../../core/outbox/writeback-request.ts'
-import { type CsvHeader, detectSeparator, parseHeader, toRequestFields } from './csv-columns.ts'
-import { type CsvRecord, createRecordParser, type RecordParser } from './csv-records.ts'
+import type { IgnoredColumns } from './csv-header.ts'
+import { createCsvParser } from './csv-parser.ts'
+import { detectFileForm, type FileForm, headBytes, type ImportFormat } from './file-form.ts'
+import type { ImportLine, LineParser } from './import-line.ts'
 import { readTextLines, type TextLine } from './line-reader.ts'
+import { withTextMistakes } from './text-mistakes.ts'
 
-/** A parsed line. `line`: the number of its first physical line, from 1. */
-export type ImportLine = { readonly line: number; readonly result: RequestParseResult }
-
-/** Parses physical lines one after another, and returns an import line when one is complete. */
-type LineParser = {
-  readonly parseLine: (line: TextLine) => ImportLine | null
-  /** The line that is still open at the end of the file. */
-  readonly end: () => ImportLine | null
+export type ParseOptions = {
+  readonly format?: ImportFormat
+  /** Of a file that is not Unicode: a name that TextDecoder knows. */
+  readonly encoding?: string
+  readonly ignoreColumns?: IgnoredColumns
 }
 
-/** `auto` decides by the first non-blank character. */
-export type ImportFormat = 'jsonl' | 'csv' | 'auto'
-
-/** Yields a line for each request or mistake. Skips blank lines and the CSV header. */
+/** Yields a line for each request or mistake. Skips blank rows and the CSV header. Throws UserError if it is not text. */
 export async function* parseLines(
   bytes: AsyncIterable<Uint8Array>,
-  format: ImportFormat = 'auto',
+  { format, encoding, ignoreColumns }: ParseOptions = {},
 ): AsyncGenerator<ImportLine> {
-  let parser: LineParser | undefined
-  for await (const textLine of readTextLines(bytes)) {
-    if (parser === undefined && textLine.mistake === null && textLine.text.trim() === '') continue
-    parser ??= selectParser(format, textLine.text)
+  const { head, all } = await peek(bytes)
+  const form = detectFileForm(head, format, encoding)
+  const parser = form.format === 'csv' ? createCsvParser(form, ignoreColumns) : jsonLinesParser
+  for await (const textLine of readTextLines(all, form)) {
     const line = parser.parseLine(textLine)
     if (line !== null) yield line
   }
-  const last = parser?.end() ?? null
+  const last = parser.end()
   if (last !== null) yield last
 }
 
-function selectParser(format: ImportFormat, firstLine: string): LineParser {
-  if (format !== 'auto') return format === 'csv' ? createCsvParser() : jsonLinesParser
-  // A JSON array is neither JSON Lines nor CSV, but the JSON parser's mistakes explain it better.
-  return /^\s*[{[]/.test(firstLine) ? jsonLinesParser : createCsvParser()
+/** The form of the file, as `parseLines` sees it. */
+export async function readFileForm(
+  bytes: AsyncIterable<Uint8Array>,
+  { format, encoding }: ParseOptions,
+): Promise<FileForm> {
+  const { head } = await peek(bytes)
+  return detectFileForm(head, format, encoding)
+}
+
+/** The first bytes, and all of them. */
+async function peek(
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<{ readonly head: Uint8Array; readonly all: AsyncIterable<Uint8Array> }> {
+  const iterator = bytes[Symbol.asyncIterator]()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  while (size < headBytes) {
+    const next = await iterator.next()
+    if (next.done === true) break
+    chunks.push(next.value)
+    size += next.value.length
+  }
+  async function* rest(): AsyncGenerator<Uint8Array> {
+    try {
+      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) yield chunk
+      for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
+    } finally {
+      await iterator.return?.()
+    }
+  }
+  return { head: Buffer.concat(chunks), all: rest() }
 }
 
 export const jsonLinesParser: LineParser = { parseLine: parseJsonLine, end: () => null }
 
 function parseJsonLine({ line, text, mistake }: TextLine): ImportLine | null {
-  if (mistake !== null) return toMistakenLine(line, mistake)
-  if (text.trim() === '') return null
+  if (mistake === null && text.trim() === '') return null
+  const toLine = (result: RequestParseResult, ref: unknown = null): ImportLine => ({
+    line,
+    row: line,
+    result,
+    ref: typeof ref === 'string' ? ref : null,
+    source: { format: 'jsonl', text },
+  })
+  if (mistake !== null) return toLine({ ok: false, mistakes: [mistake] })
   const value = tryParseJson(text)
-  return value === undefined ? toMistakenLine(line, 'is not JSON') : { line, result: parseRequest(value) }
+  if (value === undefined) return toLine({ ok: false, mistakes: [toMistake(null, notJson(text))] })
+  return toLine(withTextMistakes(parseRequest(value)), asJsonObject(value)?.ref)
 }
 
-/** An invalid header is reported as the file's only mistake, as the lines below cannot be interpreted. */
-export function createCsvParser(): LineParser {
-  let records: RecordParser | undefined
-  let header: CsvHeader | 'invalid' | undefined
-  const toLine = (record: CsvRecord | null): ImportLine | null => {
-    if (record === null || header === 'invalid' || isBlankRecord(record)) return null
-    if (header !== undefined) return toImportLine(record, header)
-    const result = record.mistake === null ? parseHeader(record.cells) : { why: [record.mistake] }
-    header = 'why' in result ? 'invalid' : result
-    return 'why' in result ? toMistakenLine(record.line, ...result.why) : null
-  }
-  return {
-    parseLine(line) {
-      records ??= createRecordParser(detectSeparator(line.text))
-      return toLine(records.parseLine(line))
-    },
-    end: () => toLine(records?.end() ?? null),
-  }
-}
-
-/** Spreadsheets write a row of separators for a row that was cleared. */
-function isBlankRecord({ cells, mistake }: CsvRecord): boolean {
-  return mistake === null && cells.every((cell) => cell.trim() === '')
-}
-
-function toImportLine({ line, cells, mistake }: CsvRecord, header: CsvHeader): ImportLine {
-  if (mistake !== null) return toMistakenLine(line, mistake)
-  const hasExtraCells = cells.slice(header.length).some((cell) => cell !== '')
-  if (hasExtraCells) return toMistakenLine(line, `has more cells than the header's ${header.length}`)
-  return { line, result: parseRequest(toRequestFields(cells, header)) }
-}
-
-function toMistakenLine(line: number, ...why: string[]): ImportLine {
-  return { line, result: { ok: false, why } }
+function notJson(text: string): string {
+  const isArray = text.trim().startsWith('[')
+  return isArray ? 'is a JSON array; write one object a line, for example with: jq -c ".[]"' : 'is not JSON'
 }

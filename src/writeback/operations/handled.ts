@@ -1,7 +1,7 @@
 /** Marks a conversation as handled, or reopens it. */
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
-import { conversationPath, isHandled, refreshConversation } from './conversation.ts'
+import { conversationPath, refreshConversation } from './conversation.ts'
 import type { CreateHandler } from './operation-handler.ts'
 import { findViolation } from './precondition.ts'
 
@@ -36,12 +36,6 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     const provesNothing = wasHandled === wanted && writeback.evidence.statedResult === undefined
     if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${nameState(isNowHandled)}` }
-  },
-  describePreview: (live) => {
-    const current = isHandled(live)
-    return current === wanted
-      ? { would: 'nothing', detail: `already ${nameState(current)}` }
-      : { would: 'change', detail: `${nameState(current)} → ${nameState(wanted)}` }
   },
   refreshTarget: ({ deps, writeback }) => refreshConversation(deps, writeback.target),
 })

@@ -17,8 +17,8 @@ import {
   messageIdsBefore,
   newMessages,
 } from '../verify/match-reply.ts'
-import { conversationPath, isHandled, refreshConversation } from './conversation.ts'
-import { type CreateHandler, countCharacters, type Task } from './operation-handler.ts'
+import { conversationPath, refreshConversation } from './conversation.ts'
+import type { CreateHandler, Task } from './operation-handler.ts'
 import { findViolation } from './precondition.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
@@ -48,10 +48,6 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback))) return verification
     const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
     return { kind: 'unverifiable', why }
-  },
-  describePreview: (live) => {
-    const detail = `a reply of ${countCharacters(payload.content)} as ${JSON.stringify(payload.sender_name)}`
-    return { would: 'send', detail: isHandled(live) ? `${detail}; handled → open` : detail }
   },
   refreshTarget: ({ deps, writeback }) => refreshConversation(deps, writeback.target),
   findMessageId: async (task, response) =>

@@ -5,7 +5,7 @@
 import type { Transition } from '../../core/outbox/repository.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/list-streams.ts'
-import { type CreateHandler, countCharacters, type Refusal, type Task } from './operation-handler.ts'
+import type { CreateHandler, Refusal, Task } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'
 
 const acceptedFieldBehaviour = 'writebacks.note_field'
@@ -30,7 +30,6 @@ export const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) =>
   toObservedBehaviours: (sent) => [
     { name: acceptedFieldBehaviour, value: sentFieldName(sent), evidence: 'a note with this field was accepted' },
   ],
-  describePreview: () => ({ would: 'send', detail: `a note of ${countCharacters(payload.content)}` }),
   refreshTarget: async () => {},
 })
 

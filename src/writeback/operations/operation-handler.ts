@@ -1,7 +1,6 @@
-/** What each operation defines so that it can be previewed, sent and verified. */
+/** What each operation defines so that it can be checked, sent and verified. */
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
-import type { LinePreview } from '../../core/outbox/reports.ts'
 import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { Operation, RequestFor } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
@@ -22,9 +21,6 @@ export type Verification =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unverifiable'; readonly why: string }
 
-/** What a line of an import would do. */
-export type PreviewDetail = Pick<LinePreview, 'would' | 'detail'>
-
 /** A claimed write-back, and what is needed to work on it. */
 export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }
 
@@ -33,7 +29,7 @@ export type Refusal = Extract<ApiFailure, { kind: 'refused' }>
 /** Makes the handler of one request. */
 export type CreateHandler<O extends Operation> = (request: RequestFor<O>) => OperationHandler
 
-/** One request: the check before the send, the verification after it, and how a preview describes it. */
+/** One request: the check before the send, and the verification after it. */
 export type OperationHandler = {
   readonly method: 'POST' | 'PATCH'
   readonly path: (project: string, target: string) => string
@@ -43,8 +39,6 @@ export type OperationHandler = {
   readonly verify: (task: Task) => Promise<Verification>
   /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
   readonly verifyDelayFactor: number
-  /** Compares the request with the target's current record. */
-  readonly describePreview: (live: ApiResponse, ready: ReadyToSend) => PreviewDetail
   /** The transition for a refusal that tells how to correct the request; null if the refusal stands. */
   readonly interpretRefusal?: (task: Task, refusal: Refusal, sent: Json) => Promise<Transition | null>
   /** What an accepted request shows about the service. */
@@ -53,9 +47,4 @@ export type OperationHandler = {
   readonly refreshTarget: (task: Task) => Promise<void>
   /** The id of the message that it created; null if unknown. Throws ApiError. */
   readonly findMessageId?: (task: Task, response: ApiResponse) => Promise<string | null>
-}
-
-/** Of a text, without the text itself: previews are printed and logged. */
-export function countCharacters(text: string): string {
-  return text.length === 1 ? '1 character' : `${text.length} characters`
 }

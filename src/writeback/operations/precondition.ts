@@ -1,11 +1,12 @@
 /** Checks whether a visitor has written since the state that the person saw, as the write-back may then be outdated. */
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
+import { toMessageSide } from '../../core/message-side.ts'
 import type { Writeback } from '../../core/outbox/repository.ts'
 import { toLaneName } from '../../core/outbox/writeback-request.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { readSnapshot, type SnapshotMessage, toMessageSide } from '../verify/conversation-snapshot.ts'
+import { readSnapshot, type SnapshotMessage } from '../verify/conversation-snapshot.ts'
 import { conversationPath } from './conversation.ts'
 import type { Task } from './operation-handler.ts'
 

@@ -2,11 +2,10 @@
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import { toListShape } from '../../core/list-shape.ts'
-import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
-import type { CreateHandler, PreviewDetail, ReadyToSend } from './operation-handler.ts'
+import type { CreateHandler } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'
 
 const editableFields = ['name', 'email'] as const
@@ -27,7 +26,7 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
         const why = `the service does not show the visitor's ${field}, so it cannot be left unchanged`
         return { canSend: false, event: 'invalid', why }
       }
-      const own = wanted === undefined ? undefined : await deps.outbox.findOwnEdit(writeback, field)
+      const own = wanted === undefined ? undefined : await deps.outbox.findOwnEdit(writeback, field, 'snapshot')
       // If it was sent before and is not there, someone may have edited it since.
       const beforeSend = writeback.evidence.before?.[field]
       const was = own === undefined ? (beforeSend ?? writeback.targetSnapshot?.[field]) : own
@@ -35,7 +34,9 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
       const isOurs =
         (beforeSend !== undefined && isSameText(current, wanted)) || (own !== undefined && isSameText(current, own))
       const hasChanged = was !== undefined && current !== was && current !== wanted && !isOurs
-      if (wanted !== undefined && current !== undefined && hasChanged)
+      // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
+      const isLastOwn = hasChanged && isSameText(current, await deps.outbox.findOwnEdit(writeback, field, 'ever'))
+      if (wanted !== undefined && current !== undefined && hasChanged && !isLastOwn)
         return { canSend: false, event: 'conflicted', why: `someone changed the ${field} since it was queued` }
       body[field] = wanted === undefined ? (current ?? null) : wanted
     }
@@ -52,7 +53,6 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
     if (!isDone || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
-  describePreview: (_live, { before }) => describeChanges(payload, before),
   refreshTarget: async ({ deps, writeback }) => {
     const response = await readVisitor(deps, writeback.target)
     const stored = (await deps.mirror.readRawById('visitors', [writeback.target])).get(writeback.target)
@@ -60,23 +60,6 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
     await deps.mirror.commit({ stream: 'visitors', rows, requestedAt: response.requestedAt, isAuthoritative: true })
   },
 })
-
-function describeChanges(wanted: WritebackPayload['visitor'], before: ReadyToSend['before']): PreviewDetail {
-  const describe = (field: (typeof editableFields)[number]) => {
-    const [value, current] = [wanted[field], before[field] ?? null]
-    if (value === undefined) return `${field} unchanged`
-    if (value === current) return `${field} already ${quoteOrNone(current)}`
-    return `${field} ${quoteOrNone(current)} → ${quoteOrNone(value)}`
-  }
-  const isChanged = editableFields.some(
-    (field) => wanted[field] !== undefined && wanted[field] !== (before[field] ?? null),
-  )
-  return { would: isChanged ? 'change' : 'nothing', detail: editableFields.map(describe).join(', ') }
-}
-
-function quoteOrNone(value: string | null): string {
-  return value === null ? 'none' : JSON.stringify(value)
-}
 
 function readVisitor(deps: WritebackDeps, id: string): Promise<ApiResponse> {
   return deps.get(visitors.rowPath(deps.projectId, id), {}, 'write')

@@ -21,20 +21,32 @@ export type CircuitState = {
   readonly allReason: string | null
   /** Why, by import; the key null means write-backs without an import. */
   readonly batchReasons: ReadonlyMap<string | null, string>
+  /** When everything is tried again; null if at most some imports are stopped. */
+  readonly allUntil: EpochMs | null
+  /** When imports are tried again. */
+  readonly batchUntil: ReadonlyMap<string | null, EpochMs>
 }
 
-export const closedCircuits: CircuitState = { allReason: null, batchReasons: new Map() }
+export const closedCircuits: CircuitState = {
+  allReason: null,
+  batchReasons: new Map(),
+  allUntil: null,
+  batchUntil: new Map(),
+}
 
 /** `outcomes`: newest first. */
 export function evaluateCircuits(outcomes: readonly SendOutcome[], now: EpochMs): CircuitState {
   const serviceOutcomes = outcomes.filter(({ isOwnFault }) => !isOwnFault)
-  const allReason = findStreak(serviceOutcomes, 'uncertain', tripThresholds.uncertain, now)
+  const ofAll = findStreak(serviceOutcomes, 'uncertain', tripThresholds.uncertain, now)
   const batchReasons = new Map<string | null, string>()
+  const batchUntil = new Map<string | null, EpochMs>()
   for (const [batch, batchOutcomes] of Map.groupBy(serviceOutcomes, ({ batchId }) => batchId)) {
-    const why = findStreak(batchOutcomes, 'failed', tripThresholds.refused, now)
-    if (why !== null) batchReasons.set(batch, why)
+    const streak = findStreak(batchOutcomes, 'failed', tripThresholds.refused, now)
+    if (streak === null) continue
+    batchReasons.set(batch, streak.why)
+    batchUntil.set(batch, streak.until)
   }
-  return { allReason, batchReasons }
+  return { allReason: ofAll?.why ?? null, allUntil: ofAll?.until ?? null, batchReasons, batchUntil }
 }
 
 /** What may be claimed. `unscoped`: operations for which the key lacks the scope. */
@@ -68,11 +80,13 @@ function findStreak(
   status: SendOutcome['status'],
   length: number,
   now: EpochMs,
-): string | null {
+): { readonly why: string; readonly until: EpochMs } | null {
   const last = outcomes.slice(0, length)
   const newest = last[0]
   if (newest === undefined || last.length < length || last.some((outcome) => outcome.status !== status)) return null
+  const newestAt = (parseTime(newest.at) ?? 0) * 1000
   // Absolute difference, as a clock may have been set back since.
-  if (Math.abs(now - (parseTime(newest.at) ?? 0) * 1000) > coolDownMs) return null
-  return `the last ${length} replies and notes were ${status}: ${newest.why}`
+  if (Math.abs(now - newestAt) > coolDownMs) return null
+  const why = `the last ${length} replies and notes were ${status}: ${newest.why}`
+  return { why, until: newestAt + coolDownMs }
 }

@@ -4,8 +4,9 @@
  * response, or neither.
  */
 import { ApiError, type ApiFailure, describeFailure, isRefused, isRefusedByService } from '../../core/api-failure.ts'
+import type { SettledWriteback } from '../../core/outbox/outcome-counter.ts'
 import type { ClaimableWriteback, Writeback } from '../../core/outbox/repository.ts'
-import type { WritebackStatus } from '../../core/outbox/state.ts'
+import { mistakeText } from '../../core/outbox/request-mistake.ts'
 import { hasExpired, operationTypes, parseRequest } from '../../core/outbox/writeback-request.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { createHandler } from '../operations/handlers.ts'
@@ -25,7 +26,7 @@ import {
 type LaneCallbacks = {
   /** Called before each write-back except the first. */
   readonly canContinue: (next: ClaimableWriteback) => boolean
-  readonly onSettled: (status: WritebackStatus) => void
+  readonly onSettled: (outcome: SettledWriteback) => void
 }
 
 /**
@@ -44,9 +45,9 @@ export async function sendLane(
     if (result.kind === 'claim_lost') return null
     if (result.kind === 'deferred' && result.failure !== null) return result.failure
     if (result.kind === 'settled') {
-      const { status } = result
+      const { status, why } = result
       const { id, operation } = writeback
-      callbacks.onSettled(status)
+      callbacks.onSettled({ id, operation, status, why })
       deps.log.info({ event: 'writeback.settled', project: deps.projectId, id, operation, status })
     }
     if (deps.signal.aborted) return null
@@ -62,7 +63,7 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
   if (!result.ok) {
     // A row that was changed by SQL after the send cannot be verified.
     const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
-    return settleTask({ deps, writeback }, { event, why: result.why.join('; ') })
+    return settleTask({ deps, writeback }, { event, why: result.mistakes.map(mistakeText).join('; ') })
   }
   const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
   const isExpired = hasExpired(writeback.expiresAt, deps.now())
@@ -98,7 +99,7 @@ async function settleUnsent(
 ): Promise<SendTaskResult> {
   const status = await task.deps.outbox.settle(task.writeback, precondition)
   if (status === 'conflict') await refreshMirror(task, null)
-  return toTaskResult(status)
+  return toTaskResult(status, precondition.why)
 }
 
 /** The target does not exist, or the service refuses to return it. */

@@ -1,9 +1,9 @@
 /** Sends the queued write-backs, several lanes in parallel, until nothing more can be done. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
-import type { PushProgress } from '../../core/command-reports.ts'
+import type { Rest } from '../../core/outbox/batch-estimate.ts'
+import { createOutcomeCounter, type OutcomeCounts, type SettledWriteback } from '../../core/outbox/outcome-counter.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
-import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
@@ -22,12 +22,18 @@ export type SendQueuedOptions = {
   readonly maxConcurrentLanes: number
   /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
-  readonly onProgress: (progress: Pick<PushProgress, 'settled' | 'working'>) => void
+  readonly onProgress: (progress: SendProgress) => void
+}
+
+export type SendProgress = OutcomeCounts & {
+  /** Being sent or verified now. */
+  readonly working: number
+  /** Set while nothing can be sent, and something can be later. */
+  readonly rest: Rest | null
 }
 
 export type SendQueuedResult = {
-  /** Settled write-backs by status. */
-  readonly settled: StatusCounts
+  readonly outcomes: OutcomeCounts
   /** The failure that stopped it early: the service does not answer, or denies the key. */
   readonly fatalFailure: ApiFailure | null
   /** Operations for which the key lacks the scope. */
@@ -45,7 +51,8 @@ const pollMs: Ms = 250
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions): Promise<SendQueuedResult> {
   const { outbox, signal, now } = deps
   const running = new Map<string, Promise<void>>()
-  const reportProgress = () => options.onProgress({ settled: run.settledCount(), working: running.size })
+  let rest: Rest | null = null
+  const reportProgress = () => options.onProgress({ ...run.outcomes(), working: running.size, rest })
   const run = createRunState(reportProgress)
   let circuits = closedCircuits
   const canContinue = (next: ClaimableWriteback) =>
@@ -69,6 +76,8 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
           running.set(head.lane, startLane(head))
       }
       if (running.size === 0 && !(await outbox.hasPending(toClaimFilter(circuits, run.unscopedOperations())))) break
+      rest = running.size === 0 ? await outbox.findRest(now(), toClaimFilter(circuits, run.unscopedOperations())) : null
+      if (rest !== null) reportProgress()
       await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
     }
   } catch (error) {
@@ -76,12 +85,13 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
   }
   // Sends in flight are finished; if aborted, their outcome would be unknown.
   await Promise.all(running.values())
+  await outbox.recordFinishedBatches().catch(run.onBug)
   return { ...run.finish(), circuits }
 }
 
 /** Counts outcomes and failures, and decides whether sending can continue. */
 function createRunState(onChange: () => void) {
-  const settled: Partial<Record<WritebackStatus, number>> = {}
+  const outcomes = createOutcomeCounter()
   const denied = new Map<Operation, ApiFailure>()
   let failuresInARow = 0
   let fatalFailure: ApiFailure | null = null
@@ -90,11 +100,11 @@ function createRunState(onChange: () => void) {
     bug ??= { error }
   }
   return {
-    settledCount: () => Object.values(settled).reduce((sum, count) => sum + count, 0),
+    outcomes: outcomes.snapshot,
     canContinue: () => fatalFailure === null && bug === null,
     unscopedOperations: () => [...denied.keys()],
-    onSettled: (status: WritebackStatus) => {
-      settled[status] = (settled[status] ?? 0) + 1
+    onSettled: (outcome: SettledWriteback) => {
+      outcomes.add(outcome)
       failuresInARow = 0
       onChange()
     },
@@ -112,7 +122,7 @@ function createRunState(onChange: () => void) {
     onBug,
     finish: () => {
       if (bug !== null) throw bug.error
-      return { settled, fatalFailure, denied }
+      return { outcomes: outcomes.snapshot(), fatalFailure, denied }
     },
   }
 }

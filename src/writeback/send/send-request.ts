@@ -2,11 +2,13 @@
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import { assertNever } from '../../core/assert-never.ts'
-import type { Transition } from '../../core/outbox/repository.ts'
+import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import type { ReadyToSend } from '../operations/operation-handler.ts'
 import {
   backOffMs,
+  isInDoubt,
   preconditionValidMs,
   refreshMirror,
   type SendTask,
@@ -27,7 +29,8 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   const markSending = async () => {
     const now = deps.now()
     const isStale = now - checkedAt > preconditionValidMs
-    const mark = () => deps.outbox.markSending(writeback, { before: ready.before }, now, now + verifyDelayMs(task))
+    const evidence = toEvidence(writeback, ready)
+    const mark = () => deps.outbox.markSending(writeback, evidence, now, now + verifyDelayMs(task))
     decision = isStale ? 'stale' : (await mark()) ? 'recorded' : 'superseded'
     return decision === 'recorded'
   }
@@ -47,6 +50,12 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   return { kind: 'claim_lost' }
 }
 
+/** An earlier send may have arrived meanwhile: then `before` shows its effect, and a revert has to go further back. */
+function toEvidence(writeback: Writeback, { before }: ReadyToSend): Evidence {
+  if (!isInDoubt(writeback) || !operationTypes[writeback.operation].isIdempotent) return { before }
+  return { before, firstBefore: writeback.evidence.firstBefore ?? writeback.evidence.before }
+}
+
 async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
   const { deps, writeback, handler } = task
   const transition = await toTransition(task, body, failure)
@@ -54,10 +63,11 @@ async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: Api
   if (failure.kind === 'denied') throw new ApiError(failure)
   // An operation that cannot be verified need not wait.
   if (status === 'sending' && handler.verifyDelayFactor === 0) {
-    return toTaskResult(await deps.outbox.settleSent(writeback, { event: 'unverifiable', why: transition.why }))
+    const { why } = transition
+    return toTaskResult(await deps.outbox.settleSent(writeback, { event: 'unverifiable', why }), why)
   }
   const isServiceFailure = failure.kind === 'throttled' || (failure.kind === 'transient' && !failure.mayHaveBeenSent)
-  return toTaskResult(status, isServiceFailure ? failure : null)
+  return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
 }
 
 async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
@@ -112,5 +122,5 @@ async function settleAccepted(
   const settledStatus = await deps.outbox.settleSent(writeback, { ...accepted, requestId, observedBehaviours })
   const sent = { ...writeback, evidence: { ...writeback.evidence, before } }
   if (settledStatus !== null) await refreshMirror({ ...task, writeback: sent }, response)
-  return toTaskResult(settledStatus)
+  return toTaskResult(settledStatus, accepted.why)
 }

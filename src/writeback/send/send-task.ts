@@ -10,19 +10,24 @@ export type SendTask = Task & { readonly handler: OperationHandler }
 
 /** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
 export type SendTaskResult =
-  | { readonly kind: 'settled'; readonly status: WritebackStatus }
+  /** `why`: for a person. */
+  | { readonly kind: 'settled'; readonly status: WritebackStatus; readonly why: string }
   /** `failure`: set if the service failed. */
   | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
   | { readonly kind: 'claim_lost' }
 
 /** `status`: the new status; null if the claim was lost. */
-export function toTaskResult(status: WritebackStatus | null, failure: ApiFailure | null = null): SendTaskResult {
+export function toTaskResult(
+  status: WritebackStatus | null,
+  why: string,
+  failure: ApiFailure | null = null,
+): SendTaskResult {
   if (status === null) return { kind: 'claim_lost' }
-  return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status }
+  return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status, why }
 }
 
 export async function settleTask({ deps, writeback }: Task, transition: Transition): Promise<SendTaskResult> {
-  return toTaskResult(await deps.outbox.settle(writeback, transition))
+  return toTaskResult(await deps.outbox.settle(writeback, transition), transition.why)
 }
 
 /**

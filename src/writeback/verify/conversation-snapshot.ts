@@ -1,5 +1,6 @@
 /** Reads the messages of a conversation from the service. */
 import { readList } from '../../api/list-reader.ts'
+import { type MessageSide, toMessageSide } from '../../core/message-side.ts'
 import { maxPageSize } from '../../core/pagination/list-endpoint.ts'
 import { decodeProfile, type PagingProfile } from '../../core/pagination/paging-profile.ts'
 import { allTime, type TimeRange } from '../../core/pagination/pending-ranges.ts'
@@ -15,9 +16,6 @@ export type SnapshotMessage = {
   readonly senderName: string | null
   readonly side: MessageSide
 }
-
-/** Only the sender type `agent` is documented. */
-type MessageSide = 'team' | 'visitor' | 'unknown'
 
 type ConversationSnapshot = {
   /** Oldest first, without system events. */
@@ -131,13 +129,6 @@ function toSnapshotMessage({ columns }: MirrorRow): SnapshotMessage {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null
-}
-
-export function toMessageSide(senderType: unknown): MessageSide {
-  const name = String(senderType ?? '').toLowerCase()
-  if (/^(agent|human_agent|ai|ai_agent|assistant|bot|system|automation|operator|team|workflow)$/.test(name))
-    return 'team'
-  return /^(visitor|customer|user|end_?user|contact|guest|lead|client)$/.test(name) ? 'visitor' : 'unknown'
 }
 
 function compareByTime(a: SnapshotMessage, b: SnapshotMessage): number {

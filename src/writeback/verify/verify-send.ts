@@ -44,7 +44,7 @@ async function settleVerification(
   const found = messageId === undefined ? transition : { ...transition, messageId }
   const status = await task.deps.outbox.settle(task.writeback, found)
   if (status !== null) await refreshMirror(task, null)
-  return toTaskResult(status)
+  return toTaskResult(status, transition.why)
 }
 
 async function settleAbsent(task: SendTask): Promise<SendTaskResult> {

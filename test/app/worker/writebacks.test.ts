@@ -1,5 +1,6 @@
 /** A worker sends write-backs as they arrive, on each kind of queue, beside other workers and a `push`. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { decideBatch } from '../../../src/app/batches.ts'
 import { pushProject } from '../../../src/app/push.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -90,4 +91,34 @@ test('sends nothing where it must not, warns about rows without a project, and k
   expect(warnings).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row has no project') }])
   expect(await warehouse.query('select distinct status from writebacks')).toEqual([{ status: 'queued' }])
   expect(sandbox.ledger()).toEqual([])
+})
+
+test('stops a batch at once, goes on with it, and says when it was finished', async () => {
+  const stores = await workerStores[0]!.make()
+  onTestFinished(stores.drop)
+  const size = { conversations: 12, visitors: 2, calls: 0 }
+  const sandbox = await startSandbox({ size, switches: { 'rate.kind': 'off', 'latency.after': 30 } })
+  onTestFinished(sandbox.stop)
+  const project = projectConfigOf(sandbox, noSchedules)
+  const config = workerConfig(stores, [project])
+  const warehouse = await stores.open()
+  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  const requests = [...sandbox.truth('conversations')].map(({ id }) => {
+    const payload = { content: 'We are on it.', sender_name: 'Ann' }
+    return { operation: 'message', target: id!, payload, ref: null, expect: null, expiresAt: null } as const
+  })
+  await admin.enqueue([requests], { status: 'queued', batchId: 'replies', createdBy: 'ann', expiresAt: null })
+  const worker = await startWorkerInProcess(config)
+  await worker.waitFor(({ event }) => event === 'writeback.settled')
+  const stopped = await decideBatch(config, project, 'stopped', { batch: 'replies', by: 'bea' })
+  expect(stopped.moved).toBeGreaterThan(0)
+  const isQuiet = async () => expect((await admin.findBatch('replies'))?.counts.sending ?? 0).toBe(0)
+  await vi.waitFor(isQuiet, { timeout: 20_000, interval: 50 })
+  const sent = sandbox.ledger().length
+  expect((await admin.findBatch('replies'))?.counts).toEqual({ succeeded: sent, draft: requests.length - sent })
+  await decideBatch(config, project, 'resumed', { batch: 'replies', by: 'bea' })
+  const finishedAt = () => warehouse.query('select finished_at from writeback_batches')
+  const isFinished = async () => expect(await finishedAt()).toEqual([{ finished_at: expect.any(String) }])
+  await vi.waitFor(isFinished, { timeout: 40_000, interval: 200 })
+  expect(sandbox.ledger()).toHaveLength(requests.length)
 })

@@ -2,17 +2,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AvailabilitySnapshot, deriveAvailabilityHours } from '../../../src/core/analytics/availability-hours.ts'
-import { createCalendar } from '../../../src/core/analytics/project-calendar.ts'
+import { createCalendar } from '../../../src/core/analytics/calendar.ts'
 import { at, calendar } from './conversations-on-a-day.ts'
 
 const tenMinutes = 600
 
-/** `9:05 2`: agents online; `9:05 ?` is unknown. */
+/** `9:05 2`: agents online; `9:05 ?` is unknown, `9:05 some` an unknown number of them. */
 function snapshotsOf(lines: readonly string[]): AvailabilitySnapshot[] {
   return lines.map((line) => {
     const [clock = '', agents = ''] = line.split(' ')
-    const agentsOnline = agents === '?' ? null : Number(agents)
-    return { at: at(clock), available: agentsOnline === null ? null : agentsOnline > 0, agentsOnline }
+    const agentsOnline = /\d/.test(agents) ? Number(agents) : null
+    return { at: at(clock), available: agents === '?' ? null : agents !== '0', agentsOnline }
   })
 }
 
@@ -37,6 +37,7 @@ describe('a snapshot holds until the next one', () => {
       ['9 1 5 5 10 2 2', '10 2 3 3 5 1 2'],
     ],
     'unknown availability observes nothing': [['9:00 ?', '9:05 1', '9:06 1'], ['9 3 1 1 1 1 1']],
+    'an unknown number of agents is not none': [['9:00 some', '9:05 3', '9:06 3'], ['9 3 1 1 3 3 3']],
   }
   test.each(Object.entries(cases))('%s', (_, [lines, hours]) => expect(hoursOf(lines)).toEqual(hours))
 
@@ -66,7 +67,8 @@ test('the hours add up to all that was observed', () => {
       rows.reduce((total, row) => total + row[column], 0)
     const held = snapshots.map((current, index) => {
       const next = snapshots[index + 1]
-      return next === undefined || current.available === null ? 0 : Math.min(hold, next.at - current.at)
+      const isKnown = current.available !== null && current.agentsOnline !== null
+      return next === undefined || !isKnown ? 0 : Math.min(hold, next.at - current.at)
     })
     expect(sum('snapshots')).toBe(snapshots.length)
     expect(sum('observed_seconds')).toBe(held.reduce((a, b) => a + b, 0))

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { describe, expect, test } from 'vitest'
 import type { Weekday, WeeklyHours } from '../../../src/core/analytics/analytics-settings.ts'
+import { type CalendarSettings, createCalendar } from '../../../src/core/analytics/calendar.ts'
 import { calendarRange, calendarRows } from '../../../src/core/analytics/calendar-rows.ts'
-import { type CalendarSettings, createCalendar } from '../../../src/core/analytics/project-calendar.ts'
 
 const at = (text: string) => Date.parse(text) / 1000
 const utc = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '')

@@ -1,8 +1,8 @@
 /** Small conversations of one day, written as a person would note them. */
 
+import { createCalendar } from '../../../src/core/analytics/calendar.ts'
 import { deriveConversationFacts } from '../../../src/core/analytics/conversation-facts.ts'
 import type { ConversationHistory, HistoryMessage, Role } from '../../../src/core/analytics/conversation-history.ts'
-import { createCalendar } from '../../../src/core/analytics/project-calendar.ts'
 
 /** A Monday, in UTC. */
 const day = '2026-01-05'

@@ -1,7 +1,7 @@
 /** What settings mean for the facts: roles of senders, targets, and when facts have to be derived anew. */
 import { describe, expect, test } from 'vitest'
 import type { Target } from '../../../src/core/analytics/analytics-settings.ts'
-import { type FactsSettings, factsFingerprint } from '../../../src/core/analytics/facts-fingerprint.ts'
+import { type DerivationSettings, factsFingerprint } from '../../../src/core/analytics/facts-fingerprint.ts'
 import { createRoleOfSender, senderTypeRows } from '../../../src/core/analytics/sender-roles.ts'
 import { slaRows } from '../../../src/core/analytics/sla-rows.ts'
 
@@ -95,7 +95,7 @@ describe('targets', () => {
 })
 
 describe('facts are derived anew', () => {
-  const settings: FactsSettings = {
+  const settings: DerivationSettings = {
     ...{ timeZone: 'Europe/Berlin', visitGapSeconds: 1800 },
     roles: { bot: 'ai', operator: 'human' },
     ...{ hours: { 1: [{ opens: 540, closes: 1020 }] }, holidays: {}, availabilityHoldSeconds: 600 },
@@ -108,7 +108,7 @@ describe('facts are derived anew', () => {
     expect(fingerprint).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  const changes: Readonly<Record<string, Partial<FactsSettings>>> = {
+  const changes: Readonly<Record<string, Partial<DerivationSettings>>> = {
     'the time zone changes': { timeZone: 'Europe/Paris' },
     'a role changes': { roles: { bot: 'ai' } },
     'the hours change': { hours: null },

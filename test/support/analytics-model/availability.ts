@@ -42,10 +42,10 @@ export function availabilityRows(snapshots: readonly SnapshotRow[], clock: Local
 function addSecond(row: AvailabilityRow, snapshot: SnapshotRow): void {
   noteAgents(row, snapshot)
   // The service did not say, so nothing was observed.
-  if (snapshot.available === null) return
+  if (snapshot.available === null || snapshot.agents_online === null) return
   row.observed_seconds++
   if (snapshot.available === true) row.available_seconds++
-  row.agent_seconds += snapshot.agents_online ?? 0
+  row.agent_seconds += snapshot.agents_online
 }
 
 /** Fewest and most agents of the snapshots that hold at some time within the hour. */

@@ -1,9 +1,9 @@
 /** The program's derivations, applied to the rows of a world without a database. */
 import type { AnalyticsSettings, OpeningHours } from '../../../src/core/analytics/analytics-settings.ts'
 import { deriveAvailabilityHours } from '../../../src/core/analytics/availability-hours.ts'
+import { createCalendar } from '../../../src/core/analytics/calendar.ts'
 import { deriveConversationFacts } from '../../../src/core/analytics/conversation-facts.ts'
 import type { ConversationHistory } from '../../../src/core/analytics/conversation-history.ts'
-import { createCalendar } from '../../../src/core/analytics/project-calendar.ts'
 import { deriveVisits } from '../../../src/core/analytics/visits.ts'
 import { toMinutes } from './local-clock.ts'
 import {

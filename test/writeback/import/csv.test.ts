@@ -3,9 +3,12 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toCsvLine } from '../../../src/core/csv.ts'
+import { mistakeText } from '../../../src/core/outbox/request-mistake.ts'
+import { outcomeColumns, requestColumns } from '../../../src/writeback/import/column-names.ts'
 import { fromCsvCell, toCsvCell } from '../../../src/writeback/import/csv-cells.ts'
-import { csvHeader, outcomeColumns, requestColumns, toCsvRow } from '../../../src/writeback/import/csv-columns.ts'
-import { createRecordParser, csvSeparators } from '../../../src/writeback/import/csv-records.ts'
+import { csvHeader, toCsvRow } from '../../../src/writeback/import/csv-columns.ts'
+import { createRecordParser } from '../../../src/writeback/import/csv-records.ts'
+import { csvSeparators } from '../../../src/writeback/import/file-form.ts'
 import { readTextLines } from '../../../src/writeback/import/line-reader.ts'
 import {
   anyRequest,
@@ -17,9 +20,10 @@ import {
   visitor,
 } from './request-fixtures.ts'
 
+const utf8 = { encoding: 'utf-8', lineEnd: 'lf' } as const
 const parseCsv = (...lines: readonly string[]) => parseAllLines(lines.join('\n'), 'csv')
 const parseRequests = async (...lines: readonly string[]) =>
-  (await parseCsv(...lines)).map(({ result: read }) => (read.ok ? read.request : read.why))
+  (await parseCsv(...lines)).map(({ result }) => (result.ok ? result.request : result.mistakes.map(mistakeText)))
 
 describe('reading', () => {
   test('each operation, with columns in any order and empty cells for absent fields', async () => {
@@ -106,7 +110,7 @@ describe('reading', () => {
   test('apostrophes stay, except one before a formula', async () => {
     const names = ["'t Hooft", "''", "d'Arc", "'=1+1", '=1+1', "' -1"]
     const found = await parseRequests('operation;visitor_id;name', ...names.map((name) => `visitor;${visitor};${name}`))
-    const read = ["'t Hooft", "''", "d'Arc", '=1+1', '=1+1', ' -1']
+    const read = ["'t Hooft", "''", "d'Arc", '=1+1', '=1+1', '-1']
     expect(found).toMatchObject(read.map((name) => ({ payload: { name } })))
   })
 
@@ -126,10 +130,11 @@ describe('mistakes', () => {
   const header = 'operation,visitor_id,content'
 
   test.for<[header: string, mistake: string]>([
-    ['operation,visitor_id,text', '1: "text": unknown column; the columns are operation, conversation_id'],
+    ['operation,visitor_id,text', '1: text: unknown column'],
+    ['operation,visitor_id,Contents', '1: Contents: unknown column; did you mean content?'],
     ['operation,content,Content', '1: content: appears twice'],
-    [`note,${visitor},Hello`, '1: "note": unknown column'],
-    ['visitor_id,content', '1: operation: column is missing; the first line must name the columns'],
+    [`note,${visitor},Hello`, '1: does not name the columns; the first row must have names like operation, conver'],
+    ['visitor_id,content', '1: operation: column is missing; the first row must name the columns'],
     ['operation,"content', '1: has an unclosed quote'],
     ['x'.repeat(1024 * 1024 + 1), '1: is longer than 1 MiB'],
   ])('an invalid header is the only mistake of its file: %.40s', async ([first, mistake]) => {
@@ -153,7 +158,7 @@ describe('mistakes', () => {
       `3: ${stray}`,
       `4: ${stray}`,
       '6: note',
-      "7: has more cells than the header's 3",
+      '7: has a value in a column without a name: is a separator in a text, without quotes around it?',
       '8: visitor_id: is not a UUID; content: is missing',
       '9: note',
     ])
@@ -167,7 +172,10 @@ describe('mistakes', () => {
       `note,${visitor},c`,
       `note,${visitor},d`,
     )
-    expect(found.map(summarizeLine)).toEqual(['2: note', '3: has an unclosed quote'])
+    expect(found.map(summarizeLine)).toEqual([
+      '2: note',
+      '3: has an unclosed quote, so everything below belongs to this row',
+    ])
   })
 
   test('a record of many lines may not exceed 1 MiB, and the others are read', async () => {
@@ -196,7 +204,10 @@ describe('mistakes', () => {
 
   test('invalid UTF-8 affects only its own record', async () => {
     const broken = Buffer.from(`${header}\nnote,${visitor},"a\nGrüße\nb"\nnote,${visitor},c\n`, 'latin1')
-    expect((await parseAllLines(broken)).map(summarizeLine)).toEqual(['2: is not UTF-8', '5: note'])
+    expect((await parseAllLines(broken)).map(summarizeLine)).toEqual([
+      '2: is not UTF-8; save the file as "CSV UTF-8"',
+      '5: note',
+    ])
   })
 })
 
@@ -240,7 +251,7 @@ describe('writing', () => {
         // A BOM at the start of a file is dropped.
         const file = `\uFEFF${rows.map(toCsvLine).join('')}`
         const records = createRecordParser(',')
-        const read = (await Array.fromAsync(readTextLines(chunks(file)))).map(
+        const read = (await Array.fromAsync(readTextLines(chunks(file), utf8))).map(
           (line) => records.parseLine(line)?.cells ?? [],
         )
         expect(read.filter((cells) => cells.length > 0)).toEqual(rows)
@@ -270,7 +281,7 @@ describe('writing', () => {
     const noise = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', 'a', '\r', '\n'), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(noise, fc.constantFrom(...csvSeparators), async (parts, separator) => {
-        const lines = await Array.fromAsync(readTextLines(chunks(parts.join(''))))
+        const lines = await Array.fromAsync(readTextLines(chunks(parts.join('')), utf8))
         const records = createRecordParser(separator)
         const found = [...lines.map(records.parseLine), records.end()].filter((record) => record !== null)
         const begins = found.map(({ line }) => line)

@@ -1,8 +1,13 @@
 /** Fixtures for imports: arbitrary valid requests, and helpers to parse files. */
 import fc from 'fast-check'
+import type { ImportLookups } from '../../../src/core/outbox/import-lookups.ts'
 import { maxLengths } from '../../../src/core/outbox/request-fields.ts'
+import { mistakeText } from '../../../src/core/outbox/request-mistake.ts'
 import type { WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
-import { type ImportFormat, type ImportLine, parseLines } from '../../../src/writeback/import/parse-lines.ts'
+import type { ImportFormat } from '../../../src/writeback/import/file-form.ts'
+import type { ImportLine } from '../../../src/writeback/import/import-line.ts'
+import { type ParseOptions, parseLines } from '../../../src/writeback/import/parse-lines.ts'
+import { textDamage } from '../../../src/writeback/import/spreadsheet-damage.ts'
 
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
@@ -11,13 +16,16 @@ export async function* chunks(...texts: readonly (string | Uint8Array)[]): Async
   for (const text of texts) yield Buffer.from(text)
 }
 
-export async function parseAllLines(file: string | Uint8Array, format: ImportFormat = 'auto'): Promise<ImportLine[]> {
-  return Array.fromAsync(parseLines(chunks(file), format))
+export async function parseAllLines(
+  file: string | Uint8Array,
+  options: ImportFormat | ParseOptions = 'auto',
+): Promise<ImportLine[]> {
+  return Array.fromAsync(parseLines(chunks(file), typeof options === 'string' ? { format: options } : options))
 }
 
 /** `line: operation`, or `line: why; why` for a mistake. */
 export function summarizeLine({ line, result }: ImportLine): string {
-  return `${line}: ${result.ok ? result.request.operation : result.why.join('; ')}`
+  return `${line}: ${result.ok ? result.request.operation : result.mistakes.map(mistakeText).join('; ')}`
 }
 
 /** Texts that are easily misread as syntax. */
@@ -25,7 +33,29 @@ export const trickyText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc
     .array(
-      fc.constantFrom(...['=', '+', '-', '@', "'", '"', ',', ';', '\t', '\r', '\n', ' ', 'null', 'a', '＝', '\uFEFF']),
+      fc.constantFrom(
+        ...[
+          '=',
+          '+',
+          '-',
+          '@',
+          "'",
+          '#N/A',
+          'NULL',
+          '1E+5',
+          '"',
+          ',',
+          ';',
+          '\t',
+          '\r',
+          '\n',
+          ' ',
+          'null',
+          'a',
+          '＝',
+          '\uFEFF',
+        ],
+      ),
     )
     .map((parts) => parts.join('')),
 )
@@ -34,6 +64,7 @@ function text(maxLength: number) {
   return trickyText
     .map((value) => value.slice(0, maxLength))
     .filter((value) => value.trim() !== '' && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
+    .filter((value) => textDamage(value) === undefined)
 }
 
 const singleLineText = (maxLength: number) => text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
@@ -44,13 +75,15 @@ const commonFields = {
   expiresAt: fc.constantFrom(null, '2026-02-01T00:00:00Z'),
 }
 const content = text(maxLengths.content)
-const nullable = fc.option(singleLineText(maxLengths.name))
+/** Names and addresses lose outer spaces in CSV. */
+const trimmedText = (maxLength: number) => singleLineText(maxLength).map((value) => value.trim())
+const nullable = fc.option(trimmedText(maxLengths.name))
 
 export const anyRequest: fc.Arbitrary<WritebackRequest> = fc.oneof(
   fc.record({
     operation: fc.constant('message' as const),
     target: fc.uuid(),
-    payload: fc.record({ content, sender_name: singleLineText(maxLengths.name) }),
+    payload: fc.record({ content, sender_name: trimmedText(maxLengths.name) }),
     ...commonFields,
   }),
   fc.record({
@@ -76,3 +109,6 @@ export const anyRequest: fc.Arbitrary<WritebackRequest> = fc.oneof(
     ...commonFields,
   }),
 )
+
+/** A warehouse into which nothing was queued. */
+export const emptyLookups: ImportLookups = { findQueuedRefs: async () => new Map(), listReplies: async () => [] }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../../src/core/json.ts'
 import { maxLengths } from '../../../src/core/outbox/request-fields.ts'
+import { mistakeText } from '../../../src/core/outbox/request-mistake.ts'
 import { operations, parseRequest } from '../../../src/core/outbox/writeback-request.ts'
 import { conversation, visitor } from './request-fixtures.ts'
 
@@ -14,12 +15,12 @@ const lines = {
 
 function mistakesOf(line: unknown): readonly string[] {
   const result = parseRequest(line)
-  return result.ok ? [] : result.why
+  return result.ok ? [] : result.mistakes.map(mistakeText)
 }
 
 function parseValid(line: unknown) {
   const result = parseRequest(line)
-  if (!result.ok) throw new Error(result.why.join())
+  if (!result.ok) throw new Error(JSON.stringify(result.mistakes))
   return result.request
 }
 

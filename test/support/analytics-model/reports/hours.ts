@@ -33,7 +33,7 @@ export function hourRows({ conversations, waits, availabilityHours }: ModelFacts
       observed_seconds: observedSeconds,
       available_share: share(availability?.available_seconds ?? 0, observedSeconds),
       agents_online: share(agentSeconds, observedSeconds),
-      human_answers_per_agent_hour: share(answers * 3600, agentSeconds),
+      human_answers_per_agent_hour: share(answers * Math.min(observedSeconds, 3600), agentSeconds),
     }
   })
 }

@@ -1,7 +1,7 @@
 /** The model of the reports on human work, on messages by the hour, and of the agents' likely names. */
 import { toModelMessage } from '../conversation.ts'
 import type { ModelFacts } from '../facts.ts'
-import { groupBy, median, p90, share, sum } from '../grouping.ts'
+import { countWhere, groupBy, median, p90, share, sum } from '../grouping.ts'
 import { createLocalClock } from '../local-clock.ts'
 import type { ModelRow, ProjectRows } from '../raw-rows.ts'
 
@@ -21,7 +21,11 @@ export function workloadDays({ conversations, waits, availabilityHours }: ModelF
     const messages = sum(withHuman.map(({ human_messages }) => human_messages))
     const answers = waits.filter(({ human_answered_date }) => human_answered_date === date).length
     const ofDay = availabilityHours.filter((hour) => hour.date === date)
-    const agentSeconds = sum(ofDay.map(({ agent_seconds }) => agent_seconds))
+    const observed = ofDay.filter(({ observed_seconds }) => observed_seconds > 0)
+    const agentHours = observed.map((hour) => hour.agent_seconds / Math.min(hour.observed_seconds, 3600))
+    const observedAnswers = countWhere(waits, ({ human_answered_date, human_answered_hour }) =>
+      observed.some((hour) => hour.date === human_answered_date && hour.hour === human_answered_hour),
+    )
     return {
       date,
       handled: handled.length,
@@ -31,10 +35,10 @@ export function workloadDays({ conversations, waits, availabilityHours }: ModelF
       human_span_median_seconds: median(spans),
       human_span_p90_seconds: p90(spans),
       human_answers: answers,
-      agent_seconds: agentSeconds,
+      agent_seconds: sum(ofDay.map(({ agent_seconds }) => agent_seconds)),
       human_turns_per_conversation: share(turns, withHuman.length),
       human_messages_per_conversation: share(messages, withHuman.length),
-      human_answers_per_agent_hour: share(answers * 3600, agentSeconds),
+      human_answers_per_agent_hour: share(observedAnswers, sum(agentHours)),
     }
   })
 }

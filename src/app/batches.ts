@@ -1,0 +1,168 @@
+/** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
+import type { Config, ProjectConfig } from '../config/config.ts'
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import { estimateBatchMs, longestRest, type OperationCounts } from '../core/outbox/batch-estimate.ts'
+import type {
+  BatchDecisionReport,
+  BatchEstimate,
+  BatchesReport,
+  BatchOutcome,
+  BatchReport,
+  BatchSummary,
+  RevertReport,
+} from '../core/outbox/batches.ts'
+import type { ReviewReader } from '../core/outbox/review-reader.ts'
+import type { BatchDecision } from '../core/outbox/state.ts'
+import { toTimestamp } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { approvable } from '../writeback/decide.ts'
+import { requireBatch } from '../writeback/find-batch.ts'
+import { nameEntries } from '../writeback/name-entries.ts'
+import { revertBatch } from '../writeback/revert.ts'
+import { compareWithChecks } from '../writeback/review/compare-with-checks.ts'
+import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
+import { withOutbox } from './outbox.ts'
+
+/** `before`: the name of a batch; only older ones are listed. */
+export function listBatches(
+  config: Config,
+  project: ProjectConfig,
+  { limit, before }: { readonly limit: number; readonly before?: string },
+): Promise<BatchesReport> {
+  return withOutbox(config, project, async (admin, warehouse) => {
+    const from = before === undefined ? undefined : await requireBatch(admin, before, 'nothing was listed')
+    const found = await admin.listBatches(limit + 1, from)
+    const batches = []
+    for (const batch of found.slice(0, limit))
+      batches.push({ ...batch, estimate: await estimateBatch(admin, warehouse, project, batch) })
+    return { project: project.name, batches, more: found.length > limit }
+  })
+}
+
+const samplesPerOutcome = 3
+
+/** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
+export function showBatch(config: Config, project: ProjectConfig, name: string): Promise<BatchReport> {
+  return withOutbox(config, project, async (admin, warehouse) => readBatch(admin, warehouse, project, name))
+}
+
+/** The same with an open warehouse, for pages and for watching. */
+export async function readBatch(
+  admin: OutboxAdmin,
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  name: string,
+): Promise<BatchReport> {
+  const batch = await requireBatch(admin, name, 'nothing was shown')
+  const approval = await admin.digestOf({ batch: batch.id, statuses: approvable })
+  const reader = warehouse.reviewReader(project.projectId)
+  return {
+    project: project.name,
+    batch,
+    outcomes: await readOutcomes(admin, reader, batch.id),
+    reasons: await admin.groupReasons({ batch: batch.id }),
+    checked: await compareWithChecks(admin, reader, batch.id),
+    estimate: await estimateBatch(admin, warehouse, project, batch),
+    approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
+    revertedBy: await admin.findRevertOf(batch.id),
+  }
+}
+
+async function readOutcomes(admin: OutboxAdmin, reader: ReviewReader, batch: string): Promise<readonly BatchOutcome[]> {
+  const outcomes: BatchOutcome[] = []
+  for (const { operation, status, count } of await admin.countByOperation({ batch })) {
+    const entries = await admin.list({ batch, operations: [operation], statuses: [status] }, samplesPerOutcome)
+    outcomes.push({ operation, status, count, samples: await nameEntries(reader, entries) })
+  }
+  return outcomes
+}
+
+/** Of a batch that is not approved: how long it takes once it is. */
+async function estimateBatch(
+  admin: OutboxAdmin,
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  { id, counts }: BatchSummary,
+): Promise<BatchEstimate> {
+  const { draft = 0, queued = 0, sending = 0 } = counts
+  const left = draft + queued + sending
+  const worker = (await warehouse.workers.listLive(Date.now())).length > 0
+  const none = { left, ahead: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
+  if (left === 0) return none
+  const open: Record<string, number> = {}
+  for (const { operation, status, count } of await admin.countByOperation({ batch: id }))
+    if (status === 'draft' || status === 'queued' || status === 'sending')
+      open[operation] = (open[operation] ?? 0) + count
+  const ahead = await admin.countAhead(id)
+  const now = Date.now()
+  const rest = longestRest([await circuitRest(warehouse, project, id, now), await admin.findRest(id)], now)
+  return {
+    ...none,
+    ahead,
+    takesMs: estimateBatchMs(project, open as OperationCounts, ahead) + (rest === null ? 0 : rest.until - now),
+    restsUntil: rest === null ? null : toTimestamp(rest.until),
+    restsBecause: rest?.because ?? null,
+  }
+}
+
+async function circuitRest(warehouse: Warehouse, { projectId }: ProjectConfig, batch: string, now: number) {
+  const outcomes = await warehouse.outbox(projectId).listRecentOutcomes(outcomesConsidered)
+  const { allReason, allUntil, batchReasons, batchUntil } = evaluateCircuits(outcomes, now)
+  if (allReason !== null && allUntil !== null) return { until: allUntil, because: allReason }
+  const [because, until] = [batchReasons.get(batch), batchUntil.get(batch)]
+  return because === undefined || until === undefined ? null : { until, because }
+}
+
+/** Stops a batch or goes on with it. Throws UserError if it is so already. `by`: the person's name. */
+export function decideBatch(
+  config: Config,
+  project: ProjectConfig,
+  decision: BatchDecision,
+  { batch: name, by }: { readonly batch: string; readonly by: string },
+): Promise<BatchDecisionReport> {
+  return withOutbox(config, project, async (admin) => {
+    const batch = await requireBatch(admin, name)
+    const result = await admin.decideBatch(decision, batch.id, by)
+    if (result === null) throw unchangedBatch(batch, decision)
+    return { project: project.name, batch: batch.id, decision, ...result }
+  })
+}
+
+function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decision: BatchDecision): UserError {
+  const what = 'nothing was changed'
+  const stopped = `${id} was stopped by ${stoppedBy} at ${stoppedAt}`
+  if (decision === 'resumed')
+    return new UserError({
+      what,
+      why: `${id} is not stopped`,
+      next: `\`deskmirror writeback batches show ${id}\` shows it`,
+      exitCode: 2,
+    })
+  if (stoppedAt !== null)
+    return new UserError({
+      what,
+      why: stopped,
+      next: `\`deskmirror writeback resume --batch ${id}\` goes on`,
+      exitCode: 2,
+    })
+  const why =
+    state === 'draft' ? `${id} waits for approval, so nothing of it is sent` : `nothing of ${id} is left to send`
+  const next =
+    state === 'draft'
+      ? `to give it up: \`deskmirror writeback cancel --batch ${id}\``
+      : `\`deskmirror writeback batches show ${id}\` shows it`
+  return new UserError({ what, why, next, exitCode: 2 })
+}
+
+/** Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or was taken back before. */
+export function revertBatchOf(
+  config: Config,
+  project: ProjectConfig,
+  { batch, by }: { readonly batch: string; readonly by: string },
+): Promise<RevertReport> {
+  return withOutbox(config, project, async (admin, warehouse) => ({
+    project: project.name,
+    ...(await revertBatch(admin, warehouse.revertSource(project.projectId), { batch, by })),
+  }))
+}

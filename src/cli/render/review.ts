@@ -1,0 +1,97 @@
+/** Renders a review: counts by group first, then samples of each. */
+
+import { formatAge, formatCount, pluralize } from '../../core/format.ts'
+import type { CheckedReview } from '../../core/outbox/review-check.ts'
+import {
+  actionNames,
+  describeDifference,
+  describeEffect,
+  describeGroup,
+  describeOrder,
+  outcomeLabels,
+} from '../../core/outbox/review-labels.ts'
+import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
+import { showInvisible } from '../../core/outbox/review-words.ts'
+import type { EpochMs } from '../../core/time.ts'
+import { alignColumns } from './table.ts'
+
+/** Fits beside the other columns on a wide terminal; a page shows more. */
+const widestCell = 60
+
+export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
+  const { rows, groups } = summary
+  if (rows === 0) return ['nothing to review']
+  return [
+    ...alignColumns(groups.map((group) => [outcomeLabels[group.outcome], describeGroup(group, formatCount)])),
+    ...groups.flatMap(renderSamples),
+    ...renderChecks(summary, now),
+  ]
+}
+
+function renderSamples(group: ReviewGroup): string[] {
+  const { outcome, count, samples } = group
+  const header = `${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}`
+  const more = count > samples.length ? [`  … and ${pluralize(count - samples.length, 'row')} more`] : []
+  return [
+    '',
+    header,
+    ...alignColumns(withoutEmptyColumns([sampleHeader, ...samples.map(toSampleCells)]), '  '),
+    ...more,
+  ]
+}
+
+const sampleHeader = ['row', 'visitor', 'last words', 'it would']
+
+function toSampleCells(review: CheckedReview): string[] {
+  const { position, lastWords } = review
+  return [String(position), toCell(nameOf(review)), quote(lastWords?.text ?? null), toCell(effectOf(review))]
+}
+
+/** The header does not count. */
+function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const isUsed = (column: number) => rows.slice(1).some((row) => row[column] !== '')
+  return rows.map((row) => row.filter((_, column) => isUsed(column)))
+}
+
+/** One line for each row, for lists of any length. */
+export function renderReviewRow(review: CheckedReview): string {
+  const { position, outcome, action, lastWords } = review
+  const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
+  const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(14), actionNames[action].padEnd(15)]
+  return [...cells, showInvisible(nameOf(review)), ...words, showInvisible(effectOf(review))].join('  ')
+}
+
+/** The target's id where there is no name. */
+function nameOf({ visitorName, operation, target }: CheckedReview): string {
+  const isVisitor = operation === 'visitor' || operation === 'note'
+  return visitorName ?? `${isVisitor ? 'visitor' : 'conversation'} ${target}`
+}
+
+function effectOf(review: CheckedReview): string {
+  return `${describeEffect(review)}${describeOrder(review)}`
+}
+
+function renderChecks({ rows, checks }: ReviewSummary, now: EpochMs): string[] {
+  if (checks.rows === 0) return []
+  const { oldestAt, differing, samples } = checks
+  const same = `${formatCount(checks.rows - differing)} as the mirror shows`
+  const beyond = differing - samples.length
+  return [
+    '',
+    `checked with the service, ${formatAge(oldestAt, now)}: ${formatCount(checks.rows)} of ${pluralize(rows, 'row')}; ${same}, ${formatCount(differing)} otherwise`,
+    ...alignColumns(
+      samples.map((review) => [String(review.position), toCell(nameOf(review)), describeDifference(review)]),
+      '  ',
+    ),
+    ...(beyond > 0 ? [`  … and ${pluralize(beyond, 'row')} more`] : []),
+  ]
+}
+
+function quote(text: string | null): string {
+  return text === null ? '' : `"${toCell(text)}"`
+}
+
+function toCell(text: string): string {
+  const characters = [...showInvisible(text)]
+  return characters.length > widestCell ? `${characters.slice(0, widestCell - 1).join('')}…` : characters.join('')
+}

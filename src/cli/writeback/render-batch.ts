@@ -1,0 +1,131 @@
+/** Renders one batch: who queued it, its outcome by kind with samples, reasons, what is left, and what comes next. */
+import type { CommandHint } from '../../core/command-hint.ts'
+import { formatAge, formatCount, formatDuration, pluralize } from '../../core/format.ts'
+import type { BatchProgress } from '../../core/outbox/batch-progress.ts'
+import type { BatchOutcome, BatchReport } from '../../core/outbox/batches.ts'
+import { shortId } from '../../core/outbox/describe-request.ts'
+import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
+import { describeDeviation } from '../../core/outbox/review-labels.ts'
+import { showInvisible } from '../../core/outbox/review-words.ts'
+import type { EpochMs } from '../../core/time.ts'
+import { nameOfEntry, renderEntries } from '../render/entries.ts'
+import { formatCounts, renderReasons, renderRestTime } from '../render/outbox.ts'
+import { alignColumns } from '../render/table.ts'
+import { stateBar } from './render-batches.ts'
+
+/** `reviewLines`: what the rows that have not left would do; empty if all have. */
+export function renderBatch(
+  report: BatchReport,
+  reviewLines: readonly string[],
+  now: EpochMs,
+  hint: CommandHint,
+): string[] {
+  const { outcomes, reasons } = report
+  const settled = outcomes.filter(({ status }) => status !== 'draft' && status !== 'queued')
+  return [
+    ...renderHead(report, now),
+    ...settled.flatMap((outcome) => renderOutcome(outcome, now)),
+    ...(reasons.length === 0 ? [] : ['', 'Why:', ...renderReasons(reasons, hint, '  ')]),
+    ...renderChecked(report, now),
+    ...(reviewLines.length === 0 ? [] : ['', 'What has not left, as the mirror shows it:', ...reviewLines]),
+    ...renderRest(report, now),
+    ...renderNextSteps(report, hint),
+  ]
+}
+
+function renderHead({ batch, revertedBy }: BatchReport, now: EpochMs): string[] {
+  const { id, title, source, note, reverts, createdAt, createdBy, rows, state, counts } = batch
+  const dated = (what: string, at: string | null, by: string | null) =>
+    at === null ? null : `${what} ${formatAge(at, now)}${by === null ? '' : ` by ${by}`}`
+  const facts = [
+    dated('queued', createdAt, createdBy),
+    source === null ? null : `from ${source}`,
+    dated('approved', batch.approvedAt, batch.approvedBy),
+    dated('stopped', batch.stoppedAt, batch.stoppedBy),
+    dated('done', batch.finishedAt, null),
+    reverts === null ? null : `takes back ${reverts}`,
+    revertedBy === null ? null : `taken back by ${revertedBy}`,
+  ]
+  return [
+    [id, ...(title === null ? [] : [JSON.stringify(title)])].join('   '),
+    facts.filter((fact) => fact !== null).join(', '),
+    ...(note === null ? [] : [`note: ${note}`]),
+    [pluralize(rows, 'row'), state, stateBar(counts), formatCounts(counts)].filter((part) => part !== '').join('   '),
+  ].map(showInvisible)
+}
+
+function renderOutcome({ operation, status, count, samples }: BatchOutcome, now: EpochMs): string[] {
+  const beyond = count - samples.length
+  return [
+    '',
+    `${status}: ${formatCount(count)} ${operation}`,
+    ...renderEntries(samples, now, '  '),
+    ...(beyond > 0 ? [`  … and ${formatCount(beyond)} more`] : []),
+  ]
+}
+
+/** What was checked with the service before it was sent, and did something else then. */
+function renderChecked({ checked: { rows, differing, samples } }: BatchReport, now: EpochMs): string[] {
+  if (rows === 0) return []
+  const beyond = differing - samples.length
+  return [
+    '',
+    `checked before they were sent: ${pluralize(rows, 'row')}; ${formatCount(rows - differing)} did as checked, ${formatCount(differing)} otherwise`,
+    ...alignColumns(
+      samples.map(({ writeback, deviation }) => [
+        shortId(writeback.id),
+        showInvisible(nameOfEntry(writeback)),
+        formatAge(deviation.check.checkedAt, now),
+        showInvisible(describeDeviation(deviation, writeback)),
+      ]),
+      '  ',
+    ),
+    ...(beyond > 0 ? [`  … and ${formatCount(beyond)} more`] : []),
+  ]
+}
+
+function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): string[] {
+  const { left, ahead, takesMs, restsUntil, restsBecause, worker } = estimate
+  if (left === 0) return []
+  const before = ahead === 0 ? '' : `, with ${formatCount(ahead)} queued before`
+  const sending = state === 'sending' && !worker ? '; no worker is running' : ''
+  const rest = restsUntil === null ? [] : [renderRestTime(restsUntil, restsBecause, now)]
+  return ['', `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`, ...rest]
+}
+
+function renderNextSteps({ batch: { id, state, counts }, approval }: BatchReport, hint: CommandHint): string[] {
+  const exported = (['failed', 'conflict', 'uncertain', 'expired'] as const).filter(
+    (status) => (counts[status] ?? 0) > 0,
+  )
+  return [
+    ...(approval === null
+      ? []
+      : [
+          `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${approval.digest.slice(0, 16)}`)}`,
+        ]),
+    ...(state === 'stopped' ? [`to go on: ${hint(`writeback resume --batch ${id}`)}`] : []),
+    ...(state === 'sending' ? [`to stop it: ${hint(`writeback stop --batch ${id}`)}`] : []),
+    ...(exported.length === 0
+      ? []
+      : [`to export what was not done: ${hint(`writeback list --batch ${id} --status ${exported.join(',')} --csv`)}`]),
+  ]
+}
+
+/** `320 of 500   310 succeeded, 10 failed   114 a minute   done in about 2 min   rests until …` */
+export function renderBatchProgress(
+  { rows, settled, counts, perMinute, doneAt, restsUntil, restsBecause }: BatchProgress,
+  reasons: readonly ReasonGroup[],
+  now: EpochMs,
+): string {
+  const [worst] = reasons.filter(({ status }) => status === 'failed' || status === 'conflict' || status === 'uncertain')
+  return [
+    `${formatCount(settled)} of ${formatCount(rows)}`,
+    formatCounts(counts),
+    worst === undefined ? '' : `${showInvisible(worst.reason)} (${formatCount(worst.count)})`,
+    perMinute === null ? '' : `${formatCount(Math.round(perMinute))} a minute`,
+    doneAt === null ? '' : `done in about ${formatDuration(Math.max(1000, doneAt - now))}`,
+    restsUntil === null ? '' : renderRestTime(restsUntil, restsBecause, now),
+  ]
+    .filter((part) => part !== '')
+    .join('   ')
+}

@@ -1,0 +1,124 @@
+/** The words of a review for people, the same on the command line, in files and on pages. Pure. */
+import type { Deviation } from './deviation.ts'
+import type { OutboxEntry } from './outbox-entry.ts'
+import type { FieldChange, ReviewAction, ReviewOutcome, ReviewReason } from './review.ts'
+import type { CheckedReview } from './review-check.ts'
+import type { ReviewGroup } from './review-summary.ts'
+
+export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
+  would_send: 'will be sent',
+  would_change: 'would change',
+  already_so: 'is so already',
+  stands_against: 'stands against',
+  not_known: 'not known',
+}
+
+/** For one, and for several. */
+const actionLabels: Readonly<Record<ReviewAction, readonly [one: string, many: string]>> = {
+  reply: ['reply', 'replies'],
+  mark_handled: ['conversation to mark handled', 'conversations to mark handled'],
+  reopen: ['conversation to reopen', 'conversations to reopen'],
+  correct_visitor: ['visitor to correct', 'visitors to correct'],
+  add_note: ['note', 'notes'],
+}
+
+/** As a column of a table. */
+export const actionNames: Readonly<Record<ReviewAction, string>> = {
+  reply: 'reply',
+  mark_handled: 'mark handled',
+  reopen: 'reopen',
+  correct_visitor: 'correct visitor',
+  add_note: 'note',
+}
+
+const reasonLabels: Readonly<Record<ReviewReason, string>> = {
+  queued_before: 'the ref was queued before',
+  invalid: 'the row is not valid',
+  expired: 'it has expired',
+  reply_not_sent: 'the reply before it is not sent',
+  deleted: 'the service no longer has it',
+  visitor_wrote: 'the visitor has written since',
+  edited_since: 'someone has changed the same field since',
+  no_conversation: 'the visitor has no conversation to compare with',
+  conflict: 'it has changed since',
+  refused: 'the service refuses it',
+  not_mirrored: 'the mirror does not have it',
+  expected_not_mirrored: 'the mirror does not have the expected message',
+  unreadable: 'the service does not show it',
+}
+
+/** `12 replies: the visitor has written since` · `40 replies, 3 reopen a handled conversation` */
+export function describeGroup(
+  { action, reason, count, changing, blocked }: ReviewGroup,
+  formatCount: (n: number) => string,
+): string {
+  const [one, many] = actionLabels[action]
+  const subject = `${formatCount(count)} ${count === 1 ? one : many}`
+  const why = reason === null ? '' : `: ${reasonLabels[reason]}`
+  const reopening =
+    action !== 'reply' || changing === 0
+      ? ''
+      : `, ${formatCount(changing)} ${changing === 1 ? 'reopens' : 'reopen'} a handled conversation`
+  const waiting = blocked === 0 ? '' : `, ${formatCount(blocked)} behind an uncertain write-back`
+  return `${subject}${why}${reopening}${waiting}`
+}
+
+/** What the row does or why not: `open → handled` · `name "Ada" → "Grace"` · `"We have found it."` */
+export function describeEffect({
+  why,
+  changes,
+  firstWords,
+}: Pick<CheckedReview, 'why' | 'changes' | 'firstWords'>): string {
+  const words = firstWords === null ? [] : [JSON.stringify(firstWords)]
+  if (why !== null) return [why, ...words].join(' · ')
+  const parts = [...changes.map(describeChange), ...words]
+  return parts.length === 0 ? 'nothing changes' : parts.join(' · ')
+}
+
+export function describeChange({ field, old, new: wanted }: FieldChange): string {
+  return field === 'handled'
+    ? `${describeValue(old)} → ${describeValue(wanted)}`
+    : `${field} ${describeValue(old)} → ${describeValue(wanted)}`
+}
+
+export function describeValue(value: FieldChange['old']): string {
+  if (value === null) return 'none'
+  return typeof value === 'boolean' ? (value ? 'handled' : 'open') : JSON.stringify(value)
+}
+
+/** `the mirror: open → handled; the service: a visitor wrote at …` */
+export function describeDifference({ outcome, why, changes, check }: CheckedReview): string {
+  if (check === null) return ''
+  return `the mirror: ${describeVerdict({ outcome, why, changes })}; the service: ${describeVerdict(check)}`
+}
+
+/** `would change, open → handled` · `stands against, a visitor wrote at …` */
+export function describeVerdict({ outcome, why, changes }: Pick<CheckedReview, 'outcome' | 'why' | 'changes'>): string {
+  const effect = why ?? changes.map(describeChange).join(', ')
+  return effect === '' ? outcomeLabels[outcome] : `${outcomeLabels[outcome]}, ${effect}`
+}
+
+/** `the check: would change, open → handled; then: conflict, a visitor wrote at …` · `…; then: sent, nothing changed` */
+export function describeDeviation(
+  { check, changes }: Deviation,
+  { status, error, step }: Pick<OutboxEntry, 'status' | 'error' | 'step'>,
+): string {
+  const why = error ?? step
+  const effect = changes === null ? why : changes.map(describeChange).join(', ') || 'nothing changed'
+  const then = changes === null ? status : 'sent'
+  return `the check: ${describeVerdict(check)}; then: ${effect === null ? then : `${then}, ${effect}`}`
+}
+
+/** The order in the file that its effect depends on, and what it waits for; empty if neither matters. */
+export function describeOrder({
+  action,
+  after,
+  blockedBy,
+}: Pick<CheckedReview, 'action' | 'after' | 'blockedBy'>): string {
+  const dependsOnOrder = action !== 'reply' && action !== 'add_note'
+  const parts = [
+    ...(after !== null && dependsOnOrder ? [`after row ${after}`] : []),
+    ...(blockedBy === null ? [] : [`waits for ${blockedBy}, which is uncertain`]),
+  ]
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}

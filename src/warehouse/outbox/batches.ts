@@ -1,0 +1,93 @@
+/** Reads batches for people, and keeps the time at which each was finished. */
+import { type RawBuilder, sql } from 'kysely'
+import { toBatchState } from '../../core/outbox/batch-state.ts'
+import type { Batch, BatchSummary } from '../../core/outbox/batches.ts'
+import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
+import { inList } from '../database/dialect.ts'
+import { retryOnDeadlock } from '../database/durable-transaction.ts'
+import { decodeText } from '../database/escape.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { effectiveStatus } from './follow-decisions.ts'
+
+const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
+  approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,
+  finished_at as "finishedAt"`
+
+export async function listBatches(
+  context: ProjectDb,
+  limit: number,
+  before?: Pick<Batch, 'id' | 'createdAt'>,
+): Promise<BatchSummary[]> {
+  const { typed } = context
+  const isOlder =
+    before === undefined
+      ? sql`true`
+      : sql`(created_at < ${typed('time', before.createdAt)} or (created_at = ${typed('time', before.createdAt)} and id < ${before.id}))`
+  return readBatches(context, isOlder, limit)
+}
+
+export async function findBatch(context: ProjectDb, id: string): Promise<BatchSummary | null> {
+  return (await readBatches(context, sql`id = ${id}`, 1))[0] ?? null
+}
+
+async function readBatches(context: ProjectDb, condition: RawBuilder<unknown>, limit: number): Promise<BatchSummary[]> {
+  const { db, kind, project } = context
+  const { rows } = await sql<Batch>`select ${batchColumns} from writeback_batches
+    where project_id = ${project} and ${condition} order by created_at desc, id desc limit ${limit}`.execute(db)
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  const counted = await countBatches(
+    context,
+    sql`batch_id ${inList(
+      kind,
+      rows.map(({ id }) => id),
+    )}`,
+  )
+  return rows.map((stored) => {
+    const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
+    const [title, source, note, createdBy] = [stored.title, stored.source, stored.note, stored.createdBy].map(text)
+    const batch = { ...stored, title, source, note, createdBy } as Batch
+    const state = toBatchState(batch, counts)
+    // The column is set a little later.
+    const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt) : null
+    return { ...batch, finishedAt, counts, state }
+  })
+}
+
+type BatchCounts = { readonly counts: StatusCounts; readonly settledAt: string | null }
+
+async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>): Promise<Map<string, BatchCounts>> {
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<{ batch: string; status: WritebackStatus; count: number; settled: string | null }>`
+    select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled from writebacks
+    where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
+  const counted = new Map<string, BatchCounts>()
+  for (const { batch, status, count, settled } of rows) {
+    const { counts = {}, settledAt = null } = counted.get(batch) ?? {}
+    const latest = settledAt !== null && (settled === null || settledAt > settled) ? settledAt : settled
+    counted.set(batch, { counts: { ...counts, [status]: count }, settledAt: latest })
+  }
+  return counted
+}
+
+export async function listBatchNames({ db, project }: ProjectDb, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from writeback_batches
+    where project_id = ${project} order by created_at desc, id desc limit ${limit}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+export async function findRevertOf({ db, project }: ProjectDb, id: string): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`select id from writeback_batches
+    where project_id = ${project} and reverts = ${id} order by created_at desc, id desc limit 1`.execute(db)
+  return rows[0]?.id ?? null
+}
+
+const openSql = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
+  and writebacks.batch_id = writeback_batches.id and writebacks.status in ('draft','queued','sending','uncertain'))`
+
+export async function recordFinished({ db, project }: ProjectDb): Promise<void> {
+  const settled = sql`(select max(finished_at) from writebacks where writebacks.project_id = writeback_batches.project_id
+    and writebacks.batch_id = writeback_batches.id)`
+  const finished = sql`update writeback_batches set finished_at = ${settled}
+    where project_id = ${project} and finished_at is null and rows > 0 and not ${openSql}`
+  await retryOnDeadlock(() => finished.execute(db))
+}

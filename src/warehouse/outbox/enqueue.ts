@@ -1,0 +1,102 @@
+/** Queues write-backs in SQL: all of an import in one transaction, or none, and each ref once. */
+import { sql } from 'kysely'
+import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
+import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { acquireLock } from '../database/dialect.ts'
+import { inDurableTransactionOnce } from '../database/durable-transaction.ts'
+import { decodeText, encodeJson, encodeText } from '../database/escape.ts'
+import { newId } from '../database/new-id.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { selectTargetSnapshot, toTimeValue } from './row.ts'
+
+export async function enqueue(
+  context: ProjectDb,
+  ...[requests, options, digest]: Parameters<OutboxAdmin['enqueue']>
+): ReturnType<OutboxAdmin['enqueue']> {
+  return inDurableTransactionOnce(context, async (trx) => {
+    await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
+    const before = digest === undefined ? null : await findImport(trx, digest)
+    if (before !== null) return { importedAs: before }
+    await insertBatch(trx, options)
+    let received = 0
+    let queued = 0
+    const ids: string[] = []
+    for await (const chunk of requests) {
+      received += chunk.length
+      const inserted = await insertRequests(trx, chunk, options)
+      queued += inserted.length
+      // A caller that queues a few needs their ids; those of a large import are not shown.
+      if (ids.length < 100) ids.push(...inserted)
+    }
+    if (queued === 0) await deleteEmptyBatch(trx, options)
+    return { ids, queued, known: received - queued }
+  })
+}
+
+export async function findImport({ db, project }: ProjectDb, digest: string): Promise<string | null> {
+  const { rows } = await sql<{ batch_id: string }>`
+    select batch_id from writebacks
+    where project_id = ${project} and batch_id like ${`%-${digest}`} limit 1`.execute(db)
+  return rows[0]?.batch_id ?? null
+}
+
+/** By the same rule as `insertRequests`. */
+export async function findDuplicateRefs(
+  { db, kind, project }: ProjectDb,
+  refs: readonly string[],
+): Promise<Set<string>> {
+  if (refs.length === 0) return new Set()
+  const wanted = sql.join(refs.map((ref) => encodeText(kind, ref)))
+  const { rows } = await sql<{ ref: string }>`
+    select ref from writebacks where project_id = ${project} and ref in (${wanted})
+      and status not in ('failed','conflict')`.execute(db)
+  return new Set(rows.map(({ ref }) => decodeText(ref)))
+}
+
+/** A request with a ref that failed or conflicted replaces the old row. Any other known ref is skipped. */
+async function insertRequests(
+  trx: ProjectDb,
+  requests: readonly WritebackRequest[],
+  options: EnqueueOptions,
+): Promise<readonly string[]> {
+  const { db, kind, project, typed } = trx
+  if (requests.length === 0) return []
+  const now = trx.clock()
+  const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
+  const rows = requests.map((request) => {
+    const target = operationTypes[request.operation].target
+    const payload = encodeJson(kind, JSON.stringify(request.payload))
+    return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? request.target : null)},
+      ${value(target === 'visitor' ? request.target : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
+      ${value(request.ref)}, ${value(request.expect)}, ${typed('time', request.expiresAt ?? options.expiresAt)},
+      ${value(options.createdBy)})`
+  })
+  const { rows: inserted } = await sql<{ id: string }>`
+    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id, ref, expect,
+      expires_at, created_by)
+    values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
+      operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
+      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
+      expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected and queued again',
+      error = null, evidence = null, finished_at = null, due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
+    where writebacks.status in ('failed','conflict')
+    returning id`.execute(db)
+  return inserted.map(({ id }) => id)
+}
+
+/** The triggers of the write-backs count its rows. A batch that exists keeps what was said about it. */
+async function insertBatch(trx: ProjectDb, { batchId, batch, createdBy }: EnqueueOptions): Promise<void> {
+  if (batchId === null) return
+  const { db, kind, project, typed } = trx
+  const { title = null, source = null, note = null, reverts = null } = batch ?? {}
+  const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
+  await sql`insert into writeback_batches (project_id, id, title, source, note, reverts, created_at, created_by)
+    values (${project}, ${batchId}, ${value(title)}, ${value(source)}, ${value(note)}, ${value(reverts)},
+      ${toTimeValue(trx)}, ${value(createdBy)})
+    on conflict (project_id, id) do nothing`.execute(db)
+}
+
+async function deleteEmptyBatch({ db, project }: ProjectDb, { batchId }: EnqueueOptions): Promise<void> {
+  if (batchId === null) return
+  await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId} and rows = 0`.execute(db)
+}

@@ -1,0 +1,91 @@
+/** Reads write-backs and their event logs for people. */
+import { type RawBuilder, sql } from 'kysely'
+import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { EventLogEntry, OutboxEntry } from '../../core/outbox/outbox-entry.ts'
+import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
+import type { Operation } from '../../core/outbox/writeback-request.ts'
+import { toTimestamp } from '../../core/time.ts'
+import { decodeJson, decodeText } from '../database/escape.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { filterSql } from './filter.ts'
+import { effectiveStatus } from './follow-decisions.ts'
+
+const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
+  attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
+  created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
+  message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
+  undo_until as "undoUntil", epoch`
+
+export async function listEntries(
+  context: ProjectDb,
+  filter: OutboxFilter,
+  which: RawBuilder<unknown>,
+  order: RawBuilder<unknown>,
+): Promise<OutboxEntry[]> {
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<
+    Omit<OutboxEntry, 'payload' | 'undoUntil'> & { payload: string; undoUntil: number | null }
+  >`
+    select ${entryColumns}, ${status} as status from writebacks
+    where project_id = ${context.project} and ${which} and ${filterSql(context.kind, filter, status)} ${order}`.execute(
+    context.db,
+  )
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  return rows.map((row) => ({
+    ...row,
+    payload: JSON.parse(decodeJson(context.kind, row.payload)),
+    ref: text(row.ref),
+    createdBy: text(row.createdBy),
+    undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
+  }))
+}
+
+/** Ids of one import begin alike, as they ascend with time; their ends differ. */
+export async function findIds({ db, project }: ProjectDb, part: string): Promise<string[]> {
+  if (part === '') return []
+  const pattern = part.replace(/[%_\\]/g, '\\$&')
+  const { rows } = await sql<{ id: string }>`
+    select id from writebacks where project_id = ${project}
+      and (id like ${`${pattern}%`} escape '\\' or id like ${`%${pattern}`} escape '\\')
+    order by case when id = ${part} then 0 else 1 end, seq limit 3`.execute(db)
+  const ids = rows.map(({ id }) => id)
+  return ids[0] === part ? [part] : ids
+}
+
+export async function listEvents({ db, project }: ProjectDb, id: string): Promise<EventLogEntry[]> {
+  const { rows } = await sql<EventLogEntry>`
+    select at, from_status as "from", to_status as "to", detail, request_id as "requestId", person
+    from writeback_events
+    where project_id = ${project} and writeback_id = ${id} order by seq`.execute(db)
+  return [...rows]
+}
+
+export async function countByStatus(context: ProjectDb, filter: OutboxFilter): Promise<StatusCounts> {
+  // Pending cancellations affect only these statuses.
+  const isAffected = filter.statuses?.some((wanted) => ['draft', 'queued', 'cancelled'].includes(wanted)) ?? true
+  const status = isAffected ? await effectiveStatus(context) : sql`status`
+  const { rows } = await sql<{ status: WritebackStatus; count: number }>`
+    select ${status} as status, count(*) as count from writebacks
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)} group by 1`.execute(context.db)
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+export async function listLatestEvents(context: ProjectDb, filter: OutboxFilter, limit: number) {
+  const { db, kind, project } = context
+  const { rows } = await sql<EventLogEntry & { readonly writebackId: string }>`
+    select event.writeback_id as "writebackId", event.at, event.from_status as "from", event.to_status as "to", event.detail,
+      event.request_id as "requestId", event.person
+    from writeback_events event where event.project_id = ${project} and event.writeback_id in
+      (select id from writebacks where project_id = ${project} and ${filterSql(kind, filter)})
+    order by event.seq desc limit ${limit}`.execute(db)
+  return rows
+}
+
+export async function countByOperation(context: ProjectDb, filter: OutboxFilter) {
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<{ operation: Operation; status: WritebackStatus; count: number }>`
+    select operation, ${status} as status, count(*) as count from writebacks
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)}
+    group by 1, 2 order by 1, 2`.execute(context.db)
+  return rows
+}

@@ -1,0 +1,104 @@
+/** ImportLookups in SQL. */
+import { type RawBuilder, sql } from 'kysely'
+import { teamSenderTypes } from '../../core/message-side.ts'
+import type { EarlierReply, ImportLookups, QueuedRef } from '../../core/outbox/import-lookups.ts'
+import { type Operation, operationTypes, toLaneName } from '../../core/outbox/writeback-request.ts'
+import { listParameter } from '../database/dialect.ts'
+import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { effectiveStatus } from './follow-decisions.ts'
+
+export function createImportLookups(context: ProjectDb): ImportLookups {
+  return {
+    findQueuedRefs: findQueuedRefs.bind(null, context),
+    listReplies: async (conversations, since) =>
+      conversations.length === 0
+        ? []
+        : [
+            ...(await listOwnReplies(context, conversations, since)),
+            ...(await listTeamMessages(context, conversations, since)),
+          ],
+  }
+}
+
+type RefRow = {
+  readonly ref: string
+  readonly operation: Operation
+  readonly conversation_id: string | null
+  readonly visitor_id: string | null
+  readonly payload: string
+  readonly batch_id: string | null
+}
+
+/** By the same rule as an insert. */
+async function findQueuedRefs(context: ProjectDb, refs: readonly string[]): Promise<ReadonlyMap<string, QueuedRef>> {
+  if (refs.length === 0) return new Map()
+  const { db, kind } = context
+  const stored = [...new Set(refs)].map((ref) => encodeText(kind, ref))
+  const { rows } = await sql<RefRow>`
+    select ref, operation, conversation_id, visitor_id, payload, batch_id from ${rowsOfEach(context, stored, 'writebacks', 'ref')}
+    where status not in ('failed','conflict')`.execute(db)
+  return new Map(
+    rows.map((row) => [
+      decodeText(row.ref),
+      {
+        operation: row.operation,
+        target: row[`${operationTypes[row.operation].target}_id`] ?? '',
+        payload: JSON.parse(decodeJson(kind, row.payload)),
+        batch: row.batch_id,
+      },
+    ]),
+  )
+}
+
+async function listOwnReplies(
+  context: ProjectDb,
+  conversations: readonly string[],
+  since: string,
+): Promise<readonly EarlierReply[]> {
+  const { db, kind, typed } = context
+  const status = await effectiveStatus(context)
+  const lanes = conversations.map((id) => toLaneName('conversation', id))
+  const { rows } = await sql<{ conversation: string; payload: string; sentAt: string | null }>`
+    select conversation_id as conversation, payload, sent_at as "sentAt"
+    from ${rowsOfEach(context, lanes, 'writebacks', 'lane')}
+    where operation = 'message' and ${status} in ('draft','queued','sending','succeeded','uncertain')
+      and (sent_at is null or sent_at >= ${typed('time', since)})`.execute(db)
+  return rows.map(({ conversation, payload, sentAt }) => ({
+    conversation,
+    content: String(JSON.parse(decodeJson(kind, payload)).content ?? ''),
+    sentAt,
+  }))
+}
+
+async function listTeamMessages(
+  context: ProjectDb,
+  conversations: readonly string[],
+  since: string,
+): Promise<readonly EarlierReply[]> {
+  const { db, typed } = context
+  const { rows } = await sql<{ conversation: string; content: string; sentAt: string | null }>`
+    select conversation_id as conversation, content, created_at as "sentAt"
+    from ${rowsOfEach(context, conversations, 'messages', 'conversation_id')}
+    where content is not null and coalesce(created_at, created_at) >= ${typed('time', since)}
+      and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(db)
+  return rows.map(({ conversation, content, sentAt }) => ({ conversation, content: decodeText(content), sentAt }))
+}
+
+/**
+ * The rows of each value, by the index that begins with this column. Without statistics, planners take an index by time or
+ * status and read most of the table: SQLite keeps the order of a cross join, and Postgres that of a lateral subquery with an
+ * offset, in which it prefers a range.
+ */
+function rowsOfEach(
+  { kind, project }: ProjectDb,
+  values: readonly string[],
+  table: 'messages' | 'writebacks',
+  column: 'conversation_id' | 'lane' | 'ref',
+): RawBuilder<unknown> {
+  const [rows, key, listed] = [sql.ref(table), sql.ref(column), listParameter(kind, values)]
+  return kind === 'sqlite'
+    ? sql`${listed} as listed cross join ${rows} on project_id = ${project} and ${key} = listed.value`
+    : sql`${listed} as listed cross join lateral (select * from ${rows} where project_id = ${project}
+        and ${key} >= listed.value and ${key} <= listed.value offset 0) as ${rows}`
+}

@@ -1,0 +1,115 @@
+/** What a review must know about each row besides the row itself, read from the mirror and the queue. */
+import { sql } from 'kysely'
+import type { ReviewRow, TargetState } from '../../core/outbox/review.ts'
+import type { GuardFacts, OwnEdit } from '../../core/outbox/review-guards.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
+import { parseTime } from '../../core/time.ts'
+import { inList } from '../database/dialect.ts'
+import { decodeJson } from '../database/escape.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+import { lastEventSeq, reopeningSql, successSql } from './lane-history.ts'
+import {
+  listConversationsOf,
+  readConversationStates,
+  readExpectedMessages,
+  readVisitorStates,
+  type VisitorConversation,
+} from './review-targets.ts'
+
+export async function readReviewFacts(context: ProjectDb, rows: readonly ReviewRow[]): Promise<readonly GuardFacts[]> {
+  const [onConversations, onVisitors] = [rows.filter(isOnConversation), rows.filter((row) => !isOnConversation(row))]
+  const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
+  const expecting = onVisitors.filter((row) => expectOf(row) !== null)
+  const candidates = await listConversationsOf(context, expecting.map(targetOf))
+  const known = [...onConversations.map(targetOf), ...candidates.map(({ id }) => id)]
+  const expected = await readExpectedMessages(context, known, [
+    ...new Set(rows.flatMap((row) => expectedId(row) ?? [])),
+  ])
+  const chosen = new Map(expecting.map((row) => [row, chooseConversation(row, candidates, expected)]))
+  const conversationIds = [...onConversations.map(targetOf), ...[...chosen.values()].filter((id) => id !== null)]
+  const conversations = await readConversationStates(context, conversationIds)
+  const ownEdits = await readOwnEdits(context, onVisitors)
+  return rows.map((row) => {
+    const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
+    const conversation = id === null ? null : (conversations.get(id) ?? null)
+    return {
+      target: isOnConversation(row) ? conversation : (visitors.get(targetOf(row)) ?? null),
+      conversation,
+      expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
+      ...(ownEdits.get(row.id ?? '') ?? { ownEdit: {}, lastOwnEdit: {} }),
+    }
+  })
+}
+
+type Target = Pick<ReviewRow, 'operation' | 'target'>
+
+/** One for each target; null if the mirror does not have it. */
+export async function readTargetStates(
+  context: ProjectDb,
+  targets: readonly Target[],
+): Promise<readonly (TargetState | null)[]> {
+  const idsOf = (isWanted: (target: Target) => boolean) => targets.filter(isWanted).map(targetOf)
+  const conversations = await readConversationStates(context, idsOf(isOnConversation))
+  const visitors = await readVisitorStates(
+    context,
+    idsOf((target) => !isOnConversation(target)),
+  )
+  return targets.map((target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null)
+}
+
+function isOnConversation({ operation }: Target): boolean {
+  return operationTypes[operation].target === 'conversation'
+}
+
+function targetOf({ target }: Target): string {
+  return target.toLowerCase()
+}
+
+function expectOf({ request }: ReviewRow): string | null {
+  return request.ok ? request.request.expect : null
+}
+
+/** The id of the expected message; null if a time or nothing is expected. */
+function expectedId(row: ReviewRow): string | null {
+  const expect = expectOf(row)
+  return parseTime(expect) === undefined ? expect : null
+}
+
+/** The visitor's conversation with the expected message, else the latest one. */
+function chooseConversation(
+  row: ReviewRow,
+  candidates: readonly VisitorConversation[],
+  expected: ReadonlyMap<string, unknown>,
+): string | null {
+  const own = candidates.filter(({ visitor }) => visitor === targetOf(row))
+  const holding = own.find(({ id }) => expected.has(`${id}/${expectedId(row)}`))
+  return (holding ?? own[0])?.id ?? null
+}
+
+type OwnEdits = Pick<GuardFacts, 'ownEdit' | 'lastOwnEdit'>
+
+/** By the id of the correction: the values set by our corrections of the visitor that succeeded. */
+async function readOwnEdits(
+  { db, kind, project }: ProjectDb,
+  rows: readonly ReviewRow[],
+): Promise<ReadonlyMap<string, OwnEdits>> {
+  const ids = rows.flatMap(({ id, operation }) => (operation === 'visitor' && id !== null ? [id] : []))
+  if (ids.length === 0) return new Map()
+  const queuedAt = lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`, 'own')
+  const { rows: edits } = await sql<{ id: string; payload: string; isLater: number }>`
+    select own.id, writebacks.payload, case when ${lastEventSeq(successSql)} > ${queuedAt} then 1 else 0 end as "isLater"
+    from writebacks own join writebacks on writebacks.project_id = own.project_id
+      and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
+      and writebacks.status = 'succeeded'
+    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
+  const found = new Map<string, OwnEdits>()
+  for (const { id, payload, isLater } of edits) {
+    const { ownEdit, lastOwnEdit } = found.get(id) ?? { ownEdit: {}, lastOwnEdit: {} }
+    const edit: OwnEdit = JSON.parse(decodeJson(kind, payload))
+    found.set(id, {
+      ownEdit: isLater === 1 ? { ...ownEdit, ...edit } : ownEdit,
+      lastOwnEdit: { ...lastOwnEdit, ...edit },
+    })
+  }
+  return found
+}

@@ -1,0 +1,27 @@
+/** Finds the batch that a person names, and says what is near a name that does not exist. */
+
+import { nearestNames } from '../core/nearest-names.ts'
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { BatchSummary } from '../core/outbox/batches.ts'
+import { UserError } from '../core/user-error.ts'
+
+/** Names further back are not suggested. */
+const namesConsidered = 10_000
+
+/** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
+export async function requireBatch(
+  admin: OutboxAdmin,
+  name: string,
+  what = 'nothing was changed',
+): Promise<BatchSummary> {
+  const batch = await admin.findBatch(name)
+  if (batch !== null) return batch
+  const names = await admin.listBatchNames(namesConsidered)
+  const [only, ...others] = name === '' ? [] : names.filter((known) => known.startsWith(name))
+  const found = only === undefined || others.length > 0 ? null : await admin.findBatch(only)
+  if (found !== null) return found
+  const near = only === undefined ? nearestNames(name, names) : [only, ...others].slice(0, 3)
+  const why = others.length > 0 ? `several batches begin with ${name}` : `there is no write-back of a batch ${name}`
+  const next = near.length > 0 ? `write ${near.join(' or ')}` : '`deskmirror writeback batches` lists them'
+  throw new UserError({ what, why, next, exitCode: 2 })
+}

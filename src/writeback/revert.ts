@@ -1,0 +1,88 @@
+/** Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs was sent. */
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { BatchSummary, NotReverted, RevertReport } from '../core/outbox/batches.ts'
+import { type LaneToRevert, revertLane } from '../core/outbox/revert.ts'
+import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
+import { UserError } from '../core/user-error.ts'
+import { requireBatch } from './find-batch.ts'
+
+export type RevertSource = {
+  /** The rows of a batch by conversation and visitor, with what the mirror shows of each. */
+  readonly readLanes: (batch: string) => AsyncIterable<LaneToRevert>
+}
+
+const rowsPerInsert = 200
+const rowsReported = 1000
+
+/** `batch`: its name or a unique beginning of it. Throws UserError if it can still be sent, or was taken back before. */
+export async function revertBatch(
+  admin: OutboxAdmin,
+  source: RevertSource,
+  { batch: name, by }: { readonly batch: string; readonly by: string },
+): Promise<Omit<RevertReport, 'project'>> {
+  const batch = await requireBatch(admin, name)
+  requireSettled(batch)
+  const revertId = await chooseName(admin, batch.id)
+  const requests: WritebackRequest[] = []
+  const counts: Partial<Record<NotReverted['outcome'], number>> = {}
+  const notReverted: NotReverted[] = []
+  for await (const lane of source.readLanes(batch.id)) {
+    const revert = revertLane(lane)
+    // The ref keeps two people who take it back at the same time from queueing it twice.
+    if (revert.request !== null) requests.push({ ...revert.request, ref: `${revertId}/${lane.rows[0]?.id ?? ''}` })
+    for (const row of revert.notReverted) {
+      counts[row.outcome] = (counts[row.outcome] ?? 0) + 1
+      if (notReverted.length < rowsReported) notReverted.push(row)
+    }
+  }
+  const queued = requests.length === 0 ? 0 : await queueDrafts(admin, requests, { revertId, batch, by })
+  return { reverts: batch.id, batch: queued === 0 ? null : revertId, queued, counts, notReverted }
+}
+
+async function queueDrafts(
+  admin: OutboxAdmin,
+  requests: readonly WritebackRequest[],
+  { revertId, batch, by }: { readonly revertId: string; readonly batch: BatchSummary; readonly by: string },
+): Promise<number> {
+  const chunks = []
+  for (let from = 0; from < requests.length; from += rowsPerInsert)
+    chunks.push(requests.slice(from, from + rowsPerInsert))
+  const result = await admin.enqueue(chunks, {
+    status: 'draft',
+    batchId: revertId,
+    createdBy: by,
+    expiresAt: null,
+    batch: { title: `Takes back ${batch.title ?? batch.id}`, source: 'revert', note: null, reverts: batch.id },
+  })
+  return 'queued' in result ? result.queued : 0
+}
+
+/** What is sent afterwards would not be taken back. */
+function requireSettled({ id, stoppedAt, counts }: BatchSummary): void {
+  const { queued = 0, sending = 0 } = counts
+  if (queued + sending === 0) return
+  const why = `${queued + sending} of ${id} can still be sent or ${queued + sending === 1 ? 'is' : 'are'} in flight`
+  const next =
+    stoppedAt !== null || queued === 0
+      ? 'wait until the outcome of those in flight is known'
+      : `stop it first: \`deskmirror writeback stop --batch ${id}\``
+  throw new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
+}
+
+/** A revert that was cancelled before anything of it was sent does not count. The name must not end like an import's. */
+async function chooseName(admin: OutboxAdmin, id: string): Promise<string> {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? `${id}-revert` : `${id}-revert-${n}`
+    const known = await admin.findBatch(name)
+    if (known === null) return name
+    const isGivenUp = Object.keys(known.counts).every((status) => status === 'cancelled')
+    if (isGivenUp) continue
+    const why = `${id} is taken back by ${name}`
+    throw new UserError({
+      what: 'nothing was queued',
+      why,
+      next: `\`deskmirror writeback batches show ${name}\` shows it`,
+      exitCode: 2,
+    })
+  }
+}

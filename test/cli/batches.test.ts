@@ -1,0 +1,164 @@
+/** Batches on the command line, with a real queue in SQLite. */
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import * as batches from '../../src/app/batches.ts'
+import * as outbox from '../../src/app/outbox.ts'
+import * as review from '../../src/app/review.ts'
+import * as selection from '../../src/app/select-by-outcome.ts'
+import { writebackCommand } from '../../src/cli/writeback.ts'
+import type { EnqueueOptions, OutboxAdmin } from '../../src/core/outbox/admin.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { databases } from '../support/databases.ts'
+import { queueFlags } from '../writeback/batch-fixture.ts'
+import { runCommand } from './run-command.ts'
+
+const useCases = { ...batches, ...outbox, ...review, ...selection }
+
+let warehouse: Warehouse
+let admin: OutboxAdmin
+let url: string
+
+beforeEach(async () => {
+  const place = await databases[0]!.make()
+  onTestFinished(() => place.drop())
+  url = place.url!
+  warehouse = await place.open()
+  admin = warehouse.outboxAdmin('p')
+})
+
+/** `variables`: without the prefix. */
+function run(line: string, variables: Readonly<Record<string, string>> = {}) {
+  const named = Object.entries(variables).map(([name, value]) => [`DESKMIRROR_${name}`, value])
+  const all = { DESKMIRROR_DATABASE_URL: url, ...Object.fromEntries(named) }
+  const options = { variables: all, now: Date.parse('2030-01-01T00:00:00Z') }
+  return runCommand(writebackCommand, [...line.split(' '), '--project', 'shop'], useCases, options)
+}
+
+const drafts = (rows: number, options: Partial<EnqueueOptions> = {}) =>
+  queueFlags(admin, rows, { status: 'draft', ...options })
+
+describe('batches', () => {
+  test('are listed with who, when, rows, a bar of their states and how long they take', async () => {
+    await queueFlags(admin, 3, { batchId: 'old', createdBy: 'bea' })
+    await admin.decide('cancelled', { batch: 'old' }, { by: 'bea' })
+    await warehouse.query(
+      `update writebacks set finished_at = '2029-12-31T23:00:00Z', created_at = '2029-12-31T22:00:00Z'`,
+    )
+    await warehouse.query(`update writeback_batches set created_at = '2029-12-31T22:00:00Z'`)
+    await drafts(2, { batchId: 'new' })
+    await warehouse.query(`update writeback_batches set created_at = '2029-12-31T23:59:00Z' where id = 'new'`)
+    const { out, exit } = await run('batches')
+    expect(exit).toBe(0)
+    expect(out.split('\n').map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
+      'batch | queued | by | rows | state | of which | done',
+      'new | 1 min ago | ann | 2 | draft | [ | ] | 2 draft | takes about 1.1 s',
+      'old | 2 h ago | bea | 3 | done | [××××××××××] | 3 cancelled | 1 h ago',
+      '',
+    ])
+    expect((await run('batches --limit 1')).out).toContain('older ones: deskmirror writeback batches --before new')
+  })
+
+  test('that do not exist are an error with what is near them', async () => {
+    await drafts(1, { batchId: 'replies-0123456789ab' })
+    for (const command of ['stop --batch', 'resume --batch', 'revert --batch', 'cancel --batch', 'batches show']) {
+      const { exit, err } = await run(`${command} replys-0123456789ab`)
+      expect([exit, err]).toEqual([2, expect.stringContaining('write replies-0123456789ab')])
+    }
+  })
+})
+
+describe('an approval', () => {
+  test('by the digest that was shown says until when it can be taken back, and undo takes it back', async () => {
+    await drafts(2)
+    const shown = JSON.parse((await run('batches show flags --json')).out)
+    const approved = await run(`approve --batch flags --digest ${shown.approval.digest.slice(0, 16)} --as Bea`)
+    expect(approved.exit).toBe(0)
+    expect(approved.out).toMatch(
+      /^2 queued\nnothing leaves before \S+Z; until then deskmirror writeback undo .*--project shop/,
+    )
+    expect((await run('undo --as Carl')).out).toBe('0 back to draft\n')
+    expect((await run('undo', { PERSON: 'Bea' })).out).toBe('2 back to draft\n')
+    expect(await admin.list({}, 1)).toMatchObject([{ status: 'draft', decidedBy: 'Bea' }])
+  })
+
+  test('by a digest of something else changes nothing, and names what is there now', async () => {
+    await drafts(2)
+    const { exit, out } = await run('approve --batch flags --digest 0123456789ab')
+    expect(exit).toBe(2)
+    expect(out).toMatch(/^nothing was approved.*\nnow: 2 drafts \(2 draft\), digest [0-9a-f]{16}\nthe latest steps:/)
+    expect(await admin.countByStatus({})).toEqual({ draft: 2 })
+  })
+
+  test('of one’s own can be forbidden', async () => {
+    await drafts(2, { createdBy: 'ada' })
+    const refused = await run('approve --batch flags', { APPROVE_OWN: 'off' })
+    expect(refused).toMatchObject({ exit: 3, out: expect.stringContaining('2 stay draft: you queued it') })
+    expect(await run('approve --batch flags --as bea', { APPROVE_OWN: 'off' })).toMatchObject({ exit: 0 })
+  })
+
+  test('may be of one operation, and of what the review expects', async () => {
+    await drafts(2)
+    expect((await run('approve --batch flags --operation message')).out).toMatch(/^0 queued/)
+    // The mirror has none of these conversations.
+    expect((await run('approve --batch flags --outcome would_change')).out).toMatch(/^0 queued/)
+    expect((await run('approve --batch flags --outcome not_known')).out).toMatch(/^2 queued/)
+    expect((await run('approve --all --outcome not_known')).exit).toBe(2)
+  })
+})
+
+describe('a stop', () => {
+  test('puts back what has not left, and resume goes on', async () => {
+    await queueFlags(admin, 2)
+    const stopped = await run('stop --batch flags --as Bea')
+    expect(stopped).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/^flags is stopped: 2 back to draft\nnext: .*resume --batch flags/),
+    })
+    expect(await run('stop --batch flags')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('was stopped by Bea'),
+    })
+    expect(await run('resume --batch flags')).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/^flags goes on: 2 queued/),
+    })
+    expect(await run('resume --batch flags')).toMatchObject({ exit: 2, err: expect.stringContaining('is not stopped') })
+  })
+
+  test('of what waits for approval says how to give it up', async () => {
+    await drafts(1)
+    expect(await run('stop --batch flags')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('writeback cancel --batch flags'),
+    })
+  })
+})
+
+describe('a revert', () => {
+  test('queues the inverse as drafts, and lists what cannot be taken back', async () => {
+    const [first, second] = await queueFlags(admin, 2)
+    await warehouse.query(`update writebacks set status = 'succeeded', sent_at = '2029-12-31T23:00:00Z'`)
+    await warehouse.query(`update writebacks set evidence = '{"before":{"handledAt":null}}' where id = '${first}'`)
+    const { exit, out } = await run('revert --batch flags')
+    expect(exit).toBe(3)
+    expect(out).toMatch(/^1 draft in flags-revert take/)
+    expect(out).toContain(`1 not known:\n  ${second}`)
+    expect(await admin.list({ batch: 'flags-revert' }, 9)).toMatchObject([
+      { status: 'draft', payload: { handled: false } },
+    ])
+    expect(await admin.findBatch('flags-revert')).toMatchObject({ reverts: 'flags', createdBy: 'ada' })
+    expect(await run('revert --batch flags')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('is taken back by flags-revert'),
+    })
+    await run('cancel --batch flags-revert')
+    expect(await run('revert --batch flags')).toMatchObject({ exit: 3, out: expect.stringContaining('flags-revert-2') })
+  })
+
+  test('waits until nothing of the batch can be sent any more', async () => {
+    await queueFlags(admin, 1)
+    expect(await run('revert --batch flags')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('writeback stop --batch flags'),
+    })
+  })
+})

@@ -1,0 +1,102 @@
+/** `deskmirror writeback import` as a person uses it: mistakes, doubles, drafts, and rows of an export changed by hand. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { startCliScenario } from './scenario.ts'
+
+const person = ['--as', 'Zoë']
+
+describe.concurrent('a file that a person made', () => {
+  test('is corrected mistake by mistake, and becomes a batch with what the person said about it', async ({
+    onTestFinished,
+  }) => {
+    const d = await startCliScenario(onTestFinished)
+    const [first, second] = [d.conversation(0), d.conversation(1)]
+    const head = 'Operation;Conversation ID;Content;Sender Name;Handled;Ref;Owner'
+    const rows = [
+      `message;${first};"Good morning;\nit is on its way.";Ann;;r-1;Bob`,
+      `message;${second};#NV;Ann;;r-2;Bob`,
+      `handled;${first};;;WAHR;r-3;Bob`,
+      `message;${first};Is it there?;Ann;;r-4;Bob`,
+      `message;${first};"GOOD morning; it is  on its way.";Ann;;r-5;Bob`,
+    ]
+    const file = d.file('my replies.csv', `\uFEFF${[head, ...rows].join('\r\n')}\r\n`)
+    const run = (...options: readonly string[]) => d.run(['writeback', 'import', file, '--quiet', ...options])
+
+    expect(await run()).toEqual({
+      exit: 2,
+      out: '',
+      err: [
+        'deskmirror: nothing was queued, as the first row does not fit: Owner: unknown column · row 1 · found "column G"',
+        '  → correct the file and import it again; --ignore-columns a,b leaves columns out',
+        '',
+      ].join('\n'),
+    })
+
+    expect(await run('--ignore-columns', 'owner', '--mistakes', 'mistakes.csv')).toEqual({
+      exit: 2,
+      out: '',
+      err: [
+        'deskmirror: nothing was queued, as 2 of 5 rows have mistakes',
+        '  content: is the error of a formula · row 3 · found "#NV" · ref r-2',
+        '  content: an earlier row sends the same words to the same conversation · row 6 · found "row 2" · ref r-5',
+        '  → correct the file and import it again; --allow-duplicates queues them all the same; mistakes.csv has these rows, each with its mistakes',
+        '',
+      ].join('\n'),
+    })
+    expect(readFileSync(join(d.folder, 'mistakes.csv'), 'utf8')).toBe(
+      [
+        '\uFEFFrow;mistake;Operation;Conversation ID;Content;Sender Name;Handled;Ref;Owner',
+        `3;content: is the error of a formula;message;${second};#NV;Ann;;r-2;Bob`,
+        `6;content: an earlier row sends the same words to the same conversation;message;${first};"GOOD morning; it is  on its way.";Ann;;r-5;Bob`,
+        '',
+      ].join('\r\n'),
+    )
+    expect((await run('--ignore-columns', '--mistakes', file)).err).toContain(
+      `cannot write ${file}: it is the file that is imported, which would be lost`,
+    )
+
+    const corrected = d.file('my replies.csv', [head, ...rows].join('\r\n').replace('#NV', 'It is here.'))
+    const options = ['--ignore-columns', '--allow-duplicates', '--draft', '--title', 'Apology', '--note', 'As agreed']
+    const imported = await d.ask('writeback', 'import', corrected, '--quiet', ...options, ...person)
+    expect(imported).toMatchObject({
+      exit: 0,
+      document: { outcome: 'draft', queued: 5, ignoredColumns: ['Owner'], notices: [{ count: 1 }] },
+    })
+    const { batches } = (await d.ask('writeback', 'batches')).document
+    expect(batches).toMatchObject([
+      {
+        ...{ id: imported.document.batch, title: 'Apology', note: 'As agreed', source: 'my replies.csv', rows: 5 },
+        ...{ createdBy: 'Zoë', counts: { draft: 5 } },
+      },
+    ])
+  })
+
+  test('an export that was changed by hand is not queued again, and its reader is shown the way out', async ({
+    onTestFinished,
+  }) => {
+    const d = await startCliScenario(onTestFinished)
+    const flags = [0, 1].map((n) => ({ operation: 'handled', conversation_id: d.conversation(n), handled: true }))
+    const file = d.file('flags.jsonl', flags.map((flag) => JSON.stringify(flag)).join('\n'))
+    const { batch } = (await d.ask('writeback', 'import', file, '--quiet')).document
+    const exported = (await d.run(['writeback', 'list', '--csv'])).out
+    const unchanged = d.file('unchanged.csv', `${exported}\r\n`)
+    expect(await d.run(['writeback', 'import', unchanged, '--quiet'])).toMatchObject({
+      exit: 0,
+      out: 'queued nothing\n2 refs were queued before\n',
+    })
+    const flipped = d.file('flipped.csv', exported.replaceAll(',true,', ',false,'))
+    const { exit, out } = await d.run(['writeback', 'import', flipped, '--quiet'])
+    expect(exit).toBe(3)
+    expect(out.split('\n')).toEqual([
+      'queued nothing',
+      '2 refs were queued before',
+      expect.stringMatching(
+        /^ref: was queued before for another write-back, so this row is not queued · 2 rows: 2–3 · /,
+      ),
+      `to take back what was sent: deskmirror writeback revert --batch ${batch}`,
+      'to queue these rows as new write-backs: empty their column ref',
+      '',
+    ])
+  })
+})

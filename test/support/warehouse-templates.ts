@@ -1,0 +1,63 @@
+/** Warehouses without rows, made once and copied for each test: migrating takes far longer than copying. */
+import { createHash } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { makeOnce } from './make-once.ts'
+
+/** The path of a SQLite warehouse, to be copied. */
+export function sqliteTemplate(): Promise<string> {
+  return makeOnce(`${sourceVersion()}.db`, async (path) => (await openWarehouse(`sqlite:${path}`)).close())
+}
+
+/** The schema of the warehouse in copies of `postgresTemplate`. */
+export const templateSchema = 'warehouse'
+
+let ownTemplate: Promise<string> | undefined
+
+/** The name of a database to create others from. The global setup drops it. */
+export function postgresTemplate(): Promise<string> {
+  ownTemplate ??= findOrMakePostgresTemplate()
+  return ownTemplate
+}
+
+async function findOrMakePostgresTemplate(): Promise<string> {
+  const server = inject('postgresUrl')
+  const name = `${inject('templatePrefix')}${sourceVersion()}`
+  await withAdmin(server, async (run) => {
+    // Other test files wait until the first one has made it.
+    await run(`select pg_advisory_lock(hashtext('${name}'))`)
+    if ((await run(`select 1 from pg_database where datname = '${name}'`)).rowCount === 1) return
+    await run(`create database ${name}_unfinished`)
+    const url = new URL(server)
+    url.pathname = `/${name}_unfinished`
+    await withAdmin(url.href, (runThere) => runThere(`create schema ${templateSchema}`))
+    url.searchParams.set('schema', templateSchema)
+    await (await openWarehouse(url.href)).close()
+    await run(`alter database ${name}_unfinished rename to ${name}`)
+  })
+  return name
+}
+
+async function withAdmin(url: string, work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<unknown>) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await work((text) => client.query(text))
+  } finally {
+    await client.end()
+  }
+}
+
+/** Changes with the code that makes a warehouse, as in watch mode one run follows another. */
+function sourceVersion(): string {
+  const hash = createHash('sha1')
+  for (const folder of ['schema', 'src/warehouse']) {
+    const path = join(import.meta.dirname, '../..', folder)
+    for (const file of readdirSync(path, { recursive: true, encoding: 'utf8' }))
+      hash.update(`${file} ${statSync(join(path, file)).mtimeMs}\n`)
+  }
+  return hash.digest('hex').slice(0, 16)
+}

@@ -1,0 +1,10 @@
+/** A batch under kills and faults. Larger, and with more senders on both databases: test/soak/batches.soak.ts. */
+import { test } from 'vitest'
+import { runBatchScenario } from './batch-scenario.ts'
+
+for (const [senders, scenario] of [
+  ['one push, on SQLite', { database: 'sqlite', processes: 1, workers: 0 }],
+  ['a worker and two of push, on Postgres', { database: 'postgres', processes: 3, workers: 1 }],
+] as const)
+  test(`a batch is stopped, resumed and taken back while senders are killed: ${senders}`, () =>
+    runBatchScenario({ ...scenario, rows: 24, targets: 6, kills: 1 }))

@@ -1,0 +1,102 @@
+/** Processes that send write-backs, and are killed at random times and started again. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import { startWorkerProcess } from '../app/worker/worker-process.ts'
+import { createJobSchema, createQueueFolder } from '../jobs/queue-fixtures.ts'
+import type { OutboxFixture } from './outbox-fixture.ts'
+import type { PushProcessTask } from './push-process.ts'
+
+export type Kills = {
+  readonly processes: number
+  /** How many of them are workers; the others are `push`. None unless given. */
+  readonly workers?: number
+  readonly kills: number
+  /** Minimum and maximum time between kills. */
+  readonly killIntervalMs: readonly [number, number]
+}
+
+type Sender = 'push' | 'worker'
+
+export type RandomInt = (limit: number) => number
+
+/** Pseudo-random, so that a failure can be reproduced. */
+export function createRandomInt(seed: number): RandomInt {
+  let x = seed
+  return (limit) => {
+    x = (x * 1_103_515_245 + 12_345) % 2 ** 31
+    return Math.floor((x / 2 ** 31) * Math.max(1, limit))
+  }
+}
+
+/** Returns when nothing is left to send: after the last kill every push ends by itself, and the workers are stopped. */
+export async function pushWithKills(
+  fixture: OutboxFixture,
+  { processes, workers = 0, kills, killIntervalMs }: Kills,
+  randomInt: RandomInt,
+): Promise<void> {
+  const startWorker = workers === 0 ? null : await prepareWorkers(fixture)
+  const children = new Map<ChildProcess, Sender>()
+  const start = (sender: Sender) => {
+    const child = sender === 'worker' && startWorker !== null ? startWorker() : startPush(fixture)
+    children.set(child, sender)
+    onTestFinished(() => void child.kill('SIGKILL'))
+  }
+  for (let n = 0; n < processes; n++) start(n < workers ? 'worker' : 'push')
+  let killed = 0
+  while (killed < kills) {
+    await sleep(killIntervalMs[0] + randomInt(killIntervalMs[1] - killIntervalMs[0]))
+    const alive = [...children].filter(([{ exitCode, signalCode }]) => exitCode === null && signalCode === null)
+    const [victim, sender] = alive[randomInt(alive.length)] ?? []
+    if (victim === undefined || sender === undefined) {
+      start('push')
+      continue
+    }
+    victim.kill('SIGKILL')
+    await once(victim, 'exit')
+    children.delete(victim)
+    killed += 1
+    start(sender)
+  }
+  await endAll(fixture, children)
+}
+
+async function endAll(fixture: OutboxFixture, children: ReadonlyMap<ChildProcess, Sender>): Promise<void> {
+  const running = [...children].filter(([{ exitCode }]) => exitCode === null)
+  for (const [child, sender] of running) if (sender === 'push') expect(await once(child, 'exit')).toEqual([0, null])
+  const outbox = fixture.warehouse.outbox(fixture.sandbox.projectId)
+  while (await outbox.hasPending()) await sleep(100)
+  for (const [child, sender] of running) {
+    if (sender === 'push') continue
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  }
+}
+
+const verifyAfterMs = 400
+
+function startPush({ instance, sandbox: { baseUrl, projectId, key } }: OutboxFixture): ChildProcess {
+  const task: PushProcessTask = { databaseUrl: instance.url ?? '', baseUrl, projectId, key, verifyAfterMs }
+  const script = new URL('push-process.ts', import.meta.url).pathname
+  return spawn(process.execPath, [script, JSON.stringify(task)], { stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+/** On SQLite the jobs are in files, which only one process opens; on Postgres they are in a schema of their own. */
+async function prepareWorkers({ instance, sandbox }: OutboxFixture): Promise<() => ChildProcess> {
+  const databaseUrl = instance.url ?? ''
+  const queueUrl = instance.kind === 'sqlite' ? 'embedded' : await createJobs()
+  if (instance.kind === 'sqlite') await createQueueFolder(`${databaseUrl.slice('sqlite:'.length)}-queue`)
+  const off = ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((name) => [
+    `DESKMIRROR_SCHEDULE_${name}`,
+    'off',
+  ])
+  const variables = { DESKMIRROR_VERIFY_AFTER: `${verifyAfterMs}ms`, ...Object.fromEntries(off) }
+  return () => startWorkerProcess({ databaseUrl, queueUrl }, sandbox, variables).child
+}
+
+async function createJobs(): Promise<string> {
+  const { url, drop } = createJobSchema()
+  onTestFinished(drop)
+  return url
+}
