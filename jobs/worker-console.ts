@@ -1,5 +1,6 @@
 /** The console of a worker: its people from the configuration, its audit log in the warehouse. */
 import { consoleProjectOf } from '../src/app/console/console-project.ts'
+import { createConsoleDecisions } from '../src/app/console/decisions.ts'
 import { createConsoleLink, openConsoleReader } from '../src/app/console/open-console.ts'
 import type { Config } from '../src/config/config.ts'
 import { consoleRoutes } from '../src/http/console/routes.ts'
@@ -20,8 +21,11 @@ export function openWorkerConsole(config: () => Config, warehouse: Warehouse, lo
   for (const { token } of config().console.people) token.reveal()
   const reader = openConsoleReader(databaseUrl, Date.now)
   const people = () => config().console.people
+  const decisions = createConsoleDecisions(config, reader.writebacks, Date.now)
   const routes = consoleRoutes({
     data: reader.data,
+    writebacks: reader.writebacks,
+    decisions: () => (config().readOnly ? null : decisions),
     projects: async () => config().projects.map(consoleProjectOf),
     access: { people, httpToken },
     useLink: (code) => warehouse.auditLog.useLink(code, Date.now()),

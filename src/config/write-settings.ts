@@ -11,7 +11,8 @@ export type NewProject = {
 
 /** Null: the text configures a project already. */
 export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject): string | null {
-  if (/^\s*(export\s+)?DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)\s*=/m.test(text)) return null
+  if (text.split('\n').some((line) => /^DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)$/.test(nameSetBy(line))))
+    return null
   return appendLines(text, [
     `DESKMIRROR_BASE_URL=${baseUrl}`,
     `DESKMIRROR_PROJECT_ID=${projectId}`,
@@ -40,8 +41,20 @@ export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewPr
 
 /** `.env` with the key of a project in `deskmirror.yaml`. */
 export function addKeyToEnv(text: string, name: string, key: string): string {
-  const line = new RegExp(`^\\s*(export\\s+)?${keyVariable(name)}\\s*=.*\\n?`, 'm')
-  return appendLines(text.replace(line, ''), [`${keyVariable(name)}=${key}`])
+  const variable = keyVariable(name)
+  const others = text.split('\n').filter((line) => nameSetBy(line) !== variable)
+  return appendLines(others.join('\n'), [`${variable}=${key}`])
+}
+
+/** The variable that a line of `.env` sets; empty if it sets none. */
+function nameSetBy(line: string): string {
+  const end = line.indexOf('=')
+  return end < 0
+    ? ''
+    : line
+        .slice(0, end)
+        .trim()
+        .replace(/^export\s+/, '')
 }
 
 function appendLines(text: string, lines: readonly string[]): string {

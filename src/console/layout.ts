@@ -13,6 +13,7 @@ const groups: readonly { readonly title: string; readonly items: readonly Naviga
     items: [
       { name: 'Overview', address: '', key: 'o' },
       { name: 'Waiting', address: '/waiting', key: 'w' },
+      { name: 'Write-backs', address: '/writebacks', key: 'b' },
       { name: 'Search', address: '/search', key: 'c' },
       { name: 'Charts', address: '/charts', key: 'h' },
     ],

@@ -27,6 +27,8 @@ export type Frame = {
   readonly assets: string
   /** A warehouse that is only looked at: nothing is late, and nothing can be decided. */
   readonly isReadOnly: boolean
+  /** Whether anything can be decided here, by whoever may. */
+  readonly canDecide: boolean
 }
 
 /** Of a page within one project. */

@@ -1,4 +1,5 @@
 /** Texts that other people wrote. Each is isolated, so that its direction cannot turn the text around it. */
+import { isFound } from '../core/console/search-words.ts'
 import { type Html, html } from '../core/html/html.ts'
 
 /** Of any origin; null or empty: a dash. */
@@ -31,8 +32,7 @@ export function exactText(text: string | null): Html {
 
 /** The words of the query within the text, marked. */
 export function markedText(text: string | null, words: readonly string[]): Html {
-  const patterns = words.map((word) => word.replace(/[^\p{L}\p{N}]/gu, '\\$&')).filter((word) => word !== '')
-  if (text === null || patterns.length === 0) return foreignText(text)
-  const parts = text.split(new RegExp(`(${patterns.join('|')})`, 'iu'))
-  return html`<bdi>${parts.map((part, index) => (index % 2 === 1 ? html`<mark>${part}</mark>` : part))}</bdi>`
+  if (text === null || words.length === 0) return foreignText(text)
+  const parts = text.split(/([\p{L}\p{N}\p{M}]+)/u)
+  return html`<bdi>${parts.map((part, index) => (index % 2 === 1 && isFound(part, words) ? html`<mark>${part}</mark>` : part))}</bdi>`
 }

@@ -41,6 +41,7 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@fastify/compress': ['http'],
   '@fastify/formbody': ['http'],
   '@fastify/helmet': ['http'],
+  '@fastify/multipart': ['http'],
   '@fastify/static': ['http'],
   'd3-scale': ['console'],
   'd3-shape': ['console'],

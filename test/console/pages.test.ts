@@ -45,6 +45,7 @@ describe('a stream is', () => {
 describe('the overview says', () => {
   const frame: ProjectFrame = {
     ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
+    canDecide: true,
   }
   const data = (over: Partial<OverviewData> = {}): OverviewData => ({
     ...{

@@ -2,6 +2,7 @@
 import type { ProjectConfig } from '../../config/config.ts'
 import type { Schedule, ScheduleName, Schedules } from '../../core/default-schedules.ts'
 import { formatDuration } from '../../core/format.ts'
+import type { BudgetPolicy } from '../../core/rate-limit/budget.ts'
 import { type StreamName, streamNames } from '../../core/stream-specs.ts'
 import type { Ms } from '../../core/time.ts'
 
@@ -15,16 +16,29 @@ export type ConsoleProject = {
   readonly schedules: Schedules | null
   /** Requests a minute; null as above. */
   readonly limit: number | null
+  /** For estimates. */
+  readonly rates: BudgetPolicy
+  /** Whether people may approve what they queued themselves. */
+  readonly approveOwn: boolean
+  /** How long an approval can be taken back. */
+  readonly graceMs: Ms
 }
 
 export function consoleProjectOf(project: ProjectConfig): ConsoleProject {
-  const { name, projectId, timeZone, streams, schedules, rate } = project
-  return { name, projectId, timeZone, streams, schedules, limit: Math.round((rate.requests * 60_000) / rate.windowMs) }
+  const { name, projectId, timeZone, streams, schedules, rate, approveOwn, approveGraceMs } = project
+  const limit = Math.round((rate.requests * 60_000) / rate.windowMs)
+  return { name, projectId, timeZone, streams, schedules, limit, rates: project, approveOwn, graceMs: approveGraceMs }
+}
+
+const defaultRates: BudgetPolicy = {
+  rate: { requests: 600, windowMs: 60_000 },
+  writeRate: { requests: 120, windowMs: 60_000 },
+  reserve: 0,
 }
 
 /** Of a warehouse that is opened without a configuration. */
 export function unconfiguredProject(projectId: string, timeZone: string | null): ConsoleProject {
-  const unknown = { schedules: null, limit: null }
+  const unknown = { schedules: null, limit: null, rates: defaultRates, approveOwn: true, graceMs: 0 }
   return { name: projectId, projectId, timeZone: timeZone ?? 'UTC', streams: streamNames, ...unknown }
 }
 

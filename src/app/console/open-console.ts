@@ -3,9 +3,11 @@ import { randomBytes } from 'node:crypto'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
 import { type ConsoleData, createConsoleData, type ReadsOf } from './console-data.ts'
+import { createWritebackReads, type WritebackReads } from './writeback-data.ts'
 
 export type OpenConsole = {
   readonly data: ConsoleData
+  readonly writebacks: WritebackReads
   /** The warehouse apart from all other work. */
   readonly warehouse: () => Promise<Warehouse>
   readonly close: () => Promise<void>
@@ -20,6 +22,7 @@ export function openConsoleReader(databaseUrl: string, now: () => EpochMs): Open
       (await warehouse()).console(projectId)
   return {
     data: createConsoleData(readsBy(brief), readsBy(long), now),
+    writebacks: createWritebackReads(brief.warehouse, long.warehouse, now),
     warehouse: brief.warehouse,
     close: async () => {
       await brief.close()

@@ -22,7 +22,8 @@ export async function openStandAlone({ databaseUrl, config, now }: StandAloneOpt
     const others = known.filter(({ id }) => !configured.some(({ projectId }) => projectId === id))
     return [...configured, ...others.map(({ id, timeZone }) => unconfiguredProject(id, timeZone))]
   }
-  return { data: reader.data, projects, links, listAudit: warehouse.auditLog.list, close: reader.close }
+  const { data, writebacks } = reader
+  return { data, writebacks, projects, links, listAudit: warehouse.auditLog.list, close: reader.close }
 }
 
 /** Codes that are valid once. */

@@ -1,4 +1,7 @@
-/** Keys: `/` searches, `g` and a letter goes to a page, `j` and `k` move between rows. They can be switched off. */
+/**
+ * Keys: `/` searches, `g` and a letter goes to a page, `j` and `k` move between rows, `x` picks one. They can be switched
+ * off. Nothing that cannot be taken back has a key.
+ */
 
 const storageName = 'deskmirror-keys'
 
@@ -10,7 +13,7 @@ export function startKeys() {
     if (button === null) return
     button.hidden = false
     button.textContent = isOn ? 'Keys are on' : 'Keys are off'
-    button.title = '/ search · g and a letter: go to a page · j k rows · p pause'
+    button.title = '/ search · g and a letter: go to a page · j k rows · x pick · p pause'
     button.setAttribute('aria-pressed', String(isOn))
     for (const link of document.querySelectorAll('[data-key]'))
       link.setAttribute('title', isOn ? `g ${link.getAttribute('data-key')}` : '')
@@ -27,6 +30,7 @@ export function startKeys() {
     if (wasGoing) return follow(`[data-key="${CSS.escape(event.key)}"]`)
     if (event.key === '/') return focusSearch(event)
     if (event.key === 'p') return click('[data-live-pause]')
+    if (event.key === 'x') click('tr:focus-within input[name="id"]')
     if (event.key === 'j' || event.key === 'k') moveRow(event.key === 'j' ? 1 : -1)
   })
   show()

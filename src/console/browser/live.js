@@ -2,7 +2,7 @@
  * Live numbers. A browser opens six connections to a server at most, so of all tabs of a project one has the stream and
  * tells the others; the one that holds the lock is the one.
  *
- * @typedef {{ texts: Record<string, string>, shape: string }} Message
+ * @typedef {{ texts: Record<string, string>, shapes: Record<string, string> }} Message
  */
 
 const state = document.querySelector('[data-live-state]')
@@ -72,9 +72,20 @@ function receive(message) {
     const text = message.texts[element.getAttribute('data-live') ?? '']
     if (text !== undefined && element.textContent !== text) element.textContent = text
   }
-  const shape = document.querySelector('[data-live-shape]')?.getAttribute('data-live-shape')
+  for (const bar of document.querySelectorAll('[data-live-value]')) {
+    const value = message.texts[bar.getAttribute('data-live-value') ?? '']
+    if (value !== undefined) bar.setAttribute('value', value)
+  }
+  showNewer(message)
+}
+
+/** Rows are never exchanged under somebody's hands: a link appears. @param {Message} message */
+function showNewer(message) {
+  const shown = document.querySelector('[data-live-shape]')
   const newer = document.querySelector('[data-live-newer]')
-  if (newer !== null && shape !== undefined) newer.toggleAttribute('hidden', shape === message.shape)
+  if (shown === null || newer === null) return
+  const shape = message.shapes[shown.getAttribute('data-live-about') ?? '']
+  newer.toggleAttribute('hidden', shape === shown.getAttribute('data-live-shape'))
 }
 
 /** @param {string} text */

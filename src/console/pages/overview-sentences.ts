@@ -3,7 +3,7 @@ import type { OverviewData, StreamRow } from '../../core/console/data.ts'
 import { countLimit } from '../../core/console/data.ts'
 import type { StreamState } from '../../core/console/stream-state.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
-import { path } from '../../core/html/address.ts'
+import { path, withQuery } from '../../core/html/address.ts'
 import { type Html, html } from '../../core/html/html.ts'
 import { live, type Sentence } from '../blocks.ts'
 import type { ProjectFrame } from '../page.ts'
@@ -15,7 +15,7 @@ export function overviewSentences(data: OverviewData, frame: ProjectFrame): Sent
   const texts = liveTexts(data, frame.now)
   const number = (name: keyof ReturnType<typeof liveTexts>) => live(name, texts[name])
   return [
-    ...writebackSentences(data, number),
+    ...writebackSentences(data, frame, number),
     ...pauseSentences(data, frame),
     ...workerSentences(data, frame),
     ...streamSentences(data, frame),
@@ -51,18 +51,25 @@ export function countText(count: number): string {
 
 type LiveNumber = (name: keyof ReturnType<typeof liveTexts>) => Html
 
-function writebackSentences({ writebacks, heldLanes }: OverviewData, number: LiveNumber): Sentence[] {
+function writebackSentences(
+  { writebacks, heldLanes }: OverviewData,
+  frame: ProjectFrame,
+  number: LiveNumber,
+): Sentence[] {
+  const listOf = (status: string) => withQuery(path`/console/p/${frame.project}/writebacks`, { status })
   const found: Sentence[] = []
   const { draft = 0, uncertain = 0 } = writebacks
   if (draft > 0)
     found.push({
       kind: 'act',
-      text: html`<b>${number('drafts')}</b> ${noun(draft, 'write-back')} ${draft === 1 ? 'waits' : 'wait'} for approval: <code>deskmirror writeback list --status draft</code>`,
+      text: html`<b>${number('drafts')}</b> ${noun(draft, 'write-back')} ${draft === 1 ? 'waits' : 'wait'} for approval.`,
+      link: { to: path`/console/p/${frame.project}/writebacks`, label: 'Review' },
     })
   if (uncertain > 0)
     found.push({
       kind: 'act',
-      text: html`<b>${number('uncertain')}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, ${number('held')} ${noun(heldLanes, 'conversation')} ${heldLanes === 1 ? 'waits' : 'wait'}: <code>deskmirror writeback list --status uncertain</code>`,
+      text: html`<b>${number('uncertain')}</b> ${noun(uncertain, 'write-back')} may or may not have arrived. Until a person decides, ${number('held')} ${noun(heldLanes, 'conversation')} ${heldLanes === 1 ? 'waits' : 'wait'}.`,
+      link: { to: listOf('uncertain'), label: 'Decide' },
     })
   return found
 }

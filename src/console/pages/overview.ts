@@ -13,7 +13,7 @@ export function overviewPage(data: OverviewData, frame: ProjectFrame): Page {
   const { project } = frame
   const link = (name: string, address: string) => html`<a href="${path`/console/p/${project}` + address}">${name}</a>`
   const hasBudget = data.budget.bars.length > 0
-  const content = html`<div ${attribute('data-live-shape', overviewShape(data, frame))}>${sentences(overviewSentences(data, frame), frame)}</div>
+  const content = html`<div ${attribute('data-live-shape', overviewShape(data, frame))} ${attribute('data-live-about', 'overview')}>${sentences(overviewSentences(data, frame), frame)}</div>
 <p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>Something has changed. <a href="${path`/console/p/${project}`}">Show it</a></p>
 ${hasBudget ? section('Request budget', html`${budgetLegend}${budgetChart(data.budget, frame)}`, link('Budget', '/budget')) : nothing}
 ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', '/streams'))}

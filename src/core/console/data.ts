@@ -1,6 +1,8 @@
 /** What the pages of the console show. Times are RFC 3339 text; lists are bounded by those who read them. */
 import type { FailureReport, GapReport } from '../command-reports.ts'
 import type { SyncMode, SyncOutcome } from '../mirror.ts'
+import type { WritebackStatus } from '../outbox/state.ts'
+import type { Operation } from '../outbox/writeback-request.ts'
 import type { Priority } from '../rate-limit/priority.ts'
 import type { ServiceBehaviour } from '../row.ts'
 import type { StreamName } from '../stream-specs.ts'
@@ -129,7 +131,11 @@ export type ConversationData = {
   /** Where older messages continue; null = these are all. */
   readonly older: string | null
   readonly changes: readonly ChangeRow[]
-  readonly writebacks: readonly { readonly id: string; readonly operation: string; readonly status: string }[]
+  readonly writebacks: readonly {
+    readonly id: string
+    readonly operation: Operation
+    readonly status: WritebackStatus
+  }[]
 }
 
 export type ConversationRow = {

@@ -1,7 +1,10 @@
 /** Data without what customers said and who they are, for viewers to whom it is not shown. */
 
 /** Names of fields that hold it, on whatever page. */
-const personal: ReadonlySet<string> = new Set(['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity'])
+const personal: ReadonlySet<string> = new Set([
+  ...['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity'],
+  ...['visitorName', 'firstWords', 'payload', 'effect', 'differs'],
+])
 
 export function hideMessages<T>(data: T): T {
   return hide(data) as T

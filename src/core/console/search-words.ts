@@ -37,6 +37,12 @@ export function hasWord(text: string, { words, isPrefix }: SearchQuery): boolean
   return words.some((word) => own.has(word)) || (isPrefix && [...own].some((word) => word.startsWith(last)))
 }
 
+/** Whether a word of the text is one of these, or begins with it; `word` has letters and digits only. */
+export function isFound(word: string, words: readonly string[]): boolean {
+  const own = plain(word)
+  return words.some((asked) => own.startsWith(asked) || (unspaced.test(asked) && own.includes(asked)))
+}
+
 function plain(text: string): string {
   return text
     .toWellFormed()

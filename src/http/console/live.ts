@@ -1,9 +1,11 @@
 /** Live numbers as server-sent events: texts by name, read once for all who listen to a project. */
 import type { ServerResponse } from 'node:http'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
+import { batchLive, batchShape } from '../../console/batch-live.ts'
 import type { ProjectFrame } from '../../console/page.ts'
 import { liveTexts, overviewShape } from '../../console/pages/overview-sentences.ts'
 import { streamLiveTexts } from '../../console/pages/streams.ts'
+import { countsText } from '../../console/pages/writebacks.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { Ms } from '../../core/time.ts'
 import type { ConsoleOptions } from './console-options.ts'
@@ -20,14 +22,24 @@ const maxListeners = 64
 type Listeners = { readonly responses: Set<ServerResponse>; readonly timer: NodeJS.Timeout }
 
 export function createLiveStreams(
-  { data, now, log }: ConsoleOptions,
+  { data, writebacks, now, log }: ConsoleOptions,
   frameOf: (project: ConsoleProject) => ProjectFrame,
 ) {
   const byProject = new Map<string, Listeners>()
   const readMessage = async (project: ConsoleProject): Promise<string> => {
     const overview = await data.overview(project)
-    const texts = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
-    return `data: ${JSON.stringify({ texts, shape: overviewShape(overview, frameOf(project)) })}\n\n`
+    const batches = await writebacks.progress(project)
+    const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
+    const shapes: Record<string, string> = { overview: overviewShape(overview, frameOf(project)) }
+    for (const report of batches) {
+      const name = `batch ${report.batch.id}`
+      const { settled, progress } = batchLive(report, { timeZone: project.timeZone, now: now() })
+      shapes[name] = batchShape(report.batch)
+      texts[`${name} progress`] = progress
+      texts[`${name} settled`] = String(settled)
+      texts[`${name} counts`] = countsText(report.batch.counts)
+    }
+    return `data: ${JSON.stringify({ texts, shapes })}\n\n`
   }
   const broadcast = async (project: ConsoleProject) => {
     const responses = byProject.get(project.name)?.responses ?? new Set()

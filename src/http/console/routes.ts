@@ -11,8 +11,11 @@ import { UserError } from '../../core/user-error.ts'
 import type { HttpRoutes } from '../server.ts'
 import { serveAssets } from './assets.ts'
 import type { ConsoleOptions } from './console-options.ts'
+import { addDecisions } from './decide.ts'
+import { valuesOf } from './decision-target.ts'
 import { addGlobalScreens } from './global-screens.ts'
 import { addHeaders } from './headers.ts'
+import { addImport } from './import.ts'
 import { createLiveStreams } from './live.ts'
 import { projectScreens } from './project-screens.ts'
 import { bearerOf, hasLocalHost, refusalOf } from './request-checks.ts'
@@ -49,6 +52,8 @@ export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
     addSignIn(app, options, sessions, send)
     addGlobalScreens(app, options, frameFor, send)
     for (const screen of projectScreens) addScreen(app, screen, options, frameFor, send)
+    addDecisions(app, options, frameFor, send)
+    await addImport(app, options, frameFor, send)
     addLive(app, options, assets)
   }
   return { prefix, auth: 'own', plugin }
@@ -84,17 +89,18 @@ async function admit(
 }
 
 function addScreen(app: FastifyInstance, screen: Screen, options: ConsoleOptions, frameFor: FrameFor, send: SendPage) {
-  const { data, projects } = options
+  const { data, writebacks, projects } = options
   app.get<{ Params: Record<string, string>; Querystring: Record<string, unknown> }>(
     `/p/:project${screen.path}`,
     async (request, reply) => {
       const { viewer, params } = request
       if (!(await requireRole(request, reply, screen.role, send))) return reply
       const project = (await projects()).find(({ name }) => name === params.project)
-      if (project === undefined) return notFound(reply, send, viewer)
+      const isMissing = project === undefined || (screen.isDecision === true && options.decisions() === null)
+      if (isMissing) return notFound(reply, send, viewer)
       const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
       const query = (name: string) => textOf(request.query[name])
-      const shown = await screen.show({ data, project, frame, params, query })
+      const shown = await screen.show({ data, writebacks, project, frame, params, query, all: valuesOf(request.query) })
       if (shown === null) return notFound(reply, send, viewer, project)
       if ('redirect' in shown) return reply.redirect(shown.redirect, 303)
       return send(reply, shown, viewer, project)
@@ -113,7 +119,7 @@ function notFound(reply: FastifyReply, send: SendPage, viewer: Viewer | null, pr
 
 function addLive(app: FastifyInstance, options: ConsoleOptions, assets: string): void {
   const { projects, now, isReadOnly } = options
-  const common = { viewer: null, projects: [], assets, isReadOnly }
+  const common = { viewer: null, projects: [], assets, isReadOnly, canDecide: false }
   const live = createLiveStreams(options, ({ name, timeZone }) => ({ ...common, project: name, timeZone, now: now() }))
   app.addHook('preClose', async () => live.close())
   app.get<{ Params: { project: string } }>('/p/:project/live', async (request, reply) => {

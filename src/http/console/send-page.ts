@@ -16,7 +16,7 @@ export type SendPage = (
 
 export type FrameFor = (viewer: Viewer | null, project: ConsoleProject | null) => Promise<Frame>
 
-export function createFrames({ projects, isReadOnly, now }: ConsoleOptions, assets: string): FrameFor {
+export function createFrames({ projects, decisions, isReadOnly, now }: ConsoleOptions, assets: string): FrameFor {
   return async (viewer, project) => ({
     viewer,
     projects: viewer === null ? [] : (await projects()).map(({ name }) => name),
@@ -25,6 +25,7 @@ export function createFrames({ projects, isReadOnly, now }: ConsoleOptions, asse
     now: now(),
     assets,
     isReadOnly,
+    canDecide: decisions() !== null,
   })
 }
 

@@ -10,11 +10,13 @@ type ServeOptions = { readonly port: number; readonly log: Logger; readonly now:
 
 /** Nothing is written to the warehouse, so who signed in is in the log only. */
 export function serveStandAlone(
-  { data, projects, links, listAudit }: StandAlone,
+  { data, writebacks, projects, links, listAudit }: StandAlone,
   { port, log, now }: ServeOptions,
 ): Promise<HttpServer> {
   const routes = consoleRoutes({
     data,
+    writebacks,
+    decisions: () => null,
     projects,
     access: { people: () => [], httpToken: null },
     useLink: links.use,

@@ -38,9 +38,10 @@ export async function applyDecision(
   })
 }
 
-/** Nothing is approved unless all that was shown is still so. */
-export async function approveShown(
+/** Nothing is changed unless all that was shown is still so. */
+export async function decideShown(
   context: ProjectDb,
+  decision: OutboxDecision,
   filter: OutboxFilter,
   shown: ShownSelection,
   terms: DecisionTerms,
@@ -49,7 +50,7 @@ export async function approveShown(
   return inDurableTransaction(context, async (trx) => {
     await acquireCancellationLock(trx, 'shared')
     const now = await computeDigest(trx, shown.filter, { lock: true })
-    return isNamedBy(now.digest, shown.digest) ? decideAtOnce(trx, 'approved', filter, terms) : { moved: now }
+    return isNamedBy(now.digest, shown.digest) ? decideAtOnce(trx, decision, filter, terms) : { moved: now }
   })
 }
 

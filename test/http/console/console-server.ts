@@ -1,8 +1,9 @@
 /** A running console over a mirror in an SQLite file, and clients for it. */
 import { onTestFinished } from 'vitest'
 import { consoleProjectOf } from '../../../src/app/console/console-project.ts'
+import { createConsoleDecisions } from '../../../src/app/console/decisions.ts'
 import { openConsoleReader } from '../../../src/app/console/open-console.ts'
-import { defaultProject } from '../../../src/config/config.ts'
+import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
 import type { Role } from '../../../src/core/console/roles.ts'
 import { secret } from '../../../src/core/secret.ts'
 import type { ConsoleOptions } from '../../../src/http/console/console-options.ts'
@@ -23,16 +24,20 @@ export const person = (name: string, role: Role, hidesMessages = false): Console
 
 export const people = [person('vera', 'viewer'), person('olga', 'operator'), person('ann', 'approver')]
 
-const project = defaultProject({
-  name: 'main',
-  projectId: 'main',
-  baseUrl: new URL('https://api.example.com/v1'),
-  apiKey: secret('svc_live_none'),
-})
+const projectWith = (settings: Partial<ProjectConfig>) =>
+  defaultProject({
+    ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://api.example.com/v1') },
+    apiKey: secret('svc_live_none'),
+    ...settings,
+  })
 
 export type TestConsole = Awaited<ReturnType<typeof startConsole>>
 
 type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> & {
+  /** Of the project. */
+  readonly settings?: Partial<ProjectConfig>
+  /** DESKMIRROR_READ_ONLY */
+  readonly readOnly?: boolean
   readonly end?: (close: () => Promise<void>) => void
 }
 
@@ -43,14 +48,21 @@ export async function startConsole(fill: (warehouse: Warehouse) => Promise<unkno
     access = { people: () => people, httpToken: null },
     isReadOnly = false,
     now = Date.now,
+    settings = {},
+    readOnly = false,
   } = over
   const database = await databases[0]!.make()
   const warehouse = await database.open()
   await fill(warehouse)
   const reader = openConsoleReader(database.url ?? '', now)
+  const project = projectWith(settings)
+  const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
+  const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()
   const routes = consoleRoutes({
     data: reader.data,
+    writebacks: reader.writebacks,
+    decisions: () => (readOnly || isReadOnly ? null : decisions),
     projects: async () => [consoleProjectOf(project)],
     access,
     useLink: (code) => warehouse.auditLog.useLink(code, now()),
@@ -79,7 +91,7 @@ export async function startConsole(fill: (warehouse: Warehouse) => Promise<unkno
     await database.drop()
   })
   const request = (path: string, options?: TestRequest) => ask(http.address + path, options)
-  return { ...http, warehouse, lines, ask: request, signIn: (name: string) => signIn(request, name) }
+  return { ...http, config, project, warehouse, lines, ask: request, signIn: (name: string) => signIn(request, name) }
 }
 
 type Ask = (path: string, options?: TestRequest) => Promise<TestResponse>
