@@ -1,7 +1,8 @@
 /** What changes on the page of a batch while it is sent. */
-import { formatCount, formatDuration } from '../core/format.ts'
-import type { BatchReport, BatchSummary } from '../core/outbox/batches.ts'
+import { formatCount } from '../core/format.ts'
+import type { BatchReport } from '../core/outbox/batches.ts'
 import type { StatusCounts } from '../core/outbox/state.ts'
+import { spanText } from './time.ts'
 import { batchWord } from './writeback-words.ts'
 
 type Zone = { readonly timeZone: string; readonly now: number }
@@ -24,11 +25,12 @@ export function batchLive(
   const toGo =
     left === 0 || batch.state !== 'sending'
       ? ''
-      : ` · ${formatCount(left)} to go${estimate.worker ? `, in about ${formatDuration(estimate.takesMs)}, at ${clock}` : ''}`
+      : ` · ${formatCount(left)} to go${estimate.worker ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''}`
   return { settled, progress: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
 }
 
 /** If this changes, the page is to be loaded anew. */
-export function batchShape({ state, stoppedAt, counts }: BatchSummary): string {
-  return `${batchWord(state)} ${stoppedAt ?? ''} ${counts.draft ?? 0} ${(counts.uncertain ?? 0) > 0}`
+export function batchShape({ batch, estimate }: Pick<BatchReport, 'batch' | 'estimate'>): string {
+  const { state, stoppedAt, counts } = batch
+  return [batchWord(state), stoppedAt, counts.draft, (counts.uncertain ?? 0) > 0, estimate.restsUntil].join()
 }

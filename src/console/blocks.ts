@@ -17,6 +17,7 @@ export type Sentence = {
 const order: readonly SentenceKind[] = ['act', 'wrong', 'fine', 'clock', 'note']
 
 export function sentences(list: readonly Sentence[], frame: Assets): Html {
+  if (list.length === 0) return nothing
   const sorted = list.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
   return html`<ul class="sentences">${sorted.map(
     ({ kind, text, link }) =>

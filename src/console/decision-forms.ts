@@ -11,7 +11,10 @@ export type DecisionForm = {
   readonly digest?: string
 }
 
-/** In the order in which they are given; the first one is the usual one. */
+/** What people come for; the others stand beside it. */
+const usual: ReadonlySet<DecisionName> = new Set(['approve', 'undo', 'stop', 'resume', 'arrived'])
+
+/** In the order in which they are given. */
 export function decisionButtons(decisions: readonly DecisionName[], form: DecisionForm): Html {
   if (decisions.length === 0) return nothing
   return html`<div class="actions">${decisions.map((decision, index) => decisionButton(decision, form, index === 0))}</div>`
@@ -19,12 +22,13 @@ export function decisionButtons(decisions: readonly DecisionName[], form: Decisi
 
 function decisionButton(decision: DecisionName, { project, about, digest }: DecisionForm, isFirst: boolean): Html {
   const label = decisionLabels[decision]
+  const isUsual = isFirst && usual.has(decision)
   if (needsConfirmation(decision)) {
     const to = withQuery(path`/console/p/${project}/confirm`, { decision, ...about })
-    return html`<a class="button${isFirst ? ' primary' : ''}" href="${to}">${label}</a>`
+    return html`<a class="button${isUsual ? ' primary' : ''}" href="${to}">${label}</a>`
   }
   return html`<form method="post" action="${path`/console/p/${project}/decide`}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
-<button type="submit" ${attribute('class', isFirst ? 'primary' : null)}>${label}</button></form>`
+<button type="submit" ${attribute('class', isUsual ? 'primary' : null)}>${label}</button></form>`
 }
 
 export function hiddenFields(fields: Readonly<Record<string, string | readonly string[]>>): Html {

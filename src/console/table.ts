@@ -13,6 +13,11 @@ export type Table = {
   readonly empty: string
 }
 
+/** On a phone the name of the column stands beside it, so it is one element. */
+function wrapped(cell: Cell): Html | string | number {
+  return typeof cell === 'object' ? html`<div>${cell}</div>` : cell
+}
+
 /** The roles are written out because the layout of a phone takes them from the elements. */
 export function table({ caption, columns, rows, empty }: Table): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`
@@ -21,7 +26,7 @@ export function table({ caption, columns, rows, empty }: Table): Html {
     ({ title }, index) => html`<th scope="col" role="columnheader" class="${kind(index)}">${title}</th>`,
   )
   const toCell = (cell: Cell, index: number) =>
-    html`<td role="cell" class="${kind(index)}" ${attribute('data-label', columns[index]?.title ?? '')}>${cell}</td>`
+    html`<td role="cell" class="${kind(index)}" ${attribute('data-label', columns[index]?.title ?? '')}>${wrapped(cell)}</td>`
   return html`<table role="table"><caption>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => html`<tr role="row">${row.map(toCell)}</tr>\n`)}</tbody></table>`

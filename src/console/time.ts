@@ -1,4 +1,5 @@
 /** Times in the project's time zone, and ages as people say them. */
+import { formatDuration } from '../core/format.ts'
 import { type Html, html } from '../core/html/html.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 
@@ -40,6 +41,11 @@ export function roughly(ms: Ms): string {
 /** `4 min ago`, or `never` */
 export function agoText(at: string | null, now: EpochMs): string {
   return at === null ? 'never' : `${roughly(now - Date.parse(at))} ago`
+}
+
+/** `47 s`, `2 min 6 s`: of something that is estimated or configured. */
+export function spanText(ms: Ms): string {
+  return formatDuration(Math.round(ms / 1000) * 1000).replace(/\.0 s$/, ' s')
 }
 
 /** How long ago, with the time in the title. */

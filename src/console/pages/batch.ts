@@ -1,7 +1,7 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
 import type { DecisionName } from '../../core/console/decisions.ts'
 import type { BatchData } from '../../core/console/writeback-data.ts'
-import { formatCount, formatDuration, pluralize } from '../../core/format.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
 import { type ReviewOutcome, reviewOutcomes } from '../../core/outbox/review.ts'
@@ -13,7 +13,7 @@ import { decisionButtons } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { table } from '../table.ts'
 import { foreignText, shortened } from '../text.ts'
-import { ago } from '../time.ts'
+import { ago, spanText } from '../time.ts'
 import { batchStateOf, statusWords } from '../writeback-words.ts'
 import { reviewedTable } from './reviewed-rows.ts'
 import { countsText, entryTable } from './writebacks.ts'
@@ -27,18 +27,18 @@ export type BatchView = {
 
 export function batchPage(view: BatchView, frame: ProjectFrame): Page {
   const { data, offered } = view
-  const { batch, approval } = data.report
-  const form = { project: frame.project, about: { batch: batch.id }, ...(approval && { digest: approval.digest }) }
+  const { batch } = data.report
+  const form = { project: frame.project, about: { batch: batch.id } }
   const content = html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>
 ${batch.note === null ? nothing : html`<p>${foreignText(batch.note)}</p>`}
-<div ${attribute('data-live-shape', batchShape(batch))} ${attribute('data-live-about', `batch ${batch.id}`)}>${sentences(batchSentences(data, frame), frame)}</div>
+<div ${attribute('data-live-shape', batchShape(data.report))} ${attribute('data-live-about', `batch ${batch.id}`)}>${sentences(batchSentences(data, frame), frame)}</div>
 <p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>Something has changed. <a href="${path`/console/p/${frame.project}/batches/${batch.id}`}">Show it</a></p>
 ${progress(data, frame)}
 ${decisionButtons(offered, form)}
 ${rows(view, frame)}
 ${reasons(data, frame)}
 ${deviations(data, frame)}`
-  return { title: batch.title ?? batch.id, section: 'Write-backs', content, isLive: batch.state !== 'done' }
+  return { title: batch.title ?? `Batch ${batch.id}`, section: 'Write-backs', content, isLive: batch.state !== 'done' }
 }
 
 function describeBatch({ report: { batch, revertedBy } }: BatchData, frame: ProjectFrame): Html {
@@ -97,13 +97,13 @@ function batchSentences({ report, undoUntil, review }: BatchData, frame: Project
   if (against > 0)
     found.push({
       kind: 'note',
-      text: html`${formatCount(against)} of the rows would not go out as the mirror shows them, or nobody knows. Each is checked again just before it is sent.`,
+      text: html`${pluralize(against, 'row')} would not go out, or the mirror does not know. Every row is checked again just before it is sent.`,
     })
   return found
 }
 
 function takes(ms: number, { isReadOnly }: ProjectFrame): string {
-  return isReadOnly || ms === 0 ? '' : ` Once it is approved it takes about ${formatDuration(ms)}.`
+  return isReadOnly || ms === 0 ? '' : ` Once it is approved it takes about ${spanText(ms)}.`
 }
 
 function timeWithSeconds(at: string, { timeZone }: ProjectFrame): Html {

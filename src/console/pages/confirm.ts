@@ -1,7 +1,7 @@
 /** The page before a decision: exactly what it is about, what it means, and the digest that names it. */
 import type { DecisionName } from '../../core/console/decisions.ts'
 import type { SelectionData } from '../../core/console/writeback-data.ts'
-import { formatCount, formatDuration, pluralize } from '../../core/format.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
@@ -11,6 +11,7 @@ import { hiddenFields } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { table } from '../table.ts'
 import { foreignText, shortened } from '../text.ts'
+import { spanText } from '../time.ts'
 import { operationWords, statusWords } from '../writeback-words.ts'
 import { payloadText } from './reviewed-rows.ts'
 
@@ -47,7 +48,7 @@ ${
     : nothing
 }
 <div class="actions"><button type="submit" class="primary">${title}</button><a class="button" href="${back}">Back</a></div>
-<p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : html`This names exactly the rows below (digest <code>${digest.slice(0, 16)}</code>). If one of them changes before, nothing is done, and you are told what.`}</p></form>
+<p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : html`The button names exactly ${count === 1 ? 'this write-back' : `these ${formatCount(count)}`} as ${count === 1 ? 'it is' : 'they are'} now (digest <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done, and you are told what.`}</p></form>
 ${section(data.entries.length < count ? `The first ${formatCount(data.entries.length)} of ${formatCount(count)}` : 'What it is about', entries(data, frame))}`
   return { title, section: 'Write-backs', content }
 }
@@ -79,22 +80,26 @@ function consequences({ decision, data, takesMs, graceMs }: ConfirmView): readon
         countOf('handled'),
         countOf('visitor'),
       ]
-      const [canRevert, cannot] = [['handled', 'visitor'] as const, ['message', 'note'] as const]
+      const canRevert = ['handled', 'visitor'] as const
       const listOf = (list: readonly Operation[]) =>
         new Intl.ListFormat('en-GB').format(list.filter((it) => countOf(it) > 0).map(named))
       return [
-        ...(replies === 0 ? [] : [html`<b>${named('message')} ${replies === 1 ? 'goes' : 'go'} to customers</b>.`]),
-        ...(replies + notes === 0 ? [] : [`${capital(listOf(cannot))} cannot be taken back.`]),
+        ...(replies === 0
+          ? []
+          : [
+              html`<b>${named('message')} ${replies === 1 ? 'goes to a customer' : 'go to customers'}</b> and cannot be taken back.`,
+            ]),
+        ...(notes === 0 ? [] : [`${named('note')} cannot be taken back.`]),
         ...(flags + corrections === 0 ? [] : [`${capital(listOf(canRevert))} can be taken back.`]),
         ...(decision === 'retry'
           ? ['The mirror as it is now counts as what you saw, so look at the conversations first.']
           : []),
-        ...(takesMs === null || takesMs === 0 ? [] : [`It takes about ${formatDuration(takesMs)}.`]),
+        ...(takesMs === null || takesMs === 0 ? [] : [`It takes about ${spanText(takesMs)}.`]),
         decision !== 'approve'
           ? 'Sending begins at once.'
           : graceMs === 0
             ? 'Sending begins at once, as no grace is configured.'
-            : `Nothing leaves for ${formatDuration(graceMs)} after that, and until then you can undo it.`,
+            : `Nothing leaves for ${spanText(graceMs)} after that, and until then you can undo it.`,
       ]
     }
     case 'cancel':

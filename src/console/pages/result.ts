@@ -43,18 +43,21 @@ function stayedTable(stayed: DecisionReport['stayed']): Html {
 function notReverted({ notReverted: rows, counts }: RevertReport, frame: ProjectFrame): Html {
   if (rows.length === 0) return nothing
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  const shown = rows.slice(0, 200)
+  const groups = [...Map.groupBy(rows, ({ operation, why }) => `${operation} ${why}`).values()]
   const content = table({
-    caption: 'Rows that are not taken back',
-    columns: [{ title: 'What' }, { title: 'Why' }],
-    rows: shown.map(({ id, operation, why }) => [
-      html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
-      foreignText(why),
-    ]),
+    caption: 'Why rows are not taken back',
+    columns: [{ title: 'Rows', isNumber: true }, { title: 'Why' }, { title: 'For example' }],
+    rows: groups.flatMap((group) =>
+      group
+        .slice(0, 1)
+        .map(({ id, operation, why }) => [
+          group.length,
+          foreignText(why),
+          html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
+        ]),
+    ),
     empty: '',
   })
-  return section(
-    `${formatCount(total)} are not taken back${shown.length < total ? `, of which these are the first ${shown.length}` : ''}`,
-    content,
-  )
+  const shown = rows.length < total ? `, of which these are the first ${formatCount(rows.length)}` : ''
+  return section(`${formatCount(total)} are not taken back${shown}`, content)
 }

@@ -64,7 +64,7 @@ function rowCells(
   return [
     html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${String(position)}</a>`,
     html`${foreignText(visitorName)}${lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`}`,
-    html`<span class="faint">${actionNames[action]}</span> ${payloadText(payload)}`,
+    html`${payload?.handled === undefined ? html`<span class="faint">${actionNames[action]}</span> ` : nothing}${payloadText(payload)}`,
     html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`,
   ]
 }
@@ -73,10 +73,11 @@ function rowCells(
 export function payloadText(payload: Readonly<Record<string, unknown>> | null): Html {
   const fields = Object.entries(payload ?? {})
   if (payload === null || fields.length === 0) return foreignText(null)
-  const { content, sender_name: sender, ...others } = payload
+  const { content, sender_name: sender, handled, ...others } = payload
   const shown = Object.entries(others).map(
     ([name, value]) => html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span> `,
   )
+  if (handled !== undefined) shown.unshift(html`${handled === false ? 'reopen' : 'mark handled'} `)
   if (typeof content !== 'string') return html`${shown}`
   return html`<q>${exactText(content)}</q>${typeof sender === 'string' ? html` <span class="faint">as ${exactText(sender)}</span>` : nothing}`
 }

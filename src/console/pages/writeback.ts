@@ -29,13 +29,13 @@ export function writebackPage({ data, offered, digest }: WritebackView, frame: P
   const { writeback } = data.report
   const [one] = operationWords[writeback.operation]
   const form = { project: frame.project, about: { id: writeback.id }, digest }
-  const content = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why(writeback)}</p>
+  const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why(writeback)}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
-${uncertainHelp(writeback)}
+${uncertainHelp(writeback, frame)}
 ${decisionButtons(offered, form)}
-${facts(factsOf(data, frame))}
-${section('History', history(data, frame))}
-${around(data, frame)}`
+${facts(factsOf(data, frame))}`
+  const content = html`<div class="beside"><div>${about}</div><div>${around(data, frame)}</div></div>
+${section('History', history(data, frame))}`
   return { title: `One ${one}`, section: 'Write-backs', content }
 }
 
@@ -44,13 +44,13 @@ function why({ error, step }: NamedEntry): Html {
   return text === null ? nothing : html` ${foreignText(text)}`
 }
 
-function uncertainHelp({ status, operation, sentAt }: NamedEntry): Html {
+function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: ProjectFrame): Html {
   if (status !== 'uncertain') return nothing
   const where =
     operation === 'message'
-      ? 'Below, messages with the same words are marked. Look for it in the app too'
+      ? 'In the conversation, messages with the same words are marked. Look for it in the app too'
       : 'Look in the app whether it is there'
-  return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent ${sentAt === null ? 'at a time that is not known' : html`at <time datetime="${sentAt}">${sentAt}</time>`}. One that did not arrive becomes “failed”; after that it can be sent again.</p>`
+  return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent ${sentAt === null ? 'at a time that is not known' : html`at ${timeOf(sentAt, frame)}`}. One that did not arrive becomes “failed”; after that it can be sent again.</p>`
 }
 
 function factsOf({ report }: WritebackData, frame: ProjectFrame): (readonly [string, Html | string])[] {

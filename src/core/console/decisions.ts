@@ -42,6 +42,19 @@ export const outboxDecisionOf = {
   lost: 'lost',
 } as const satisfies Partial<Record<DecisionName, OutboxDecision>>
 
+/** As the audit log names what was done. */
+export const decisionEvents: Readonly<Record<DecisionName, string>> = {
+  approve: 'approved',
+  undo: 'approval_undone',
+  stop: 'stopped',
+  resume: 'resumed',
+  cancel: 'cancelled',
+  retry: 'sent_again',
+  arrived: 'said_it_arrived',
+  lost: 'said_it_did_not_arrive',
+  revert: 'taken_back',
+}
+
 /** Whose drafts they are: an operator may cancel their own. */
 export type DecisionSubject = { readonly createdBy: string | null; readonly isDraft: boolean }
 

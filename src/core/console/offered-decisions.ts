@@ -10,12 +10,16 @@ export type DecidingViewer = { readonly viewer: Pick<Viewer, 'name' | 'role'>; r
 
 /** `undoUntil`: RFC 3339; null = no approval can be taken back. */
 export function offeredForBatch(
-  { batch, approval, revertedBy }: Pick<BatchReport, 'batch' | 'approval' | 'revertedBy'>,
+  { batch, outcomes, approval, revertedBy }: Pick<BatchReport, 'batch' | 'outcomes' | 'approval' | 'revertedBy'>,
   undoUntil: string | null,
   deciding: DecidingViewer,
   now: EpochMs,
 ): readonly DecisionName[] {
-  const { draft = 0, queued = 0, sending = 0, succeeded = 0, failed = 0, conflict = 0 } = batch.counts
+  const { draft = 0, queued = 0, sending = 0, failed = 0, conflict = 0 } = batch.counts
+  // Replies and notes cannot be taken back.
+  const hasRevertible = outcomes.some(
+    ({ operation, status }) => status === 'succeeded' && (operation === 'handled' || operation === 'visitor'),
+  )
   const isStopped = batch.stoppedAt !== null
   const allowed: Record<DecisionName, boolean> = {
     approve: approval !== null,
@@ -26,7 +30,7 @@ export function offeredForBatch(
     retry: failed + conflict > 0,
     arrived: false,
     lost: false,
-    revert: succeeded > 0 && queued + sending === 0 && revertedBy === null,
+    revert: hasRevertible && queued + sending === 0 && revertedBy === null,
   }
   return offered(allowed, deciding, { createdBy: batch.createdBy, isDraft: queued + sending === 0 })
 }

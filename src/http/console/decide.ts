@@ -7,7 +7,7 @@ import { typedOver } from '../../console/pages/confirm.ts'
 import { movedPage } from '../../console/pages/moved.ts'
 import { resultPage } from '../../console/pages/result.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
-import { type DecisionName, isDecision, missingRole } from '../../core/console/decisions.ts'
+import { type DecisionName, decisionEvents, isDecision, missingRole } from '../../core/console/decisions.ts'
 import type { Role, Viewer } from '../../core/console/roles.ts'
 import { path } from '../../core/html/address.ts'
 import type { ConsoleOptions } from './console-options.ts'
@@ -108,7 +108,7 @@ async function record(
   const subject = [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' ')
   options.log.info({ event: 'console.decided', person: viewer.name, decision, subject, isMade, project: project.name })
   await options.audit.append({
-    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decision, subject },
+    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decisionEvents[decision], subject },
     ...{ count: isMade ? outcome.made.moved : 0, detail: parts.length === 0 ? null : parts.join(' · ') },
   })
 }

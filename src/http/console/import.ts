@@ -80,7 +80,15 @@ async function finish(
 ) {
   const detail = `${file}${known === 0 ? '' : ` · ${known} rows were queued before`}`
   const { name: person, role } = viewer
-  await audit.append({ project: project.name, person, role, action: 'import', subject: batch, count: queued, detail })
+  await audit.append({
+    project: project.name,
+    person,
+    role,
+    action: 'imported_drafts',
+    subject: batch,
+    count: queued,
+    detail,
+  })
   const to =
     batch === null ? path`/console/p/${project.name}/writebacks` : path`/console/p/${project.name}/batches/${batch}`
   return reply.redirect(to, 303)

@@ -34,7 +34,7 @@ export function createLiveStreams(
     for (const report of batches) {
       const name = `batch ${report.batch.id}`
       const { settled, progress } = batchLive(report, { timeZone: project.timeZone, now: now() })
-      shapes[name] = batchShape(report.batch)
+      shapes[name] = batchShape(report)
       texts[`${name} progress`] = progress
       texts[`${name} settled`] = String(settled)
       texts[`${name} counts`] = countsText(report.batch.counts)
