@@ -76,6 +76,7 @@ describe('one project is described by variables', () => {
       approveOver: null,
       approveGraceMs: 30_000,
       approveOwn: true,
+      search: true,
       schedules: defaultSchedules,
       schema: 'discover',
       readOnly: false,

@@ -17,7 +17,7 @@ const attacks = [
 export const attack = attacks.join(' ')
 
 export async function fillHostile(
-  { mirror, query, auditLog, budgetHistory, facts }: Warehouse,
+  { mirror, query, outboxAdmin, auditLog, budgetHistory, facts }: Warehouse,
   settings: Parameters<Warehouse['facts']>[1],
 ) {
   const main = mirror('main')
@@ -27,7 +27,14 @@ export async function fillHostile(
     ]),
   )
   const columns = { visitor_id: 'v1', waiting_since: timeAt(5), assigned_agent_id: attack, origin: attack }
-  await main.commit(commit('conversations', [conversation('c1', columns), conversation('c<2>"', columns)]))
+  await main.commit(
+    commit('conversations', [
+      conversation('c1', columns),
+      conversation('c<2>"', columns),
+      conversation(known, columns),
+    ]),
+  )
+  await main.commit(commit('messages', [message(known, 1, { content: attack })]))
   await main.commit(
     commit(
       'messages',
@@ -56,9 +63,7 @@ export async function fillHostile(
   await query(
     `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
   )
-  await query(
-    `insert into writebacks (project_id, operation, conversation_id, payload, status) values ('main', 'message', 'c0000000-0000-4000-8000-000000000001', '{"content":"x","sender_name":"y"}', 'draft')`,
-  )
+  await queueHostile({ query, outboxAdmin })
   await query(
     `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,
   )
@@ -71,6 +76,29 @@ export async function fillHostile(
   await budgetHistory.recordPause('main', { kind: 'throttled', from: minute - 60_000, to: minute })
 }
 
+/** A batch whose every text is hostile, and a write-back of each kind that a person may look at. */
+async function queueHostile({ query, outboxAdmin }: Pick<Warehouse, 'query' | 'outboxAdmin'>): Promise<void> {
+  const common = { ref: null, expect: null, expiresAt: null }
+  const payload = { content: attack, sender_name: attack.slice(0, 60) }
+  const reply = { ...common, operation: 'message', target: known, payload } as const
+  const correction = { ...common, operation: 'visitor', target: known, payload: { name: attack.slice(0, 60) } } as const
+  const batch = { title: attack, source: attack, note: attack, reverts: null }
+  const options = { status: 'draft', batchId: hostileBatch, createdBy: attack, expiresAt: null, batch } as const
+  await outboxAdmin('main').enqueue([[reply, correction, reply, reply]], options)
+  const text = `'${attack.replaceAll("'", "''")}'`
+  const nth = (n: number) =>
+    `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`
+  await query(
+    `update writebacks set status = 'uncertain', step = ${text}, sent_at = '${timeAt(1)}' where id = ${nth(2)}`,
+  )
+  await query(
+    `update writebacks set status = 'failed', error = ${text}, finished_at = '${timeAt(2)}' where id = ${nth(3)}`,
+  )
+}
+
+const hostileBatch = 'b1'
+/** A write-back names a conversation and a visitor by ids like this. */
+const known = 'c0000000-0000-4000-8000-000000000001'
 const main = '/console/p/main'
 export const screens: readonly string[] = [
   ...[main, `${main}/waiting`, `${main}/search?q=alert`, `${main}/conversations/c1`],
@@ -84,4 +112,6 @@ export const screens: readonly string[] = [
     `${main}/schema`,
   ],
   ...[`${main}/service`, '/console/projects', '/console/log'],
+  ...[`${main}/writebacks`, `${main}/writebacks?status=uncertain`, `${main}/batches/b1`, `${main}/import`],
+  ...[`${main}/batches/b1?status=failed`, `${main}/confirm?decision=approve&batch=b1`],
 ]

@@ -22,12 +22,25 @@ export type ConsoleProject = {
   readonly approveOwn: boolean
   /** How long an approval can be taken back. */
   readonly graceMs: Ms
+  /** Whether words of messages can be searched. */
+  readonly hasSearch: boolean
 }
 
 export function consoleProjectOf(project: ProjectConfig): ConsoleProject {
   const { name, projectId, timeZone, streams, schedules, rate, approveOwn, approveGraceMs } = project
   const limit = Math.round((rate.requests * 60_000) / rate.windowMs)
-  return { name, projectId, timeZone, streams, schedules, limit, rates: project, approveOwn, graceMs: approveGraceMs }
+  return {
+    name,
+    projectId,
+    timeZone,
+    streams,
+    schedules,
+    limit,
+    rates: project,
+    approveOwn,
+    graceMs: approveGraceMs,
+    hasSearch: project.search,
+  }
 }
 
 const defaultRates: BudgetPolicy = {
@@ -38,7 +51,7 @@ const defaultRates: BudgetPolicy = {
 
 /** Of a warehouse that is opened without a configuration. */
 export function unconfiguredProject(projectId: string, timeZone: string | null): ConsoleProject {
-  const unknown = { schedules: null, limit: null, rates: defaultRates, approveOwn: true, graceMs: 0 }
+  const unknown = { schedules: null, limit: null, rates: defaultRates, approveOwn: true, graceMs: 0, hasSearch: true }
   return { name: projectId, projectId, timeZone: timeZone ?? 'UTC', streams: streamNames, ...unknown }
 }
 

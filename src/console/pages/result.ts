@@ -1,6 +1,6 @@
 /** What a decision did, if it did not do all of what was asked: the rows that stayed, and why. */
 import type { DecisionName } from '../../core/console/decisions.ts'
-import { formatCount } from '../../core/format.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { type Html, html, nothing } from '../../core/html/html.ts'
 import type { RevertReport } from '../../core/outbox/batches.ts'
@@ -59,5 +59,5 @@ function notReverted({ notReverted: rows, counts }: RevertReport, frame: Project
     empty: '',
   })
   const shown = rows.length < total ? `, of which these are the first ${formatCount(rows.length)}` : ''
-  return section(`${formatCount(total)} are not taken back${shown}`, content)
+  return section(`${pluralize(total, 'row')} ${total === 1 ? 'is' : 'are'} not taken back${shown}`, content)
 }

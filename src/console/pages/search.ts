@@ -13,15 +13,18 @@ export type SearchView = {
   readonly query: string
   /** Null: nothing has been asked for yet. */
   readonly data: Extract<SearchData, { kind: 'found' }> | null
+  /** Whether the words of messages are indexed. */
+  readonly isIndexed: boolean
   /** The words of the query, to mark. */
   readonly words: readonly string[]
 }
 
-export function searchPage({ query, data, words }: SearchView, frame: ProjectFrame): Page {
+export function searchPage({ query, data, words, isIndexed }: SearchView, frame: ProjectFrame): Page {
   const address = path`/console/p/${frame.project}/search`
   const form = html`<form action="${address}" class="stacked"><label>An id, a name, an e-mail address, or words of messages
 <input type="search" name="q" value="${query}" autocomplete="off"></label><button type="submit">Search</button></form>`
-  const content = html`${form}${data === null ? nothing : results(data, query, words, address, frame)}`
+  const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
+  const content = html`${form}${isIndexed ? nothing : off}${data === null ? nothing : results(data, query, words, address, frame)}`
   return { title: 'Search', section: 'Search', content }
 }
 

@@ -29,12 +29,12 @@ async function showWaiting(request: ScreenRequest) {
 
 async function showSearch({ data, project, frame, query }: ScreenRequest) {
   const text = query('q')
-  if (text === null) return searchPage({ query: '', data: null, words: [] }, frame)
+  if (text === null) return searchPage({ query: '', data: null, words: [], isIndexed: project.hasSearch }, frame)
   const found = await (await data.reads(project)).search(text, query('before'))
   if (found.kind !== 'found') return { redirect: path`/console/p/${project.name}/${`${found.kind}s`}/${found.id}` }
   // Whether a word is found says that it is there, so who may not read messages finds things by their ids only.
   const visible = frame.viewer?.hidesMessages === true ? { ...found, people: [], conversations: [], next: null } : found
-  return searchPage({ query: text, data: visible, words: parseSearch(text).words }, frame)
+  return searchPage({ query: text, data: visible, words: parseSearch(text).words, isIndexed: project.hasSearch }, frame)
 }
 
 async function showConversation(request: ScreenRequest) {

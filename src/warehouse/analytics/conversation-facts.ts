@@ -63,7 +63,7 @@ async function replaceGroup(
   await insertRows(source, 'fct_wait', rowsOf.fct_wait)
   await insertRows(source, 'fct_state', rowsOf.fct_state)
   await insertRows(source, 'fct_contribution', rowsOf.fct_contribution)
-  await replaceSearchEntries(source, ids, histories.map(toIndexed))
+  await replaceSearchEntries(source, ids, source.hasSearch ? histories.map(toIndexed) : [])
 }
 
 function toIndexed({ id, createdAt, messages }: ConversationHistory): IndexedConversation {

@@ -22,6 +22,7 @@ export async function replaceSearchEntries(
   existing: readonly IndexedConversation[],
 ): Promise<void> {
   await removeEntries(context, ids)
+  if (existing.length === 0) return
   const numbers = await chooseNumbers(context, existing)
   const texts = await readTexts(context, ids)
   for (const [id, number] of numbers) await insertEntry(context, id, number, [...wordsOf(texts.get(id) ?? [])])

@@ -49,6 +49,7 @@ describe('every page', () => {
     const cookie = await shared.signIn('ann')
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       for (const { path } of pages) {
+        if (method === 'POST' && path.endsWith('/import')) continue
         const { status } = await shared.ask(path, { method, headers: { cookie, ...ownForm } })
         expect([404, 405], `${method} ${path}`).toContain(status)
       }

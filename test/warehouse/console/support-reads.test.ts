@@ -1,53 +1,77 @@
-/** What the pages for those who answer read, on each database. */
-import { describe, expect, test } from 'vitest'
+/** What the pages for those who answer read, on each database: one mirror that all tests look at. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultProject } from '../../../src/config/config.ts'
-import type { MirrorRow } from '../../../src/core/row.ts'
 import { secret } from '../../../src/core/secret.ts'
+import type { ConsoleReads } from '../../../src/warehouse/console/console-reads.ts'
+import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { databases } from '../../support/databases.ts'
 import { activity, commit, conversation, message, timeAt, visitor } from '../row-fixtures.ts'
-import { openTestWarehouse } from '../test-warehouse.ts'
 
-const { timeZone, analytics } = defaultProject({
+const settings = defaultProject({
   ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
 })
 const now = Date.parse(timeAt(100_000))
+const talkedAt = (id: string, second: number, columns = {}) =>
+  conversation(id, { last_message_at: timeAt(second), ...columns })
 const waits = (id: string, since: number, columns = {}) =>
-  conversation(id, { waiting_since: timeAt(since), last_message_at: timeAt(since), ...columns })
+  talkedAt(id, since, { waiting_since: timeAt(since), ...columns })
+const sixty = Array.from({ length: 60 }, (_, n) => `p${n}`)
+
+const conversations = [
+  waits('c1', 5000, { visitor_id: 'v1' }),
+  waits('c2', 50),
+  waits('c3', 99_990, { assigned_agent_id: 'a1' }),
+  waits('c4', 10, { handled_at: timeAt(20) }),
+  ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
+  ...sixty.map((id) => talkedAt(id, 5)),
+]
+const messages = [
+  message('c1', 1, { content: 'first' }),
+  message('c1', 2, { content: 'last' }),
+  message('c1', 3, { kind: 'event' }),
+  ...Array.from({ length: 203 }, (_, n) => message('thread', n + 1, { content: `text ${n + 1}` })),
+  message('thread', 300, { sender_type: 'visitor' }),
+  message('thread', 301, { kind: 'assigned' }),
+  message('old', 1, { content: 'Where is the ORDER from the Café?' }),
+  message('new', 1, { content: 'my order', created_at: timeAt(9) }),
+  message('new', 2, { content: '返金してください' }),
+  message('other', 1, { content: 'nothing', kind: 'event' }),
+  message('edited', 1, { content: 'alpha' }),
+  ...sixty.map((id) => message(id, 1, { content: 'same', created_at: timeAt(5) })),
+]
+const visitors = [
+  visitor('v1', { plan: 'gold', tags: ['a'] }, { name: 'Zoë' }),
+  visitor('v2', {}, { name: 'Ada Lovelace', email: 'ada@example.com' }),
+  visitor('v3', {}, { name: '100%_sure', email: null }),
+]
 
 for (const db of databases) {
   describe(db.name, () => {
-    const open = async (rows: { conversations?: MirrorRow[]; messages?: MirrorRow[]; visitors?: MirrorRow[] }) => {
-      const opened = await openTestWarehouse(db)
-      const { mirror, warehouse } = opened
-      await mirror.commit(commit('visitors', rows.visitors ?? []))
-      await mirror.commit(commit('conversations', rows.conversations ?? []))
-      await mirror.commit(commit('messages', rows.messages ?? []))
-      const refresh = () => warehouse.facts('main', { timeZone, analytics }).refresh()
-      await refresh()
-      const search = async (text: string, before: string | null = null) => {
-        const found = await warehouse.console('main').search(text, before)
-        return found.kind === 'found' ? found : { ...found, conversations: [], people: [], next: null }
-      }
-      const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
-      return { ...opened, reads: warehouse.console('main'), refresh, search, ids }
+    let warehouse: Warehouse
+    let reads: ConsoleReads
+    let drop = async () => {}
+    beforeAll(async () => {
+      const database = await db.make()
+      drop = database.drop
+      warehouse = await database.open()
+      reads = warehouse.console('main')
+      const main = warehouse.mirror('main')
+      await main.commit(commit('visitors', visitors))
+      await main.commit(commit('conversations', conversations))
+      await main.commit(commit('messages', messages))
+      await main.commit(commit('conversations', [talkedAt('thread', 5, { handled_at: timeAt(9) })]))
+      await main.commit(commit('visitor_activity', [activity('v1', 'h', 0, { url: '/cart' })]))
+      await warehouse.facts('main', settings).refresh()
+    })
+    afterAll(() => drop())
+
+    const search = async (text: string, before: string | null = null) => {
+      const found = await reads.search(text, before)
+      return found.kind === 'found' ? found : { ...found, conversations: [], people: [], next: null }
     }
+    const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
 
     test('who waits longest is first, with their name and last words; handled and deleted ones do not wait', async () => {
-      const { reads } = await open({
-        visitors: [visitor('v1', {}, { name: 'Zoë' })],
-        conversations: [
-          waits('c1', 5000, { visitor_id: 'v1' }),
-          waits('c2', 50),
-          waits('c3', 99_990, { assigned_agent_id: 'a1' }),
-          waits('c4', 10, { handled_at: timeAt(20) }),
-          conversation('c5'),
-        ],
-        messages: [
-          message('c1', 1, { content: 'first' }),
-          message('c1', 2, { content: 'last' }),
-          message('c1', 3, { kind: 'event' }),
-        ],
-      })
       const all = { minAgeMs: 0, isUnassigned: false, after: null }
       const { rows, buckets, next } = await reads.waiting(all, now)
       expect(rows.map(({ id, name, lastWords }) => [id, name, lastWords])).toEqual([
@@ -64,17 +88,7 @@ for (const db of databases) {
     })
 
     test('a thread is read from its end, with who wrote what, and what changed', async () => {
-      const messages = Array.from({ length: 203 }, (_, n) => message('c1', n + 1, { content: `text ${n + 1}` }))
-      const { reads, mirror } = await open({
-        conversations: [waits('c1', 5)],
-        messages: [
-          ...messages,
-          message('c1', 300, { sender_type: 'visitor' }),
-          message('c1', 301, { kind: 'assigned' }),
-        ],
-      })
-      await mirror.commit(commit('conversations', [waits('c1', 5, { handled_at: timeAt(9) })]))
-      const found = await reads.conversation('c1', null)
+      const found = await reads.conversation('thread', null)
       expect(found?.messages.slice(-3).map(({ id, role }) => [id, role])).toEqual([
         ['203', 'team'],
         ['300', 'visitor'],
@@ -82,17 +96,12 @@ for (const db of databases) {
       ])
       expect([found?.messages.length, found?.older]).toEqual([200, '6'])
       expect(found?.changes.map(({ field, after }) => [field, after])).toEqual([['handled_at', timeAt(9)]])
-      const older = await reads.conversation('c1', '6')
+      const older = await reads.conversation('thread', '6')
       expect([older?.messages.map(({ id }) => id), older?.older]).toEqual([['1', '2', '3', '4', '5'], null])
       expect(await reads.conversation('none', null)).toBeNull()
     })
 
     test('a visitor has all fields that the service sent, conversations and activity', async () => {
-      const { reads, mirror } = await open({
-        visitors: [visitor('v1', { plan: 'gold', tags: ['a'] })],
-        conversations: [conversation('c1', { visitor_id: 'v1' })],
-      })
-      await mirror.commit(commit('visitor_activity', [activity('v1', 'h', 0, { url: '/cart' })]))
       const found = await reads.visitor('v1')
       expect(found?.fields).toEqual([
         { name: 'plan', value: 'gold' },
@@ -104,15 +113,6 @@ for (const db of databases) {
     })
 
     test('words find conversations in any case, with or without accents, the newest first', async () => {
-      const { ids, search } = await open({
-        conversations: [waits('old', 5), waits('new', 9), waits('other', 7)],
-        messages: [
-          message('old', 1, { content: 'Where is the ORDER from the Café?' }),
-          message('new', 1, { content: 'my order', created_at: timeAt(9) }),
-          message('new', 2, { content: '返金してください' }),
-          message('other', 1, { content: 'nothing', kind: 'event' }),
-        ],
-      })
       expect(await ids('Order')).toEqual(['new', 'old'])
       expect(await ids('cafe order')).toEqual(['old'])
       expect(await ids('ord')).toEqual(['new', 'old'])
@@ -122,24 +122,7 @@ for (const db of databases) {
       expect((await search('CAFÉ')).conversations[0]?.words).toBe('Where is the ORDER from the Café?')
     })
 
-    test('the index follows the mirror', async () => {
-      const { mirror, refresh, ids, search, count } = await open({
-        conversations: [waits('c1', 5), waits('c2', 5)],
-        messages: [message('c1', 1, { content: 'alpha' }), message('c2', 1, { content: 'alpha' })],
-      })
-      await mirror.commit(commit('messages', [message('c1', 1, { content: 'beta' })]))
-      expect((await search('alpha')).kind === 'found' && (await search('alpha')).conversations).toHaveLength(2)
-      await refresh()
-      expect([await ids('alpha'), await ids('beta')]).toEqual([['c2'], ['c1']])
-      expect([await count('search_conversations'), await count('search_words')]).toEqual([2, 2])
-    })
-
     test('results go on by their place, and conversations of one second are all found', async () => {
-      const rows = Array.from({ length: 60 }, (_, n) => `c${n}`)
-      const { search } = await open({
-        conversations: rows.map((id) => waits(id, 5)),
-        messages: rows.map((id) => message(id, 1, { content: 'same', created_at: timeAt(5) })),
-      })
       const seen: string[] = []
       for (let before: string | null = null; ; ) {
         const page: Awaited<ReturnType<typeof search>> = await search('same', before)
@@ -151,46 +134,28 @@ for (const db of databases) {
     })
 
     test('an id leads to its thing, and people are found by name and address', async () => {
-      const { search } = await open({
-        visitors: [
-          visitor('v1', {}, { name: 'Ada Lovelace', email: 'ada@example.com' }),
-          visitor('v2', {}, { name: '100%_sure', email: null }),
-        ],
-        conversations: [conversation('c1')],
-      })
       expect(await search('c1')).toMatchObject({ kind: 'conversation', id: 'c1' })
       expect(await search(' v1 ')).toMatchObject({ kind: 'visitor', id: 'v1' })
       const people = async (text: string) => (await search(text)).people.map(({ id }) => id)
-      expect([await people('ada'), await people('love'), await people('ADA@ex'), await people('100%_')]).toEqual([
-        ['v1'],
-        ['v1'],
-        ['v1'],
-        ['v2'],
-      ])
-      expect([await people('%'), await people('0%')]).toEqual([[], []])
+      for (const text of ['ada', 'love', 'ADA@ex']) expect(await people(text), text).toEqual(['v2'])
+      expect([await people('100%_'), await people('%'), await people('0%')]).toEqual([['v3'], [], []])
     })
 
     test('whatever is asked, it is not a query of another language', async () => {
-      const { search } = await open({ conversations: [conversation('c1')] })
-      for (const text of [
-        '"',
-        "'",
-        '*',
-        'a OR b',
-        'NEAR(a b)',
-        'words:x',
-        '& | !',
-        ':*',
-        "a' & 'b",
-        '\\',
-        '\0',
-        '-',
-        '^a',
-        '\ud800',
-        ' ',
-      ]) {
-        expect((await search(text)).conversations, text).toEqual([])
-      }
+      const quotes = ['"', "'", "a' & 'b", '\\', '\0', '\ud800']
+      const operators = ['*', 'x OR y', 'NEAR(a b)', 'words:x', '& | !', ':*', '-', '^a', ' ']
+      for (const text of [...quotes, ...operators]) expect((await search(text)).conversations, text).toEqual([])
+    })
+
+    test('the index follows the mirror, and is thrown away without search', async () => {
+      await warehouse.mirror('main').commit(commit('messages', [message('edited', 1, { content: 'beta' })]))
+      expect(await ids('alpha')).toEqual(['edited'])
+      await warehouse.facts('main', settings).refresh()
+      expect([await ids('alpha'), await ids('beta')]).toEqual([[], ['edited']])
+      await warehouse.facts('main', { ...settings, search: false }).refresh()
+      expect(await ids('beta')).toEqual([])
+      const [row] = await warehouse.query('select count(*) as n from search_words')
+      expect(Number(row?.['n'])).toBe(0)
     })
   })
 }
