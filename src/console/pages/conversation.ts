@@ -36,6 +36,9 @@ ${data.writebacks.length === 0 ? nothing : section('Write-backs', writebackTable
 
 type Entry = { readonly at: string; readonly html: Html }
 
+/** Changes that the messages themselves show. */
+const shownByMessages: ReadonlySet<string> = new Set(['last_message_at', 'last_message_sender_type'])
+
 /** Messages and changes in the order in which they happened. `isMarked`: what a person should look at. */
 export function thread(
   { messages, changes, older: hasOlder }: ConversationData,
@@ -43,7 +46,9 @@ export function thread(
   isMarked: (text: string | null, at: string | null) => boolean = () => false,
 ): Html {
   const [first] = messages
-  const shownChanges = changes.filter(({ at }) => hasOlder === null || first?.at == null || at >= first.at)
+  const shownChanges = changes.filter(
+    ({ field, at }) => !shownByMessages.has(field) && (hasOlder === null || first?.at == null || at >= first.at),
+  )
   const entries: Entry[] = [
     ...messages.map((message) => ({
       at: message.at ?? '',

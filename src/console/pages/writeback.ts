@@ -122,7 +122,7 @@ function history({ report: { events } }: WritebackData, frame: ProjectFrame): Ht
 /** The thread in which it stands or would stand. Of an uncertain reply, what may be it is marked. */
 function around({ report: { writeback }, conversation }: WritebackData, frame: ProjectFrame): Html {
   if (conversation === null) return nothing
-  const content = writeback.payload?.['content']
+  const content = writeback.payload?.content
   const isReply = writeback.operation === 'message' && writeback.status === 'uncertain' && typeof content === 'string'
   const isMarked = (text: string | null, at: string | null) =>
     isReply && matchesReply({ text, at }, { content, sentAt: writeback.sentAt })
