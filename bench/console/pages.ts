@@ -64,14 +64,14 @@ async function timed(url: string, cookie: string): Promise<number> {
 
 async function findExamples(databaseUrl: string) {
   const warehouse = await openWarehouse(databaseUrl, { access: 'read' })
-  const [talk] = await warehouse.query(
+  const [conversation] = await warehouse.query(
     `select id, visitor_id as visitor from conversations where project_id = '${benchProject}' limit 1`,
   )
   const [writeback] = await warehouse.query(`select id from writebacks where batch_id = 'drafts' limit 1`)
   await warehouse.close()
   return {
-    conversation: String(talk?.id),
-    visitor: String(talk?.visitor),
+    conversation: String(conversation?.id),
+    visitor: String(conversation?.visitor),
     writeback: String(writeback?.id),
   }
 }

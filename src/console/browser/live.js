@@ -79,7 +79,7 @@ function receive(message) {
   showNewer(message)
 }
 
-/** Rows are never exchanged under somebody's hands: a link appears. @param {Message} message */
+/** Rows are never exchanged while a person reads them: a link appears. @param {Message} message */
 function showNewer(message) {
   const shown = document.querySelector('[data-live-shape]')
   const newer = document.querySelector('[data-live-newer]')

@@ -62,7 +62,7 @@ function batchSentences({ report, undoUntil, review }: BatchData, frame: Project
   if (batch.stoppedAt !== null)
     found.push({
       kind: 'act',
-      text: html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent until somebody goes on or cancels it.`,
+      text: html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent until a person goes on or cancels it.`,
     })
   else if (draft > 0)
     found.push({

@@ -48,7 +48,7 @@ ${
     : nothing
 }
 <div class="actions"><button type="submit" class="primary">${title}</button><a class="button" href="${back}">Back</a></div>
-<p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : html`The button names exactly ${count === 1 ? 'this write-back' : `these ${formatCount(count)}`} as ${count === 1 ? 'it is' : 'they are'} now (digest <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done, and you are told what.`}</p></form>
+<p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : html`The button names exactly ${count === 1 ? 'this write-back' : `these ${formatCount(count)}`} as ${count === 1 ? 'it is' : 'they are'} now (digest <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done, and the answer says what changed.`}</p></form>
 ${section(data.entries.length < count ? `The first ${formatCount(data.entries.length)} of ${formatCount(count)}` : 'What it is about', entries(data, frame))}`
   return { title, section: 'Write-backs', content }
 }

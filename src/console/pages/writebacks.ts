@@ -48,7 +48,7 @@ function batchTable(batches: readonly BatchSummary[], frame: ProjectFrame): Html
       { title: 'Batch' },
       { title: 'State' },
       { title: 'Rows', isNumber: true },
-      { title: 'What became of them' },
+      { title: 'Their statuses' },
       { title: 'Queued' },
     ],
     rows: batches.map((batch) => [

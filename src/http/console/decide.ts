@@ -130,7 +130,7 @@ function answer(reply: FastifyReply, send: SendPage, asked: Asked, outcome: Deci
   return send(reply, resultPage({ decision: target.decision, made, to }, frame), viewer, project)
 }
 
-/** Then the page about it says everything; otherwise somebody has to read why rows stayed as they were. */
+/** Then the page about it says everything; otherwise there is more to read: why rows stayed as they were. */
 function isAsExpected(decision: DecisionName, { moved, stayed, revert }: MadeDecision): boolean {
   if (revert !== null) return revert.batch !== null && revert.notReverted.length === 0
   return moved > 0 && (stayed.length === 0 || decision === 'undo')

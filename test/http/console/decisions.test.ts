@@ -193,7 +193,7 @@ describe('a decision needs', () => {
     expect(await countsOf(batch)).toEqual({ draft: 1 })
   })
 
-  test('somebody else, where nobody approves what they queued', async () => {
+  test('another person, where nobody approves what they queued', async () => {
     const strict = await startConsole(fill, { settings: { approveOwn: false } })
     const requests = [
       {

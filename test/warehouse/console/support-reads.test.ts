@@ -155,7 +155,7 @@ for (const db of databases) {
       await warehouse.facts('main', { ...settings, search: false }).refresh()
       expect(await ids('beta')).toEqual([])
       const [row] = await warehouse.query('select count(*) as n from search_words')
-      expect(Number(row?.['n'])).toBe(0)
+      expect(Number(row?.n)).toBe(0)
     })
   })
 }
