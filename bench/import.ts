@@ -1,7 +1,8 @@
 /**
  * An import of 100,000 write-backs, as JSON Lines and CSV, on SQLite and Postgres: lines per second and the peak of the
  * process; and of a million. For comparison a bare loop: parse each line, insert it, one transaction, no checks. And
- * 10,000 flags into warehouses with 125,000 conversations, each of which is looked up.
+ * 10,000 flags into warehouses with 125,000 conversations, each of which is looked up. An argument selects the cases
+ * whose names contain it: `npm run bench:import -- Postgres`.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -23,6 +24,9 @@ const service = {
   stop: async () => {},
 }
 
+const wanted = process.argv[2] ?? ''
+const isWanted = (name: string) => name.includes(wanted)
+
 await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   try {
@@ -36,7 +40,7 @@ await withTempFolder(async (folder) => {
       ['Postgres, JSON Lines', jsonl, await createSchema(postgres.url, 'jsonl'), lines],
       ['SQLite, JSON Lines, ten times as many', large, `sqlite:${folder}/large.db`, 10 * lines],
     ] as const
-    for (const [name, file, url, count] of cases) {
+    for (const [name, file, url, count] of cases.filter(([name]) => isWanted(name))) {
       await runCommand(['migrate'], service, url)
       const idle = await runCommand(['migrate'], service, url)
       const { tookMs, peakMb } = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
@@ -54,12 +58,15 @@ await withTempFolder(async (folder) => {
       ['SQLite', `sqlite:${folder}/mirrored.db`],
       ['Postgres', await createSchema(postgres.url, 'mirrored')],
     ] as const) {
+      const title = `${name}: 10,000 flags beside 125,000 conversations`
+      if (!isWanted(title)) continue
       const file = `${folder}/flags-${name}.jsonl`
       writeFileSync(file, asFlags(await mirrorConversations(url)))
       const idle = await runCommand(['migrate'], service, url)
       const { tookMs } = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
-      printFigure(`${name}: 10,000 flags beside 125,000 conversations`, (tookMs - idle.tookMs) / 1000, 's')
+      printFigure(title, (tookMs - idle.tookMs) / 1000, 's')
     }
+    if (!isWanted('a bare loop')) return
     const bare = median([0, 1, 2].map((n) => bareLoop(jsonl, `${folder}/bare${n}.db`)))
     printFigure('a bare loop into SQLite: lines a second', (lines / bare) * 1000, 'lines/s')
   } finally {

@@ -11,6 +11,7 @@ import type {
   BatchSummary,
   RevertReport,
 } from '../core/outbox/batches.ts'
+import { visitorNameOf } from '../core/outbox/review.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { BatchDecision } from '../core/outbox/state.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
@@ -165,8 +166,13 @@ export function revertBatchOf(
   project: ProjectConfig,
   { batch, by }: { readonly batch: string; readonly by: string },
 ): Promise<RevertReport> {
-  return withOutbox(config, project, async (admin, warehouse) => ({
-    project: project.name,
-    ...(await revertBatch(admin, warehouse.revertSource(project.projectId), { batch, by })),
-  }))
+  return withOutbox(config, project, async (admin, warehouse) => {
+    const { notReverted, ...report } = await revertBatch(admin, warehouse.revertSource(project.projectId), {
+      batch,
+      by,
+    })
+    const targets = await warehouse.reviewReader(project.projectId).readTargets(notReverted)
+    const named = notReverted.map((row, index) => ({ ...row, visitorName: visitorNameOf(targets[index] ?? null) }))
+    return { project: project.name, ...report, notReverted: named }
+  })
 }

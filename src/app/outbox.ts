@@ -18,6 +18,7 @@ import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { executeApproval, executeDecision, executeShown } from '../writeback/decide.ts'
+import { requireBatch } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
 import { resolveIds } from '../writeback/resolve-ids.ts'
@@ -48,15 +49,24 @@ export function listWritebacks(
   filter: OutboxFilter,
   { limit, newest }: { readonly limit: number; readonly newest: boolean },
 ): Promise<ListWritebacksReport> {
-  return withOutbox(config, project, async (admin, warehouse) => ({
-    project: project.name,
-    writebacks: await nameEntries(
-      warehouse.reviewReader(project.projectId),
-      await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
-    ),
-    counts: await admin.countByStatus(filter),
-    nameless: await warehouse.projects.countWithoutProject(),
-  }))
+  return withOutbox(config, project, async (admin, warehouse) => {
+    const named = await nameBatch(admin, filter)
+    const entries = await (newest ? admin.listNewest(named, limit) : admin.list(named, limit))
+    return {
+      project: project.name,
+      writebacks: await nameEntries(warehouse.reviewReader(project.projectId), entries),
+      counts: await admin.countByStatus(named),
+      nameless: await warehouse.projects.countWithoutProject(),
+    }
+  })
+}
+
+/** A batch may be named by a unique beginning of its name. */
+async function nameBatch(admin: OutboxAdmin, filter: OutboxFilter): Promise<OutboxFilter> {
+  const { batch } = filter
+  return batch === undefined
+    ? filter
+    : { ...filter, batch: (await requireBatch(admin, batch, 'nothing was listed')).id }
 }
 
 const pageSize = 500
@@ -69,9 +79,10 @@ export function forEachWriteback(
   onEntries: (entries: readonly OutboxEntry[]) => void,
 ): Promise<void> {
   return withOutbox(config, project, async (admin) => {
+    const named = await nameBatch(admin, filter)
     let after = 0
     for (;;) {
-      const entries = await admin.list(filter, pageSize, after)
+      const entries = await admin.list(named, pageSize, after)
       onEntries(entries)
       if (entries.length < pageSize) return
       after = entries.at(-1)?.seq ?? after

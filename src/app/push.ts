@@ -60,6 +60,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         settled: result.outcomes.counts,
         reasons: result.outcomes.reasons,
         queue: await admin.countByStatus({}),
+        stopped: await listStopped(admin),
         tookMs: Date.now() - startedAt,
         requests: service.client.requestCount(),
         outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
@@ -73,6 +74,13 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       )
     return withRequestBudgets(config, warehouse, log, send, warehouseRetry)
   })
+}
+
+const maxStopped = 20
+
+async function listStopped(admin: OutboxAdmin): Promise<PushReport['stopped']> {
+  const batches = await admin.listStoppedBatches(maxStopped)
+  return batches.flatMap(({ id, counts: { draft } }) => (draft === undefined ? [] : [{ batch: id, drafts: draft }]))
 }
 
 /** Write-backs that are queued or in flight. */

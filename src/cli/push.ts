@@ -121,14 +121,21 @@ export function renderPush(
       ...(remaining.length === 0
         ? []
         : [`left: ${remaining.map((status) => `${formatCount(queue[status] ?? 0)} ${status}`).join(', ')}`]),
-      ...(queue.draft === undefined
-        ? []
-        : [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`]),
+      ...renderDrafts(report, hint),
       ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
       ...renderBlockedLanes(report.heldLanes, hint),
     ],
     exit: toExitCode(report, unsuccessful.length > 0),
   }
+}
+
+/** A stopped batch cannot be approved. */
+function renderDrafts({ queue, stopped }: PushReport, hint: CommandHint): readonly string[] {
+  const waiting = (queue.draft ?? 0) - stopped.reduce((sum, { drafts }) => sum + drafts, 0)
+  return [
+    ...stopped.map(({ batch }) => `${batch} is stopped: ${hint(`writeback resume --batch ${batch}`)} goes on`),
+    ...(waiting > 0 ? [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`] : []),
+  ]
 }
 
 function toExitCode({ outcome, heldLanes }: PushReport, hasUnsuccessful: boolean): ExitCode {

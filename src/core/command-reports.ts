@@ -178,6 +178,8 @@ export type PushReport = {
   readonly tookMs: Ms
   readonly requests: number
   readonly outcome: 'done' | 'held' | 'interrupted'
+  /** Stopped batches that have drafts. */
+  readonly stopped: readonly { readonly batch: string; readonly drafts: number }[]
   /** Why some remain queued: the circuit breaker, or a missing scope. Sentences for users. */
   readonly notices: readonly string[]
   /** Lanes that wait until a person resolves an uncertain write-back. */

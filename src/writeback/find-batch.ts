@@ -7,6 +7,7 @@ import { UserError } from '../core/user-error.ts'
 
 /** Names further back are not suggested. */
 const namesConsidered = 10_000
+const maxSuggestions = 3
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
 export async function requireBatch(
@@ -20,8 +21,20 @@ export async function requireBatch(
   const [only, ...others] = name === '' ? [] : names.filter((known) => known.startsWith(name))
   const found = only === undefined || others.length > 0 ? null : await admin.findBatch(only)
   if (found !== null) return found
-  const near = only === undefined ? nearestNames(name, names) : [only, ...others].slice(0, 3)
+  const near = only === undefined ? nearBatches(name, names) : [only, ...others].slice(0, maxSuggestions)
   const why = others.length > 0 ? `several batches begin with ${name}` : `there is no write-back of a batch ${name}`
   const next = near.length > 0 ? `write ${near.join(' or ')}` : '`deskmirror writeback batches` lists them'
   throw new UserError({ what, why, next, exitCode: 2 })
+}
+
+/** Nobody types the digest at the end of a name, so names are also compared without it. The newest of each come first. */
+function nearBatches(typed: string, names: readonly string[]): readonly string[] {
+  const plain = new Set(nearestNames(withoutDigest(typed), [...new Set(names.map(withoutDigest))]))
+  const near = [...nearestNames(typed, names), ...names.filter((name) => plain.has(withoutDigest(name)))]
+  return [...new Set(near)].slice(0, maxSuggestions)
+}
+
+/** `replies-0123456789ab-revert` → `replies-revert` */
+function withoutDigest(name: string): string {
+  return name.replace(/-[0-9a-f]{12}(?=-revert|$)/, '')
 }

@@ -19,7 +19,7 @@ export async function revertBatch(
   admin: OutboxAdmin,
   source: RevertSource,
   { batch: name, by }: { readonly batch: string; readonly by: string },
-): Promise<Omit<RevertReport, 'project'>> {
+): Promise<Omit<RevertReport, 'project' | 'notReverted'> & { readonly notReverted: readonly NotReverted[] }> {
   const batch = await requireBatch(admin, name)
   requireSettled(batch)
   const revertId = await chooseName(admin, batch.id)

@@ -15,6 +15,7 @@ const done: PushReport = {
   outcome: 'done',
   notices: [],
   heldLanes: 0,
+  stopped: [],
   reasons: [],
 }
 const runPush = (report: Partial<PushReport>) =>
@@ -27,6 +28,17 @@ describe('the output of a push', () => {
       out: 'shop   1,204 settled: 1,204 succeeded   2,500 requests   10 min 32 s   done\n',
       err: '',
     })
+  })
+
+  test('says how to go on with a stopped batch, and that other drafts wait for approval', async () => {
+    const stopped = [{ batch: 'replies', drafts: 48 }]
+    const { out } = await runPush({ queue: { draft: 48 }, stopped })
+    expect(out.split('\n').slice(1)).toEqual([
+      'left: 48 draft',
+      expect.stringMatching(/^replies is stopped: .*writeback resume --batch replies.* goes on$/),
+      '',
+    ])
+    expect((await runPush({ queue: { draft: 50 }, stopped })).out).toContain('drafts wait for approval')
   })
 
   test('what did not arrive, what is left and why, and what to do about each', async () => {

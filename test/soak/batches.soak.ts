@@ -16,4 +16,4 @@ const all: readonly (readonly [name: string, senders: Senders])[] = [
 ]
 
 for (const [name, senders] of all)
-  test(name, () => runBatchScenario({ ...senders, rows: 1000, targets: 120, kills: 12 }))
+  test(name, () => runBatchScenario({ ...senders, rows: 1000, targets: 120, kills: [12, 12, 12] }))

@@ -18,8 +18,8 @@ export type BatchScenario = {
   readonly processes: number
   /** How many of them are workers; the others are `push`. */
   readonly workers: number
-  /** In each of the three times when write-backs are sent. */
-  readonly kills: number
+  /** While the batch is sent until it is stopped, once it was resumed, and while it is taken back. 0: without other processes. */
+  readonly kills: readonly [sending: number, resumed: number, reverting: number]
 }
 
 const batchName = 'spring-cleaning'
@@ -31,26 +31,29 @@ export async function runBatchScenario(scenario: BatchScenario): Promise<void> {
   const fixture = await createOutboxFixture({ database, size })
   const run = createRun(fixture)
   const randomInt = createRandomInt(rows)
-  const killing = { processes, workers, kills, killIntervalMs: everyKill }
+  const send = async (count: number) => {
+    if (count === 0) await fixture.push({ despiteFailures: true })
+    else await pushWithKills(fixture, { processes, workers, kills: count, killIntervalMs: everyKill }, randomInt)
+  }
   const before = readService(fixture)
   await run.queueDrafts(createLines(fixture, rows, randomInt))
   setFaults(fixture)
 
   await run.approve(batchName)
-  const sending = pushWithKills(fixture, killing, randomInt)
+  const sending = send(kills[0])
   await run.waitUntilSettled(rows / 3)
   const stopped = await run.stop()
   await sending
   await run.expectStopped(stopped.moved)
   await run.resume()
-  await pushWithKills(fixture, killing, randomInt)
+  await send(kills[1])
   await run.resolveUncertain()
   await run.checkLedger(batchName)
 
   const changedByOthers = await changeByOthers(fixture)
   const revert = await run.revert()
   await run.approve(revert.batch ?? '')
-  await pushWithKills(fixture, killing, randomInt)
+  await send(kills[2])
   await run.resolveUncertain()
   await run.retryFailed(revert.batch ?? '')
   await run.checkLedger(revert.batch ?? '')
@@ -76,7 +79,11 @@ function createRun(fixture: OutboxFixture) {
       expect(await approveShown(config, project, named)).toMatchObject({ moved: approval?.count, stayed: [] })
     },
     waitUntilSettled: async (count: number) => {
-      while (((await countsOf(batchName)).succeeded ?? 0) < count) await sleep(50)
+      for (;;) {
+        const { succeeded = 0, queued = 0, sending = 0 } = await countsOf(batchName)
+        if (succeeded >= count || queued + sending === 0) return
+        await sleep(50)
+      }
     },
     stop: () => decideBatch(config, project, 'stopped', { batch: batchName, by: 'carl' }),
     resume: () => decideBatch(config, project, 'resumed', { batch: batchName, by: 'carl' }),

@@ -63,15 +63,19 @@ export async function pushWithKills(
 }
 
 async function endAll(fixture: OutboxFixture, children: ReadonlyMap<ChildProcess, Sender>): Promise<void> {
-  const running = [...children].filter(([{ exitCode }]) => exitCode === null)
-  for (const [child, sender] of running) if (sender === 'push') expect(await once(child, 'exit')).toEqual([0, null])
-  const outbox = fixture.warehouse.outbox(fixture.sandbox.projectId)
-  while (await outbox.hasPending()) await sleep(100)
-  for (const [child, sender] of running) {
-    if (sender === 'push') continue
-    child.kill('SIGTERM')
-    expect(await once(child, 'exit')).toEqual([0, null])
-  }
+  const isRunning = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null
+  const ends = [...children]
+    .filter(([child]) => isRunning(child))
+    .map(async ([child, sender]) => {
+      const ended = once(child, 'exit')
+      if (sender === 'worker') {
+        const outbox = fixture.warehouse.outbox(fixture.sandbox.projectId)
+        while (isRunning(child) && (await outbox.hasPending())) await sleep(100)
+        child.kill('SIGTERM')
+      }
+      expect(await ended).toEqual([0, null])
+    })
+  await Promise.all(ends)
 }
 
 const verifyAfterMs = 400

@@ -11,7 +11,7 @@ export type ConsoleData = ReturnType<typeof createConsoleData>
 /** Counting takes too long for a page, so that it shows what was counted within the last minute. */
 const countsHoldMs: Ms = 60_000
 /** A small mirror is counted by then. */
-const countsWaitMs: Ms = 300
+const countsWaitMs: Ms = 100
 /** The views for analysts take seconds for a million messages. */
 const daysHoldMs: Ms = 10 * 60_000
 const daysWaitMs: Ms = 1500

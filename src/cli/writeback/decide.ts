@@ -195,7 +195,8 @@ async function approveByDigest(
   const { approveShown } = await context.load(() => import('../../app/outbox.ts'))
   const report = await approveShown(config, project, approval)
   const hint = projectCommandHint(config.projects, project.name)
-  if ('outcome' in report) return { document: report, lines: renderMismatch(report, hint), exit: 2 }
+  if ('outcome' in report)
+    return { document: report, lines: renderMismatch(report, approval.shown.filter.batch ?? 'NAME', hint), exit: 2 }
   return toResult(report, 'approved', approval.selection.ids !== undefined, hint)
 }
 

@@ -111,7 +111,7 @@ async function queueFile(
     onReviews: outputs.onReviews,
     onReview: async (summary) => {
       review = summary
-      const isShown = options.json !== true && options.quiet !== true
+      const isShown = options.json !== true && options.quiet !== true && summary.rows > 0
       await outputs.finish(summary, pageText(context, file), isShown ? reviewLines(context, summary) : null)
     },
     onProgress: (doing, rows) => display.onLine(`${pluralize(rows, 'row')} ${doing}`),

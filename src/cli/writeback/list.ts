@@ -50,7 +50,7 @@ export function listCommand(context: CommandContext): Command {
         parseChoices(operations),
       ),
     )
-    .option('--batch <name>', 'only those of this import')
+    .option('--batch <name>', 'only those of this batch')
     .option('--target <id>', 'only those about this conversation or visitor')
     .option('--limit <n>', 'how many to list (all are counted)', parseWholeNumber, 100)
     .option('--newest', 'the newest first, instead of the order of the queue (not with --csv)')

@@ -2,6 +2,7 @@
 import type { CommandHint } from '../../core/command-hint.ts'
 import { formatAge, formatCount, formatDuration } from '../../core/format.ts'
 import type { BatchesReport } from '../../core/outbox/batches.ts'
+import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { formatCounts } from '../render/outbox.ts'
@@ -9,19 +10,25 @@ import { alignColumns } from '../render/table.ts'
 
 type Listed = BatchesReport['batches'][number]
 
-const head = ['batch', 'queued', 'by', 'rows', 'state', '', 'of which', 'done']
+const head = ['batch', 'queued', 'by', 'rows', 'state', '', 'of which', 'done', 'title']
 
 export function renderBatches({ batches, more }: BatchesReport, now: EpochMs, hint: CommandHint): string[] {
   const last = batches.at(-1)
   if (last === undefined) return ['no batches']
   return [
-    ...alignColumns([head, ...batches.map((batch) => toCells(batch, now))]),
+    ...alignColumns(withoutTitles([head, ...batches.map((batch) => toCells(batch, now))])),
     ...(more ? [`older ones: ${hint(`writeback batches --before ${last.id}`)}`] : []),
   ]
 }
 
+/** Where no batch has one. */
+function withoutTitles(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const hasTitles = rows.slice(1).some((row) => row.at(-1) !== '')
+  return hasTitles ? rows : rows.map((row) => row.slice(0, -1))
+}
+
 function toCells(batch: Listed, now: EpochMs): string[] {
-  const { id, createdAt, createdBy, rows, state, counts } = batch
+  const { id, title, createdAt, createdBy, rows, state, counts } = batch
   return [
     id,
     formatAge(createdAt, now),
@@ -31,6 +38,7 @@ function toCells(batch: Listed, now: EpochMs): string[] {
     stateBar(counts),
     formatCounts(counts),
     doneWhen(batch, now),
+    title === null ? '' : showInvisible(title),
   ]
 }
 
@@ -38,7 +46,7 @@ function doneWhen({ state, finishedAt, estimate }: Listed, now: EpochMs): string
   if (finishedAt !== null) return formatAge(finishedAt, now)
   if (state === 'stopped') return 'stopped'
   if (state === 'uncertain') return 'waits for a decision'
-  const takes = formatDuration(estimate.takesMs)
+  const takes = formatDuration(Math.max(1000, estimate.takesMs))
   return state === 'draft' ? `takes about ${takes}` : `in about ${takes}`
 }
 

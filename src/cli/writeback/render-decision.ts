@@ -2,6 +2,7 @@
 import type { CommandHint } from '../../core/command-hint.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
 import type { BatchDecisionReport, SelectionMismatch } from '../../core/outbox/batches.ts'
+import { shortId } from '../../core/outbox/describe-request.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { OutboxDecision } from '../../core/outbox/state.ts'
 import { formatCounts } from '../render/outbox.ts'
@@ -28,6 +29,15 @@ export function renderDecision(report: DecisionReport, decision: OutboxDecision,
       ? []
       : [`nothing leaves before ${undoUntil}; until then ${hint('writeback undo')} takes the approval back`]),
     ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
+    ...(moved === 0 && stayed.length === 0 && decision === 'approval_undone' ? renderNothingToUndo(hint) : []),
+  ]
+}
+
+function renderNothingToUndo(hint: CommandHint): string[] {
+  return [
+    'nothing that you approved is still in its grace',
+    `to take back what others approved: ${hint('writeback undo --all')}, or --batch NAME`,
+    `after the grace: ${hint('writeback stop --batch NAME')} puts back to draft what has not left`,
   ]
 }
 
@@ -52,22 +62,25 @@ function renderNextSteps(decision: OutboxDecision, ids: readonly string[], hint:
   }
 }
 
-/** An approval that named other rows than there are now. */
-export function renderMismatch({ now, counts, steps }: SelectionMismatch, hint: CommandHint): string[] {
-  const recent = steps
-    .slice(0, 10)
-    .map(({ writebackId, at, from, to, detail }) => [
-      at,
-      writebackId,
-      from === null || from === to ? to : `${from} → ${to}`,
-      detail ?? '',
-    ])
+/** An approval that named other rows than there are now. `batch`: as it was typed. */
+export function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string, hint: CommandHint): string[] {
+  const latest = [...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values()]
+  const digest = now.count === 0 ? '' : `, digest ${now.digest.slice(0, 16)}`
   return [
     'nothing was approved: what you were shown has changed since',
-    `now: ${pluralize(now.count, 'draft')} (${formatCounts(counts)}), digest ${now.digest.slice(0, 16)}`,
-    ...(recent.length === 0 ? [] : ['the latest steps:', ...alignColumns(recent)]),
-    `next: ${hint('writeback batches show NAME')} shows it again, with the digest to approve`,
+    `now: ${pluralize(now.count, 'draft')} (${formatCounts(counts)})${digest}`,
+    ...(latest.length === 0 ? [] : ['the latest steps:', ...alignColumns(latest.slice(0, 10).map(stepCells), '  ')]),
+    `next: ${hint(`writeback batches show ${batch}`)} shows it again, with the digest to approve`,
   ]
+}
+
+/** Steps that differ only in their write-back are one line. */
+function stepCells(steps: SelectionMismatch['steps']): string[] {
+  const [step] = steps
+  if (step === undefined) return []
+  const { at, from, to, detail, writebackId } = step
+  const which = steps.length === 1 ? shortId(writebackId) : pluralize(steps.length, 'write-back')
+  return [at, which, from === null || from === to ? to : `${from} → ${to}`, detail ?? '']
 }
 
 export function renderBatchDecision(

@@ -44,7 +44,7 @@ export function renderImportedBefore(report: { readonly batch: string }, hint: C
   const { batch } = report
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
-    `see: ${hint(`writeback list --batch ${batch}`)}`,
+    `see: ${hint(`writeback batches show ${batch}`)}`,
     `to send what failed or was cancelled again: ${hint(`writeback retry --batch ${batch} --status failed,cancelled`)}`,
   ]
   return { document: report, lines, exit: 0 }

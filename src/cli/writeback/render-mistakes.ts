@@ -4,6 +4,7 @@ import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import { formatRows, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
 import type { LineMistake } from '../../core/outbox/reports.ts'
 import { type ImportOverride, mistakeText } from '../../core/outbox/request-mistake.ts'
+import { requestColumns } from '../../writeback/import/column-names.ts'
 import type { CommandResult } from '../command-result.ts'
 
 export type MistakesReport = {
@@ -39,15 +40,18 @@ function describeMistaken({ rows, mistaken }: MistakesReport): string {
 
 /** `content: is missing · 30 rows: 2–31 · ref A-1, A-2` */
 export function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: MistakeKind): string {
+  // What a reply repeats is no value of the file.
+  const isRepetition = mistake.override === 'allow-duplicates'
   const values = found.map(
-    ({ value, count: times }) => `${quote(value)}${times === 1 ? '' : ` (${formatCount(times)})`}`,
+    ({ value, count: times }) =>
+      `${isRepetition ? toPrintable(value) : quote(value)}${times === 1 ? '' : ` (${formatCount(times)})`}`,
   )
   const others = foundOthers > 0 ? [pluralize(foundOthers, 'other')] : []
   const refText = refs.map(toPrintable).join(', ')
   const parts = [
     mistakeText(mistake),
     `${count === 1 ? 'row' : `${pluralize(count, 'row')}:`} ${formatRows(rows, count)}`,
-    ...(values.length === 0 ? [] : [`found ${[...values, ...others].join(', ')}`]),
+    ...(values.length === 0 ? [] : [`${isRepetition ? 'before: ' : 'found '}${[...values, ...others].join(', ')}`]),
     ...(refs.length === 0 ? [] : [`ref ${refText}${refs.length < count ? ', …' : ''}`]),
   ]
   return parts.join(' · ')
@@ -58,7 +62,7 @@ function quote(value: string): string {
 }
 
 const overrides: Readonly<Record<ImportOverride, string>> = {
-  'ignore-columns': '--ignore-columns a,b leaves columns out',
+  'ignore-columns': `the columns of an import are ${requestColumns.join(', ')}; --ignore-columns a,b leaves others out`,
   'allow-duplicates': '--allow-duplicates queues them all the same',
   encoding: '--encoding NAME reads the file in that encoding, for example windows-1252',
 }

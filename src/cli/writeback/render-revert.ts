@@ -2,6 +2,8 @@
 import type { CommandHint } from '../../core/command-hint.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
 import type { NotReverted, RevertReport } from '../../core/outbox/batches.ts'
+import { shortId } from '../../core/outbox/describe-request.ts'
+import { showInvisible } from '../../core/outbox/review-words.ts'
 import { alignColumns } from '../render/table.ts'
 
 const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {
@@ -32,14 +34,19 @@ export function renderRevert(
   ]
 }
 
-function renderOutcome(outcome: NotReverted['outcome'], count: number, all: readonly NotReverted[]): string[] {
+function renderOutcome(outcome: NotReverted['outcome'], count: number, all: RevertReport['notReverted']): string[] {
   if (count === 0) return []
   const samples = all.filter((row) => row.outcome === outcome).slice(0, rowsShown)
-  const cells = samples.map(({ id, operation, target, why }) => [`  ${id}`, operation, target, why])
+  const cells = samples.map(({ id, operation, target, visitorName, why }) => [
+    shortId(id),
+    operation,
+    showInvisible(visitorName ?? target),
+    showInvisible(why),
+  ])
   const more = count - samples.length
   return [
     `${formatCount(count)} ${outcomeWords[outcome]}:`,
-    ...alignColumns(cells),
+    ...alignColumns(cells, '  '),
     ...(more > 0 ? [`  … and ${formatCount(more)} more; --json lists up to a thousand`] : []),
   ]
 }

@@ -101,6 +101,8 @@ export type OutboxAdmin = {
   /** Newest first. `before`: only batches that were created before this one. */
   readonly listBatches: (limit: number, before?: Pick<Batch, 'id' | 'createdAt'>) => Promise<readonly BatchSummary[]>
   readonly findBatch: (id: string) => Promise<BatchSummary | null>
+  /** Newest first. */
+  readonly listStoppedBatches: (limit: number) => Promise<readonly BatchSummary[]>
   /** The names of all batches, newest first, to suggest what is near a name. */
   readonly listBatchNames: (limit: number) => Promise<readonly string[]>
   /** The name of the newest batch that takes this one back; null if none does. */

@@ -131,6 +131,6 @@ export type RevertReport = {
   readonly queued: number
   /** By outcome, with all rows counted. */
   readonly counts: Readonly<Partial<Record<NotReverted['outcome'], number>>>
-  /** The first thousand. */
-  readonly notReverted: readonly NotReverted[]
+  /** The first thousand. `visitorName`: null if the mirror does not know it. */
+  readonly notReverted: readonly (NotReverted & { readonly visitorName: string | null })[]
 }

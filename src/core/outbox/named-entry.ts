@@ -1,6 +1,6 @@
 /** A write-back for people: with the visitor's name, and the words that tell it from others. Pure. */
 import type { OutboxEntry } from './outbox-entry.ts'
-import type { TargetState } from './review.ts'
+import { type TargetState, visitorNameOf } from './review.ts'
 import { excerpt } from './review-words.ts'
 
 export type NamedEntry = OutboxEntry & {
@@ -18,7 +18,7 @@ export function toNamedEntry(entry: OutboxEntry, target: TargetState | null): Na
   const lastText = isConversation ? (target.lastVisitorMessage?.text ?? null) : null
   return {
     ...entry,
-    visitorName: (isConversation ? target.visitorName : target?.name) ?? null,
+    visitorName: visitorNameOf(target),
     lastWords: lastText === null ? null : excerpt(lastText),
     firstWords: typeof content === 'string' ? excerpt(content) : null,
   }

@@ -88,6 +88,10 @@ export type VisitorState = {
 
 export type TargetState = ConversationState | VisitorState
 
+export function visitorNameOf(target: TargetState | null): string | null {
+  return (target?.kind === 'conversation' ? target.visitorName : target?.name) ?? null
+}
+
 /** What is known about a row besides the row itself. */
 export type ReviewFacts = {
   /** Without the rows before it; null if unknown. */

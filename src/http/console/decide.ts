@@ -10,6 +10,7 @@ import { problemPage } from '../../console/pages/sign-in.ts'
 import { type DecisionName, decisionEvents, isDecision, missingRole } from '../../core/console/decisions.ts'
 import type { Role, Viewer } from '../../core/console/roles.ts'
 import { path } from '../../core/html/address.ts'
+import { UserError } from '../../core/user-error.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import { targetOf, valuesOf } from './decision-target.ts'
 import type { FrameFor, SendPage } from './send-page.ts'
@@ -36,7 +37,10 @@ export function addDecisions(app: FastifyInstance, options: ConsoleOptions, fram
     if (role !== null) return refuse(reply, send, request, 403, `This needs the role ${role}.`)
     const wrongNumber = await findWrongNumber(options, asked)
     if (wrongNumber !== null) return refuse(reply, send, request, 400, wrongNumber)
-    const outcome = await decisions.decide(project, { ...asked.target, digest: asked.digest, by: viewer.name })
+    const outcome = await decisions
+      .decide(project, { ...asked.target, digest: asked.digest, by: viewer.name })
+      .catch(returnRefusal)
+    if (outcome instanceof UserError) return refuseAsItIs(reply, send, asked, outcome)
     await record(options, asked, outcome)
     const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
     return answer(reply, send, asked, outcome, frame)
@@ -134,6 +138,16 @@ function answer(reply: FastifyReply, send: SendPage, asked: Asked, outcome: Deci
 function isAsExpected(decision: DecisionName, { moved, stayed, revert }: MadeDecision): boolean {
   if (revert !== null) return revert.batch !== null && revert.notReverted.length === 0
   return moved > 0 && (stayed.length === 0 || decision === 'undo')
+}
+
+/** What was asked for is not possible as things are: a batch is stopped already, say. */
+function returnRefusal(error: unknown): UserError {
+  if (error instanceof UserError && error.exitCode === 2) return error
+  throw error
+}
+
+function refuseAsItIs(reply: FastifyReply, send: SendPage, { project, viewer, target }: Asked, { message }: UserError) {
+  return send(reply.code(409), problemPage('Nothing was changed', message, backTo(project, target)), viewer, project)
 }
 
 function backTo({ name }: ConsoleProject, { batch, ids }: DecisionTarget): string {

@@ -30,6 +30,10 @@ export async function findBatch(context: ProjectDb, id: string): Promise<BatchSu
   return (await readBatches(context, sql`id = ${id}`, 1))[0] ?? null
 }
 
+export async function listStoppedBatches(context: ProjectDb, limit: number): Promise<BatchSummary[]> {
+  return readBatches(context, sql`stopped_at is not null`, limit)
+}
+
 async function readBatches(context: ProjectDb, condition: RawBuilder<unknown>, limit: number): Promise<BatchSummary[]> {
   const { db, kind, project } = context
   const { rows } = await sql<Batch>`select ${batchColumns} from writeback_batches

@@ -108,6 +108,8 @@ describe('a batch', () => {
     expect(await countsOf(batch)).toEqual({ draft: 3 })
     await (await confirm('ann', `decision=approve&batch=${batch}`)).send()
     await decide('ann', { decision: 'stop', batch })
+    const again = await decide('ann', { decision: 'stop', batch })
+    expect([again.status, again.text.includes('was stopped by ann')]).toEqual([409, true])
     expect(await page(`/batches/${batch}`)).toMatch(/Stopped<\/b>[\s\S]*by <bdi>ann/)
     await (await confirm('ann', `decision=resume&batch=${batch}`)).send()
     expect(await countsOf(batch)).toEqual({ queued: 3 })
