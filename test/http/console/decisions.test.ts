@@ -1,65 +1,24 @@
 /** Decisions over HTTP: by whom, about what was seen, and what they leave behind. Real requests over loopback. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toTimestamp } from '../../../src/core/time.ts'
-import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { commit, message } from '../../warehouse/row-fixtures.ts'
 import { formBody, ownForm, startConsole, type TestConsole } from './console-server.ts'
-
-const targets = Array.from({ length: 60 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
-
-async function fill({ mirror }: Warehouse) {
-  const main = mirror('main')
-  await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
-  await main.commit(
-    commit(
-      'conversations',
-      targets.map((id) => conversation(id, { visitor_id: 'v1', waiting_since: timeAt(5) })),
-    ),
-  )
-  await main.commit(
-    commit(
-      'messages',
-      targets.map((id) => message(id, 1, { sender_type: 'visitor' })),
-    ),
-  )
-}
+import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
 let console: TestConsole
 const closers: (() => Promise<void>)[] = []
 beforeAll(async () => {
-  console = await startConsole(fill, { end: (close) => void closers.push(close) })
+  console = await startConsole(fillTargets, { end: (close) => void closers.push(close) })
 })
 afterAll(async () => {
   for (const close of closers) await close()
 })
 
-const csv = (ids: readonly string[], words = 'We have found it.') =>
-  ['operation,conversation_id,content,sender_name', ...ids.map((id) => `message,${id},${words},Ann`)].join('\n')
-
-async function importFile(name: string, text: string, fields: Record<string, string> = {}, at = console) {
-  const body = new FormData()
-  for (const [field, value] of Object.entries(fields)) body.set(field, value)
-  body.set('file', new Blob([text], { type: 'text/csv' }), name)
-  const headers = { cookie: await at.signIn('olga'), 'sec-fetch-site': 'same-origin' }
-  const response = await fetch(`${at.address}/console/p/main/import`, {
-    method: 'POST',
-    headers,
-    body,
-    redirect: 'manual',
-  })
-  return { status: response.status, location: response.headers.get('location') ?? '', text: await response.text() }
-}
-
 let imports = 0
 /** A draft batch of so many replies, each to a conversation of its own. */
 async function draftBatch(rows: number, at = console): Promise<string> {
   imports += 1
-  const { location } = await importFile(
-    `replies${imports}.csv`,
-    csv(targets.slice(0, rows), `Answer ${imports}.`),
-    {},
-    at,
-  )
+  const { location } = await importFile(at, `replies${imports}.csv`, csv(targets.slice(0, rows), `Answer ${imports}.`))
   return location.split('/').at(-1) ?? ''
 }
 
@@ -196,7 +155,7 @@ describe('a decision needs', () => {
   })
 
   test('another person, where nobody approves what they queued', async () => {
-    const strict = await startConsole(fill, { settings: { approveOwn: false } })
+    const strict = await startConsole(fillTargets, { settings: { approveOwn: false } })
     const requests = [
       {
         operation: 'handled',
@@ -216,13 +175,13 @@ describe('a decision needs', () => {
   })
 
   test('a console that may write: with DESKMIRROR_READ_ONLY there are no buttons and no forms', async () => {
-    const closed = await startConsole(fill, { readOnly: true })
+    const closed = await startConsole(fillTargets, { readOnly: true })
     const cookie = await closed.signIn('ann')
     const ask = (path: string) => closed.ask(`/console/p/main${path}`, { headers: { cookie } })
     expect([(await ask('/import')).status, (await ask('/confirm?decision=stop&batch=b')).status]).toEqual([404, 404])
     expect((await ask('/writebacks')).text).not.toMatch(/Import|<form method="post" action="\/console\/p/)
     expect((await decide('ann', { decision: 'stop', batch: 'b' }, closed)).status).toBe(403)
-    expect((await importFile('a.csv', csv(targets), {}, closed)).status).toBe(403)
+    expect((await importFile(closed, 'a.csv', csv(targets))).status).toBe(403)
   })
 })
 
@@ -258,38 +217,4 @@ test('a batch that arrived is taken back as drafts', async () => {
   const { headers } = await decide('ann', { decision: 'revert', batch: 'flags' })
   expect(headers.location).toBe('/console/p/main/batches/flags-revert')
   expect(await countsOf('flags-revert')).toEqual({ draft: 1 })
-})
-
-describe('a file', () => {
-  test('with mistakes queues nothing, says which, and gives the rows back', async () => {
-    const wrong = await importFile(
-      'wrong.csv',
-      `${csv(targets.slice(0, 2), 'Fine words.')}\nmessage,nobody,Words,Ann\n`,
-    )
-    expect(wrong.status).toBe(422)
-    expect(wrong.text).toMatch(/1 of 3 rows has a mistake[\s\S]*conversation_id: is not a UUID/)
-    const address = /href="([^"]*\/import\/mistakes\/[^"]*)"/.exec(wrong.text)?.[1] ?? ''
-    const get = async (person: string) => console.ask(address, { headers: { cookie: await console.signIn(person) } })
-    const { headers, text } = await get('olga')
-    expect(headers['content-disposition']).toBe('attachment; filename="mistakes.csv"')
-    expect(text).toContain('is not a UUID')
-    expect((await get('ann')).status).toBe(404)
-  })
-
-  test('that repeats words is refused, and let through if the person says so', async () => {
-    const twice = csv([targets[50] ?? '', targets[50] ?? ''], 'Twice.')
-    expect((await importFile('twice.csv', twice)).text).toContain('the same words to the same conversation')
-    const { status, location } = await importFile('twice.csv', twice, { title: 'Twice', allowDuplicates: 'yes' })
-    expect(status).toBe(303)
-    const batch = await admin().findBatch(location.split('/').at(-1) ?? '')
-    expect([batch?.title, batch?.createdBy, batch?.counts]).toEqual(['Twice', 'olga', { draft: 2 }])
-    expect((await importFile('again.csv', twice, { allowDuplicates: 'yes' })).text).toContain(
-      'the same file was imported before',
-    )
-  })
-
-  test('is needed', async () => {
-    expect((await importFile('', '')).status).toBe(400)
-    expect((await importFile('words.csv', '\u0000\u0001')).status).toBe(422)
-  })
 })
