@@ -8,8 +8,8 @@ import { errorText } from '../src/core/error-text.ts'
 import { withFailingJobs } from '../src/core/health.ts'
 import type { Ms } from '../src/core/time.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
-import { type HttpServer, openHttpServer } from '../src/http/server.ts'
-import { type WebhookReceiver, webhookRoutes } from '../src/http/webhooks.ts'
+import { type HttpRoutes, type HttpServer, openHttpServer } from '../src/http/server.ts'
+import { webhookRoutes } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
 import { type Backend, openBackend } from './backends/backend.ts'
 import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
@@ -26,6 +26,7 @@ import { schedulerJobs } from './scheduler-jobs.ts'
 import { syncJobs } from './sync-jobs.ts'
 import { webhookJobs } from './webhook-follow-ups.ts'
 import { createWebhookReceiver } from './webhook-receiver.ts'
+import { openWorkerConsole } from './worker-console.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
@@ -45,7 +46,8 @@ export type RunningWorker = Awaited<ReturnType<typeof startWorker>>
 /** Throws UserError if the warehouse, the queue or the address cannot be used. */
 export async function startWorker(config: Config, options: WorkerOptions) {
   const { log, sliceMs = 20_000, maintenanceEveryMs = 30_000, lockMs = 30_000 } = options
-  let { projects } = config
+  let current = config
+  const projects = () => current.projects
   const stopping = new AbortController()
   const closer = createCloser(log)
   const closeAll = () => {
@@ -53,22 +55,24 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     return closer.closeAll()
   }
   try {
-    const services = await openWorkerComponents(config, options, () => projects, stopping.signal, closer)
+    const services = await openWorkerComponents(config, options, projects, stopping.signal, closer)
     const { workerContext, backend, metrics, failures, enqueuer } = services
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
-    const maintain = createMaintenance(services, () => projects)
+    const maintain = createMaintenance(services, projects)
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
     closer.add(maintenance.stop)
     // Anyone may insert write-backs by plain SQL at any time.
-    const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects))
+    const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects()))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
-    const receiver = createWebhookReceiver(() => projects, services, log)
+    const receiver = createWebhookReceiver(projects, services, log)
     const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
-    const http = await openWorkerHttp(config, services, isAlive, receiver, log)
+    const webConsole = openWorkerConsole(() => current, workerContext.warehouse, log)
+    closer.add(webConsole.close)
+    const http = await openWorkerHttp(config, services, isAlive, [webhookRoutes(receiver), webConsole.routes], log)
     if (http !== null) closer.add(http.close)
     const deps: JobDeps = {
       workerContext,
-      findProject: (name) => projects.find((project) => project.name === name),
+      findProject: (name) => projects().find((project) => project.name === name),
       enqueueSyncJobs: enqueuer.enqueueSyncJobs,
       metrics,
       ...failureDeps,
@@ -83,9 +87,11 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       queue: backend.kind,
       /** The address of the HTTP server; null = off. */
       address: http?.address ?? null,
+      /** Signs in to the console once; null = people have tokens, or HTTP is off. */
+      consoleLink: http === null ? null : await webConsole.createLink(http.address),
       /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
       reload: (next: Config): readonly string[] => {
-        projects = next.projects
+        current = next
         maintenance.runNow()
         return settingsNeedingRestart(config, next)
       },
@@ -175,12 +181,12 @@ async function openWorkerHttp(
   config: Config,
   { checkReadiness, queues, metrics }: Pick<WorkerComponents, 'checkReadiness' | 'queues' | 'metrics'>,
   isAlive: () => boolean,
-  receiver: WebhookReceiver,
+  routes: readonly HttpRoutes[],
   log: Logger,
 ): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
   const board = bullBoardRoutes(Object.values(queues) as unknown as JobQueue<never>[])
-  const plugins = [board, webhookRoutes(receiver)]
+  const plugins = [board, ...routes]
   return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
 }

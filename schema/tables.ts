@@ -4,13 +4,14 @@
  */
 import { analyticsTables } from './analytics-tables.ts'
 import type { ColumnType } from './column-types.ts'
+import { consoleTables } from './console-tables.ts'
 import { mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
 import { syncTables } from './sync-tables.ts'
 
 export type { ColumnSpec, TableSpec } from './table-spec.ts'
 
-export const tables = { ...mirrorTables, ...outboxTables, ...syncTables, ...analyticsTables }
+export const tables = { ...mirrorTables, ...outboxTables, ...syncTables, ...analyticsTables, ...consoleTables }
 
 export type TableName = keyof typeof tables
 

@@ -13,6 +13,7 @@ import { failures } from './0011_failures.ts'
 import { gapReasons } from './0012_gap_reasons.ts'
 import { analytics } from './0013_analytics.ts'
 import { batches } from './0014_batches.ts'
+import { webConsole } from './0015_console.ts'
 
 /** Runs in one transaction with the record that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
@@ -30,4 +31,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0012_gap_reasons': gapReasons,
   '0013_analytics': analytics,
   '0014_batches': batches,
+  '0015_console': webConsole,
 }

@@ -14,6 +14,7 @@ import type {
 import { visitorNameOf } from '../core/outbox/review.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { BatchDecision } from '../core/outbox/state.ts'
+import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -41,6 +42,9 @@ export function listBatches(
   })
 }
 
+/** What is needed of a project's settings: its rates are for estimates. */
+export type BatchProject = Pick<ProjectConfig, 'name' | 'projectId' | keyof BudgetPolicy>
+
 const samplesPerOutcome = 3
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
@@ -52,7 +56,7 @@ export function showBatch(config: Config, project: ProjectConfig, name: string):
 export async function readBatch(
   admin: OutboxAdmin,
   warehouse: Warehouse,
-  project: ProjectConfig,
+  project: BatchProject,
   name: string,
 ): Promise<BatchReport> {
   const batch = await requireBatch(admin, name, 'nothing was shown')
@@ -79,12 +83,12 @@ async function readOutcomes(admin: OutboxAdmin, reader: ReviewReader, batch: str
   return outcomes
 }
 
-/** Of a batch that is not approved: how long it takes once it is. */
-async function estimateBatch(
+/** How long the rest of a batch takes; of one that is not approved: once it is. */
+export async function estimateBatch(
   admin: OutboxAdmin,
   warehouse: Warehouse,
-  project: ProjectConfig,
-  { id, counts }: BatchSummary,
+  project: BatchProject,
+  { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
 ): Promise<BatchEstimate> {
   const { draft = 0, queued = 0, sending = 0 } = counts
   const left = draft + queued + sending
@@ -107,7 +111,7 @@ async function estimateBatch(
   }
 }
 
-async function circuitRest(warehouse: Warehouse, { projectId }: ProjectConfig, batch: string, now: number) {
+async function circuitRest(warehouse: Warehouse, { projectId }: BatchProject, batch: string, now: number) {
   const outcomes = await warehouse.outbox(projectId).listRecentOutcomes(outcomesConsidered)
   const { allReason, allUntil, batchReasons, batchUntil } = evaluateCircuits(outcomes, now)
   if (allReason !== null && allUntil !== null) return { until: allUntil, because: allReason }

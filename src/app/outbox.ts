@@ -17,7 +17,7 @@ import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { executeApproval, executeDecision } from '../writeback/decide.ts'
+import { executeApproval, executeDecision, executeShown } from '../writeback/decide.ts'
 import { requireBatch } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
@@ -92,25 +92,33 @@ export function forEachWriteback(
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, async (admin, warehouse) => {
-    const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
-    const reader = warehouse.reviewReader(project.projectId)
-    const [writeback] = await nameEntries(reader, entries)
-    if (writeback === undefined) throw new Error('an id that was just found is gone')
-    const [check = null] = await reader.readChecks([writeback.id])
-    const target = writeback.conversationId ?? writeback.visitorId ?? ''
-    const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
-    const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
-    const before = isOpen ? lane.find(({ seq }) => seq < writeback.seq) : undefined
-    return {
-      project: project.name,
-      writeback,
-      events: await admin.listEvents(writeback.id),
-      check,
-      waitsFor: before === undefined ? null : { id: before.id, status: before.status },
-      holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
-    }
-  })
+  return withOutbox(config, project, (admin, warehouse) => readWriteback(admin, warehouse, project, id))
+}
+
+/** The same with an open warehouse, for pages. */
+export async function readWriteback(
+  admin: OutboxAdmin,
+  warehouse: Warehouse,
+  project: Pick<ProjectConfig, 'name' | 'projectId'>,
+  id: string,
+): Promise<ShowWritebackReport> {
+  const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
+  const reader = warehouse.reviewReader(project.projectId)
+  const [writeback] = await nameEntries(reader, entries)
+  if (writeback === undefined) throw new Error('an id that was just found is gone')
+  const [check = null] = await reader.readChecks([writeback.id])
+  const target = writeback.conversationId ?? writeback.visitorId ?? ''
+  const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
+  const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
+  const before = isOpen ? lane.find(({ seq }) => seq < writeback.seq) : undefined
+  return {
+    project: project.name,
+    writeback,
+    events: await admin.listEvents(writeback.id),
+    check,
+    waitsFor: before === undefined ? null : { id: before.id, status: before.status },
+    holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
+  }
 }
 
 export type DecisionRequest = { readonly selection: OutboxFilter; readonly by: string }
@@ -143,6 +151,19 @@ export function approveShown(
   return withOutbox(config, project, async (admin) => ({
     project: project.name,
     ...(await executeApproval(admin, selection, shown, toTerms(project, by))),
+  }))
+}
+
+/** The same for any decision. */
+export function decideShown(
+  config: Config,
+  project: ProjectConfig,
+  decision: OutboxDecision,
+  { selection, by, shown }: DecisionRequest & { readonly shown: ShownSelection },
+): Promise<DecisionReport | SelectionMismatch> {
+  return withOutbox(config, project, async (admin) => ({
+    project: project.name,
+    ...(await executeShown(admin, decision, selection, shown, toTerms(project, by))),
   }))
 }
 

@@ -11,6 +11,7 @@ import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { createBudgetRecorder } from './budget-recorder.ts'
 import type { WarehouseRetry } from './warehouse-retry.ts'
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
@@ -30,6 +31,7 @@ export async function openRequestBudgets(
   const redis = inRedis ? openRedisRecords(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
+  const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.budgetHistory)
   let isClosed = false
   const openedBudgets = new Map<string, { readonly policy: string; readonly budget: RequestBudget }>()
 
@@ -44,7 +46,11 @@ export async function openRequestBudgets(
       warehouse?.projects.recordBudgetLoss(projectId, why, Date.now()).catch(() => {})
       if (watchedBudgets.has(name)) return
       watchedBudgets.add(name)
-      void logWhenBudgetOpens(project.name, budget, log, () => isClosed).finally(() => watchedBudgets.delete(name))
+      const from = Date.now()
+      void logWhenBudgetOpens(project.name, budget, log, () => isClosed).finally(() => {
+        watchedBudgets.delete(name)
+        recorder?.recordPause(projectId, { kind: 'closed', from, to: Date.now() })
+      })
     }
     const store = createSharedStore({ policy, record, keyUse, onClosed })
     // A slot whose grant did not reach us expires by itself.
@@ -54,23 +60,28 @@ export async function openRequestBudgets(
     return budget
   }
 
+  const opened = (project: ProjectConfig): RequestBudget => {
+    const { rate, writeRate, reserve } = project
+    const [name, policy] = [keyFingerprint(project), JSON.stringify({ rate, writeRate, reserve })]
+    const known = openedBudgets.get(name)
+    // A rate that changes while the worker runs applies from the next sync run on.
+    if (known?.policy === policy) return known.budget
+    const budget = open(project, name)
+    openedBudgets.set(name, { policy, budget })
+    return budget
+  }
   return {
     forProject: (project: ProjectConfig): RequestBudget => {
-      const { rate, writeRate, reserve } = project
-      const [name, policy] = [keyFingerprint(project), JSON.stringify({ rate, writeRate, reserve })]
-      const known = openedBudgets.get(name)
-      // A rate that changes while the worker runs applies from the next sync run on.
-      if (known?.policy === policy) return known.budget
-      const budget = open(project, name)
-      openedBudgets.set(name, { policy, budget })
-      return budget
+      const budget = opened(project)
+      return recorder?.watch(budget, project) ?? budget
     },
     /** Null if this process has not used it yet. */
     ifOpened: (project: ProjectConfig): RequestBudget | null =>
       openedBudgets.get(keyFingerprint(project))?.budget ?? null,
-    close: () => {
+    close: async () => {
       isClosed = true
       redis?.close()
+      await recorder?.close()
     },
   }
 }

@@ -62,6 +62,6 @@ export async function withRequestBudgets<T>(
   try {
     return await work(budgets)
   } finally {
-    budgets.close()
+    await budgets.close()
   }
 }

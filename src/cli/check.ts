@@ -96,14 +96,14 @@ const readOnlyItem: CheckItem = {
 }
 
 /** A missing scope skips streams; any other warning does not affect the result. */
-function toExitCode({ name, state, retryable }: CheckItem): ExitCode {
+export function toExitCode({ name, state, retryable }: CheckItem): ExitCode {
   if (state === 'error') return retryable === true ? 1 : 2
   return state === 'warning' && allStreams.some(({ scope }) => scope === name) ? 3 : 0
 }
 
 const marks = { ok: '✓', warning: '!', error: '✗' } as const
 
-function renderChecks(results: readonly ProjectChecks[], footer: readonly string[]): CommandResult {
+export function renderChecks(results: readonly ProjectChecks[], footer: readonly string[]): CommandResult {
   const width = Math.max(...results.flatMap(({ items }) => items.map((item) => item.name.length)))
   const lines = results.flatMap(({ project, items }) => [
     ...(results.length > 1 && project !== null ? [project] : []),

@@ -3,9 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { checkCommand } from './check.ts'
 import { createCommandContext } from './command-context.ts'
+import { consoleCommand } from './console.ts'
 import { demoCommand } from './demo.ts'
 import { explainError, renderError } from './explain-error.ts'
 import { exportCommand } from './export.ts'
+import { initCommand } from './init.ts'
 import { migrateCommand } from './migrate.ts'
 import { pushCommand } from './push.ts'
 import { reportCommand } from './report.ts'
@@ -20,9 +22,11 @@ import { writebackCommand } from './writeback.ts'
 const examples = `
 Start here:
   $ deskmirror demo       nothing to configure: a mock server, a mirror of it, and what is in the mirror
+  $ deskmirror init       connects a real project: asks, tests, and writes .env
   $ deskmirror check      what a real project needs, and how to get it
   $ deskmirror sync       mirror the project into SQLite, or into Postgres
   $ deskmirror start      keep it up to date by schedule, until stopped
+  $ deskmirror console    the mirror in a browser
   $ deskmirror report     the last week on one page
 
 Write back:
@@ -43,11 +47,13 @@ const program = new Command('deskmirror')
   // Options belong to the command in front of them, as a subcommand may have one of the same name.
   .enablePositionalOptions()
 const commands = [
+  initCommand,
   checkCommand,
   syncCommand,
   writebackCommand,
   pushCommand,
   startCommand,
+  consoleCommand,
   statusCommand,
   reportCommand,
   verifyCommand,

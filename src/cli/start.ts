@@ -9,7 +9,8 @@ import type { CommandContext } from './command-context.ts'
 import { explainError } from './explain-error.ts'
 
 const help = `
-Reads every project by its schedules (docs/configuration.md), and answers over HTTP: /healthz, /readyz, /metrics, /queues.
+Reads every project by its schedules (docs/configuration.md), and answers over HTTP: /healthz, /readyz, /metrics, /queues,
+and the console at /console.
 SIGTERM or Ctrl-C finishes the current pages and stops within 10 seconds. SIGHUP reads the configuration again.
 
 Examples:
@@ -88,7 +89,7 @@ function describeLocations({ databaseUrl, queueUrl }: Pick<Config, 'databaseUrl'
 
 const maxListed = 10
 
-function renderStarted({ projects, ...config }: Config, { queue, address }: RunningWorker): string[] {
+function renderStarted({ projects, ...config }: Config, { queue, address, consoleLink }: RunningWorker): string[] {
   const names = projects.slice(0, maxListed).map(({ name }) => name)
   const more = projects.length > maxListed ? ', …' : ''
   return [
@@ -96,5 +97,9 @@ function renderStarted({ projects, ...config }: Config, { queue, address }: Runn
     `  warehouse  ${describeLocations(config).warehouse}`,
     `  queue      ${queue}`,
     `  http       ${address ?? 'off'}`,
+    ...(address === null ? [] : [`  console    ${consoleLink ?? `${address}/console`}`]),
+    ...(consoleLink === null
+      ? []
+      : ['             the link works once, for 15 minutes: `deskmirror console --link` prints another']),
   ]
 }

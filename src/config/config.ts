@@ -33,13 +33,17 @@ export function defaultConfig(own: Pick<Config, 'projects'> & Partial<Config>): 
   return { ...defaultsOf(globalSettings, own), logLevelChosen: 'logLevel' in own, warnings: [], ...own }
 }
 
+const appliedAtOnce: readonly string[] = ['readOnly', 'console'] satisfies (keyof GlobalConfig)[]
+
 /** The settings, by their names in the file, whose changes a running worker cannot apply. */
 export function settingsNeedingRestart(before: Config, after: Config): readonly string[] {
   const keys = Object.keys(globalSettings) as (keyof typeof globalSettings)[]
   const comparable = (config: Config, key: keyof Config) =>
     key === 'httpToken' ? config.httpToken?.reveal() : config[key]
   return keys
-    .filter((key) => key !== 'readOnly' && !isDeepStrictEqual(comparable(before, key), comparable(after, key)))
+    .filter(
+      (key) => !appliedAtOnce.includes(key) && !isDeepStrictEqual(comparable(before, key), comparable(after, key)),
+    )
     .map((key) => globalSettings[key].name)
 }
 

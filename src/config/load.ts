@@ -41,6 +41,12 @@ export function wantsStackTraces(environment: Variables = process.env): boolean 
   return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
 }
 
+/** Whether there is a desktop that a browser could open on; without one, Linux would open it within the terminal. */
+export function canOpenBrowser(environment: Variables = process.env): boolean {
+  if (process.platform !== 'linux') return true
+  return environment.DISPLAY !== undefined || environment.WAYLAND_DISPLAY !== undefined
+}
+
 /** Sentences about variables with our prefix that nothing reads, which are most likely typing errors. */
 export function unknownVariables(variables: Variables, referenced: ReadonlySet<string>): string[] {
   const settings = [...Object.values(globalSettings), ...allProjectSettings].filter(({ variable }) => variable !== null)

@@ -1,5 +1,6 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
 import { passwordsInUrl } from '../core/server-url.ts'
+import { consoleSetting } from './console-settings.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
 import { deferSecretErrors, secretField, secretReference, type UnreadableSecret } from './secret-fields.ts'
@@ -28,6 +29,8 @@ export const globalSettings = {
   concurrency: setting('concurrency', field.concurrency.default(40)),
   /** The service must not be changed. */
   readOnly: setting('read_only', field.flag.default(false)),
+  /** Who may sign in to the console. */
+  console: consoleSetting,
   /** Who decides on the command line; null = the user of the system. */
   person: setting('person', field.orNull(field.personName)),
   logLevel: setting('log_level', field.logLevel.default('info')),

@@ -44,6 +44,8 @@ export const projectSettings = {
   approveGraceMs: setting('approve_grace', field.grace.default(30_000)),
   /** Whether people may approve what they queued themselves. */
   approveOwn: setting('approve_own', field.flag.default(true)),
+  /** Whether the words of messages are indexed for the search of the console. */
+  search: setting('search', field.flag.default(true)),
   streams: fileSetting<readonly StreamName[]>('streams', field.streams.default([...streamNames])),
   /** `freeze`: undocumented fields that were not seen before stay in `raw` and get no columns. */
   schema: fileSetting('schema', field.schemaMode.default('discover')),

@@ -15,9 +15,10 @@ export type ReadSecret = (reference: SecretReference, many?: 'several') => Secre
 export type Secrets = readonly [Secret, ...Secret[]]
 export type UnreadableSecret = { readonly why: string }
 
-/** Resolves a reference; refuses a literal without repeating it. */
-export function secretField(readSecret: ReadSecret) {
+/** Resolves a reference; refuses a literal without repeating it. `missing`: what to say if there is none. */
+export function secretField(readSecret: ReadSecret, missing = missingKey) {
   return z.unknown().transform((value, context): Secret => {
+    if (value === undefined) return addIssue({ why: missing }, context)
     const found = resolveSecret(value, readSecret)
     return 'why' in found ? addIssue(found, context) : found[0]
   })
@@ -79,8 +80,10 @@ function addIssue({ why }: UnreadableSecret, context: z.RefinementCtx): never {
   return z.NEVER
 }
 
+const missingKey = "the project's API key, created in the app under Settings > API keys"
+
 function referenceProblem(value: unknown): string {
-  if (value === undefined) return "the project's API key, created in the app under Settings > API keys"
+  if (value === undefined) return missingKey
   const instead = 'keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
   return typeof value === 'string'
     ? `contains the secret itself: ${instead}`

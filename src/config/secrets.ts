@@ -9,7 +9,8 @@ import type { Settings } from './setting.ts'
 
 export function collectSecrets(config: Omit<Config, 'warnings'>): readonly string[] {
   const ofProjects = config.projects.flatMap((project) => sensitiveValues(projectSettings, project))
-  const values = [...sensitiveValues(globalSettings, config), ...ofProjects]
+  const tokens = config.console.people.map(({ token }) => token)
+  const values = [...sensitiveValues(globalSettings, config), ...ofProjects, ...tokens]
   const addresses = values.filter((value) => typeof value === 'string').filter((text) => text.includes('://'))
   const passwords = addresses.flatMap(passwordsInUrl).filter(isNotPlainWord)
   return [...values.flatMap(revealIfReadable), ...addresses, ...passwords]

@@ -48,7 +48,7 @@ function hasToken(token: Secret, authorization = ''): boolean {
 }
 
 /** Compares in constant time. */
-function isEqualSecret(given: string, expected: string): boolean {
+export function isEqualSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(expected))
 }

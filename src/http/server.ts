@@ -36,7 +36,8 @@ export type HttpServerOptions = {
   /** Null only for a loopback address; see `resolveHttpExposure`. */
   readonly token: Secret | null
   readonly health: HealthChecks
-  readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> }
+  /** Null: there are none. */
+  readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
   readonly plugins?: readonly HttpRoutes[]
   readonly log: Logger
 }
@@ -62,11 +63,13 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   handleErrors(app, options.log)
   const { token, host, metrics, plugins = [], log } = options
   for (const { prefix, plugin } of plugins.filter(({ auth }) => auth === 'own')) app.register(plugin, { prefix })
+  if (plugins.some(({ prefix }) => prefix === '/console')) app.get('/', (_, reply) => reply.redirect('/console', 303))
   app.register(async (localScope) => {
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     addHealth(localScope, options)
     localScope.register(async (protectedScope) => {
       if (token !== null) protectedScope.addHook('onRequest', createTokenHook(token, log))
+      if (metrics === null) return
       protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
     })
     localScope.register(async (protectedScope) => {

@@ -15,13 +15,17 @@ import { createProjectFacts } from './analytics/project-facts.ts'
 import { readReportData } from './analytics/report-data.ts'
 import { createRollupComparison } from './analytics/rollup-comparison.ts'
 import { createBudgetRecords } from './budget-records.ts'
+import { createAuditLog } from './console/audit-log.ts'
+import { createBudgetHistory } from './console/budget.ts'
+import { createConsoleReads } from './console/console-reads.ts'
 import { type ConnectionPool, type Db, type LocalReads, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
-import { openPostgresPool } from './database/postgres.ts'
+import { openPostgresPool, pageLimits } from './database/postgres.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { openSqlitePool } from './database/sqlite.ts'
+import { openSqliteThread } from './database/sqlite-thread.ts'
 import { analyzeAllTables } from './database/statistics.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
@@ -33,7 +37,7 @@ import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createRevertSource } from './outbox/revert-source.ts'
 import { createReviewReader } from './outbox/review-rows.ts'
-import { createProjects } from './projects.ts'
+import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
 import { listGaps, readStatus } from './status.ts'
 import { createStreamStates } from './stream-states.ts'
@@ -45,13 +49,18 @@ export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 export type WarehouseOptions = {
   /** `read`: changes nothing, and rejects a database that nothing has been mirrored into. */
   readonly access?: 'write' | 'read'
+  /**
+   * Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work. `brief`: what takes long is
+   * given up, in Postgres. Needs `access: 'read'`.
+   */
+  readonly apart?: 'brief' | 'long'
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
 }
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
 export async function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
-  const { access, synchronous = 'normal' } = options
+  const { access, apart = null, synchronous = 'normal' } = options
   const location = parseDatabaseUrl(url)
   const isWriter = access !== 'read'
   const path = location.kind === 'sqlite' ? location.path : null
@@ -60,14 +69,24 @@ export async function openWarehouse(url: string, options: WarehouseOptions = {})
     throw new EmptyWarehouseError()
   }
   try {
-    const pool =
-      location.kind === 'sqlite'
-        ? openSqlitePool(location.path, { mustExist: !isWriter, synchronous })
-        : await openPostgresPool(location.url, isWriter)
+    const pool = await openPool(location, isWriter, apart, synchronous)
     return await createWarehouse(withExplainedErrors(pool, location), isWriter)
   } catch (error) {
     throw error instanceof UserError && !(error instanceof WarehouseError) ? error : explainOpenError(location, error)
   }
+}
+
+async function openPool(
+  location: DatabaseLocation,
+  isWriter: boolean,
+  apart: 'brief' | 'long' | null,
+  synchronous: 'normal' | 'full',
+): Promise<ConnectionPool> {
+  if (location.kind === 'postgres')
+    return openPostgresPool(location.url, isWriter, apart === null ? undefined : pageLimits[apart])
+  return apart !== null
+    ? openSqliteThread(location.path)
+    : openSqlitePool(location.path, { mustExist: !isWriter, synchronous })
 }
 
 /** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
@@ -143,6 +162,12 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     /** The numbers of a report. Null: no facts of the project have been derived yet. */
     reportData: (project: string, now: EpochMs, choosePeriod: (today: LocalDate) => ReportPeriod) =>
       readReportData(db, kind, project, now, choosePeriod),
+    /** What the pages of the console show of the project. */
+    console: (project: string) => createConsoleReads(ofProject(project)),
+    auditLog: createAuditLog(db),
+    budgetHistory: createBudgetHistory(db),
+    /** The projects that anything has been read of, with the time zone of their facts. */
+    listProjects: () => listMirroredProjects(db),
     /** The project's open gaps, oldest first, up to a thousand. */
     listGaps: (project: string) => listGaps(db, project),
     /** The request budget of that name, shared by all processes that have this warehouse open. */

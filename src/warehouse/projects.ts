@@ -68,3 +68,13 @@ export async function readProjectIncidents(db: Db, project: string, now: EpochMs
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
   }
 }
+
+/** The projects that anything has been read of; `timeZone` null: they have no facts yet. */
+export async function listMirroredProjects(db: Db): Promise<readonly { id: string; timeZone: string | null }[]> {
+  const { rows } = await sql<{ id: string; timeZone: string | null }>`
+    select found.project_id as id, nullif(facts_state.time_zone, '') as "timeZone"
+    from (select distinct project_id from sync_streams) as found
+      left join facts_state on facts_state.project_id = found.project_id
+    order by 1`.execute(db)
+  return rows
+}

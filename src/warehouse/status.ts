@@ -137,21 +137,24 @@ export async function listGaps(db: Db, project: string): Promise<readonly GapRep
   return rows
 }
 
-async function countWritebacks(context: ProjectDb): Promise<Record<string, number>> {
+/** By status; what is cancelled counts as such at once. */
+export async function countWritebacks(context: ProjectDb): Promise<Record<string, number>> {
   const { rows } = await sql<{ status: string; count: number }>`
     select ${await effectiveStatus(context)} as status, count(*) as count from writebacks
     where project_id = ${context.project} group by 1 order by 1`.execute(context.db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-async function countBlockedLanes(db: Db, project: string): Promise<number> {
+/** Lanes that wait until a person resolves an uncertain write-back. */
+export async function countBlockedLanes(db: Db, project: string): Promise<number> {
   const { rows } = await sql<{ lanes: number }>`
     select count(distinct lane) as lanes from writebacks
     where project_id = ${project} and status = 'uncertain'`.execute(db)
   return rows[0]?.lanes ?? 0
 }
 
-async function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours']> {
+/** What was learned about the service. */
+export async function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours']> {
   const { rows } = await sql<StatusReport['behaviours'][number]>`
     select name, value, evidence, learned_at as "learnedAt" from service_behaviours
     where project_id = ${project} order by name`.execute(db)

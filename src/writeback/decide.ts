@@ -51,14 +51,25 @@ export async function executeApproval(
 ): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
   const filter = { ...(await resolveSelection(admin, selection)), statuses: approvable }
   const shownFilter = { ...(await resolveSelection(admin, shown.filter)), statuses: approvable }
+  return executeShown(admin, 'approved', filter, { ...shown, filter: shownFilter }, terms)
+}
+
+/** Decides about what was shown, by whole ids and names. If that has moved since, nothing is changed. */
+export async function executeShown(
+  admin: OutboxAdmin,
+  decision: OutboxDecision,
+  filter: OutboxFilter,
+  shown: ShownSelection,
+  terms: DecisionTerms,
+): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
   let now: SelectionMismatch['now'] | null = null
-  const report = await explainDecision(admin, filter, { decision: 'approved', ...terms }, async () => {
-    const result = await admin.approveShown(filter, { ...shown, filter: shownFilter }, terms)
+  const report = await explainDecision(admin, filter, { decision, ...terms }, async () => {
+    const result = await admin.decideShown(decision, filter, shown, terms)
     if ('count' in result) return result
     now = result.moved
     return { count: 0, ids: [] }
   })
-  return now === null ? report : describeMismatch(admin, shownFilter, now)
+  return now === null ? report : describeMismatch(admin, shown.filter, now)
 }
 
 /** What a digest for an approval names. */

@@ -49,6 +49,7 @@ describe('one project is described by variables', () => {
     const { projects, warnings, ...globals } = load()
     expect(globals).toEqual({
       databaseUrl: 'sqlite:deskmirror.db',
+      console: { people: [] },
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },
       httpToken: null,
@@ -75,6 +76,7 @@ describe('one project is described by variables', () => {
       approveOver: null,
       approveGraceMs: 30_000,
       approveOwn: true,
+      search: true,
       schedules: defaultSchedules,
       schema: 'discover',
       readOnly: false,

@@ -42,7 +42,7 @@ export async function startTestServer(over: Partial<HttpServerOptions> = {}) {
 }
 
 /** Not `fetch`, which does not allow a custom `Host`. */
-function ask(url: string, { method = 'GET', headers = {}, body }: TestRequest = {}): Promise<TestResponse> {
+export function ask(url: string, { method = 'GET', headers = {}, body }: TestRequest = {}): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, agent: false }, (answer) => {
       let text = ''

@@ -46,7 +46,7 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     close: async () => {
       await leadership.release()
       await warehouse.workers.remove(workerId).catch(() => {})
-      budgets.close()
+      await budgets.close()
       await connections.close()
       await warehouse.close()
     },
@@ -92,11 +92,13 @@ async function readLastCompletions({ streamStates }: Warehouse) {
 
 const idleRunRetentionMs = 7 * 86_400_000
 const deliveryRetentionMs = 30 * 86_400_000
+const budgetRetentionMs = 90 * 86_400_000
 
 /** Deletes runs without changes after a week and webhook deliveries after a month; updates table statistics. */
 async function runHousekeeping(warehouse: Warehouse) {
   const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
   const expired = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+  await warehouse.budgetHistory.deleteBefore(Date.now() - budgetRetentionMs)
   const deliveriesDeleted = expired + (await warehouse.deliveries.trimDone())
   await warehouse.analyzeTables()
   return { runsDeleted, deliveriesDeleted }

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import type { AnalyticsSettings } from './analytics-settings.ts'
 import { createTimeZone } from './time-zone.ts'
 
-/** Raise it with every change of a definition or of the columns of the facts. */
-export const factsVersion = 1
+/** Raise it with every change of a definition or of the columns of the facts, and of the words that can be searched. */
+export const factsVersion = 2
 
 export type DerivationSettings = Pick<
   AnalyticsSettings,

@@ -88,8 +88,9 @@ export type OutboxAdmin = {
    * as what the person saw: it resets the precondition and drops an expiry that has passed.
    */
   readonly decide: (decision: OutboxDecision, filter: OutboxFilter, terms: DecisionTerms) => Promise<DecisionResult>
-  /** Approves the rows of the filter if the digest still names the rows that were shown, else nothing. */
-  readonly approveShown: (
+  /** Decides about the rows of the filter if the digest still names the rows that were shown, else about none. */
+  readonly decideShown: (
+    decision: OutboxDecision,
     filter: OutboxFilter,
     shown: ShownSelection,
     terms: DecisionTerms,

@@ -1,11 +1,11 @@
 /** Charts as SVG: pure functions of their data. Titles and descriptions are read aloud; the table beside has the numbers. */
 import { formatCount } from '../../core/format.ts'
+import { type Html, html } from '../../core/html/html.ts'
 import type { BarChart, Chart, HeatMap, LineChart } from '../page.ts'
-import { html, type Markup } from './markup.ts'
 import { chartSize, columnsOf, countScale, labelStep, plot, round, type Scale } from './scale.ts'
 
 /** `id`: unique in the page. */
-export function renderChart(chart: Chart, id: string): Markup {
+export function renderChart(chart: Chart, id: string): Html {
   switch (chart.kind) {
     case 'bars':
       return frame(chart, id, chartSize.height, renderBars(chart))
@@ -16,13 +16,13 @@ export function renderChart(chart: Chart, id: string): Markup {
   }
 }
 
-function frame({ title, description }: Chart, id: string, height: number, content: readonly Markup[]): Markup {
+function frame({ title, description }: Chart, id: string, height: number, content: readonly Html[]): Html {
   return html`<svg role="img" aria-labelledby="${id}-title ${id}-description" viewBox="0 0 ${chartSize.width} ${height}">
 <title id="${id}-title">${title}</title><desc id="${id}-description">${description}</desc>
 ${content}</svg>`
 }
 
-function renderBars({ bars }: BarChart): Markup[] {
+function renderBars({ bars }: BarChart): Html[] {
   const scale = countScale(bars.map(({ value }) => value))
   const columns = columnsOf(bars.length)
   const gap = round(columns.width * 0.15)
@@ -39,13 +39,13 @@ function renderBars({ bars }: BarChart): Markup[] {
 /** Of more points, a dot for each would hide the line. */
 const maxDots = 31
 
-function renderLines({ labels: names, lines }: LineChart): Markup[] {
+function renderLines({ labels: names, lines }: LineChart): Html[] {
   const scale = countScale(lines.flatMap(({ values }) => values.filter((value) => value !== null)))
   const columns = columnsOf(names.length)
   const x = (index: number) => round(columns.x(index) + columns.width / 2)
   const dotOf = (name: string, style: string, [at, value]: Point) =>
     html`<circle class="dot ${style}" cx="${x(at)}" cy="${scale.y(value)}" r="3"><title>${names[at] ?? ''}, ${name}: ${formatCount(value)}</title></circle>`
-  const renderLine = ({ name, values }: LineChart['lines'][number], index: number): Markup[] => {
+  const renderLine = ({ name, values }: LineChart['lines'][number], index: number): Html[] => {
     const style = `line-${index}`
     const runs = runsOf(values)
     const dots = runs.filter((run) => names.length <= maxDots || run.length === 1).flat()
@@ -75,19 +75,19 @@ function runsOf(values: readonly (number | null)[]): Point[][] {
 }
 
 /** Beside its first known value: a colour alone would not say which line is which. */
-function nameOfLine(name: string, first: Point | undefined, x: (index: number) => number, scale: Scale): Markup[] {
+function nameOfLine(name: string, first: Point | undefined, x: (index: number) => number, scale: Scale): Html[] {
   if (first === undefined) return []
   return [html`<text x="${x(first[0]) + 6}" y="${Math.max(plot.top, scale.y(first[1]) - 6)}">${name}</text>`]
 }
 
-function axis({ ticks, y }: Scale): Markup[] {
+function axis({ ticks, y }: Scale): Html[] {
   return ticks.map(
     (tick) =>
       html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${y(tick)}" y2="${y(tick)}"/><text class="end" x="${plot.left - 6}" y="${y(tick) + 4}">${formatCount(tick)}</text>`,
   )
 }
 
-function labels(names: readonly string[]): Markup[] {
+function labels(names: readonly string[]): Html[] {
   const columns = columnsOf(names.length)
   const step = labelStep(names.length)
   return names.flatMap((name, index) =>
@@ -105,7 +105,7 @@ function heatMapHeight({ rows }: HeatMap): number {
   return cell.top + rows.length * cell.height + 6
 }
 
-function renderHeatMap({ rows, columns, values }: HeatMap): Markup[] {
+function renderHeatMap({ rows, columns, values }: HeatMap): Html[] {
   const most = Math.max(1, ...values.flat())
   const x = (index: number) => round(plot.left + index * cell.width)
   const y = (index: number) => cell.top + index * cell.height

@@ -1,14 +1,16 @@
 /** A page as one self-contained HTML file: without scripts, and without requests to anywhere. */
+import { type Html, html, trusted } from '../../core/html/html.ts'
 import type { Block, Page, PagePart, Section, Table } from '../page.ts'
 import { renderChart } from './charts.ts'
-import { html, type Markup, trusted } from './markup.ts'
 import { style } from './style.ts'
 
 /** Should any text ever get past the escaping, a browser still runs and loads nothing. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'"
 
+const styleElement = trusted(`<style>${style}</style>`)
+
 export function renderHtml({ title, parts }: Page): string {
-  const { markup } = html`<!doctype html>
+  const { html: markup } = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -16,7 +18,7 @@ export function renderHtml({ title, parts }: Page): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>${title}</title>
-<style>${trusted(style)}</style>
+${styleElement}
 </head>
 <body>
 <main>
@@ -27,21 +29,21 @@ ${parts.map(renderPart)}</main>
   return markup
 }
 
-function renderPart({ title, notes, sections }: PagePart, index: number): Markup {
+function renderPart({ title, notes, sections }: PagePart, index: number): Html {
   return html`<article>
 <h1>${title}</h1>
 ${notes.map((note) => html`<p class="notes">${note}</p>\n`)}${sections.map((section, n) => renderSection(section, `chart-${index}-${n}`))}</article>
 `
 }
 
-function renderSection({ title, blocks }: Section, id: string): Markup {
+function renderSection({ title, blocks }: Section, id: string): Html {
   return html`<section>
 <h2>${title}</h2>
 ${blocks.map((block, index) => renderBlock(block, `${id}-${index}`))}</section>
 `
 }
 
-function renderBlock(block: Block, id: string): Markup {
+function renderBlock(block: Block, id: string): Html {
   switch (block.kind) {
     case 'text':
       return html`<p>${block.text}</p>\n`
@@ -60,7 +62,7 @@ ${renderTable(block.table)}</details>
   }
 }
 
-function renderTable({ caption, columns, rows }: Table): Markup {
+function renderTable({ caption, columns, rows }: Table): Html {
   const isNumber = (index: number) => (columns[index]?.isNumber ? 'number' : 'text')
   const header = columns.map(({ title }, index) => html`<th scope="col" class="${isNumber(index)}">${title}</th>`)
   const toRow = (row: readonly string[]) =>

@@ -1,7 +1,8 @@
-/** Replaces the facts of conversations by what their stored rows say now. */
+/** Replaces the facts of conversations, and what can be searched of them, by what their stored rows say now. */
 import { sql } from 'kysely'
 import { deriveConversationFacts } from '../../core/analytics/conversation-facts.ts'
 import type { ConversationHistory } from '../../core/analytics/conversation-history.ts'
+import { type IndexedConversation, replaceSearchEntries } from '../console/search-index.ts'
 import { inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { readHistories } from './conversation-histories.ts'
@@ -62,6 +63,11 @@ async function replaceGroup(
   await insertRows(source, 'fct_wait', rowsOf.fct_wait)
   await insertRows(source, 'fct_state', rowsOf.fct_state)
   await insertRows(source, 'fct_contribution', rowsOf.fct_contribution)
+  await replaceSearchEntries(source, ids, source.hasSearch ? histories.map(toIndexed) : [])
+}
+
+function toIndexed({ id, createdAt, messages }: ConversationHistory): IndexedConversation {
+  return { id, lastAt: messages.reduce((last, { at }) => Math.max(last, at ?? 0), createdAt ?? 0) }
 }
 
 /** Each conversation that has facts has a row in fct_conversation: there is nothing else to delete for a new one. */

@@ -7,6 +7,8 @@ import type { FactKind } from './pending-facts.ts'
 
 export type FactSource = ProjectDb & {
   readonly settings: AnalyticsSettings
+  /** Whether words of messages are indexed. */
+  readonly hasSearch: boolean
   readonly calendar: Calendar
   /** Since when changes of the project's conversations are watched. */
   readonly mirroredSince: EpochSeconds

@@ -7,8 +7,12 @@ import { type EpochSeconds, parseTime, toTimestamp } from '../../core/time.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { type FactKind, factKinds } from './pending-facts.ts'
 
-/** The settings of a project on which its facts, calendar and targets depend. */
-export type FactsSettings = { readonly timeZone: string; readonly analytics: AnalyticsSettings }
+/** The settings of a project on which its facts, calendar and targets depend. `search`: whether words are indexed, too. */
+export type FactsSettings = {
+  readonly timeZone: string
+  readonly analytics: AnalyticsSettings
+  readonly search?: boolean
+}
 
 /** How far a rebuild has come: `after` is the id that it reached, '' at the beginning of the kind. */
 export type RebuildPosition = { readonly kind: FactKind; readonly after: string }
@@ -26,8 +30,8 @@ export type FactsState = {
 }
 
 /** Of the facts alone, and of everything: targets and fields of calls change without a rebuild. */
-export function fingerprintsOf({ timeZone, analytics }: FactsSettings): { facts: string; all: string } {
-  const facts = factsFingerprint({ ...analytics, timeZone })
+export function fingerprintsOf({ timeZone, analytics, search = true }: FactsSettings): { facts: string; all: string } {
+  const facts = `${factsFingerprint({ ...analytics, timeZone })}${search ? '' : ' without search'}`
   const { targets, calls, personalData } = analytics
   const others = createHash('sha256').update(JSON.stringify([targets, calls, personalData]))
   return { facts, all: `${facts} ${others.digest('hex')}` }

@@ -98,7 +98,8 @@ async function isRebuilding(work: Work): Promise<boolean> {
 async function openSource(work: Work): Promise<FactSource | null> {
   const state = await readFactsState(work)
   if (state === null || !areDerivedBy(state, work.settings)) return null
-  return { ...work, settings: work.settings.analytics, mirroredSince: state.mirroredSince }
+  const { analytics: settings, search: hasSearch = true } = work.settings
+  return { ...work, settings, hasSearch, mirroredSince: state.mirroredSince }
 }
 
 const derivations: Readonly<Record<FactKind, FactDerivation>> = {

@@ -38,30 +38,49 @@ const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
  * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a warehouse, and the driver's
  * errors if it cannot be reached.
  */
-export async function openPostgresPool(url: string, isWriter = true): Promise<ConnectionPool> {
-  const withSettings = createPgPool(url, 'with settings')
+export async function openPostgresPool(
+  url: string,
+  isWriter = true,
+  limits: PoolLimits = workLimits,
+): Promise<ConnectionPool> {
+  const withSettings = createPgPool(url, 'with settings', limits)
   try {
     return await toConnectionPool(withSettings, isWriter)
   } catch (error) {
     if (!areOptionsRejected(error)) throw error
   }
   // A pooler (PgBouncer) accepts no settings for a connection.
-  return toConnectionPool(createPgPool(url, 'without settings'), isWriter)
+  return toConnectionPool(createPgPool(url, 'without settings', limits), isWriter)
+}
+
+/** `settings`: of each connection, unless a pooler accepts none. */
+type PoolLimits = { readonly max: number; readonly settings: string }
+
+const workLimits: PoolLimits = { max: 6, settings: '' }
+
+/** For pages that people look at: few connections, which change nothing and give up instead of loading the server. */
+export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
+  brief: { max: 2, settings: '-c default_transaction_read_only=on -c statement_timeout=5000' },
+  long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
 }
 
 type PgPool = { readonly pool: pg.Pool; readonly schema: string | null; readonly close: () => Promise<void> }
 
-function createPgPool(url: string, settingsMode: 'with settings' | 'without settings'): PgPool {
+function createPgPool(
+  url: string,
+  settingsMode: 'with settings' | 'without settings',
+  { max, settings }: PoolLimits,
+): PgPool {
   const { connectionString, options, schema } = splitPostgresUrl(url)
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     connectionString,
     stream: () => trackSocket(new Socket(), sockets),
-    max: 6,
+    max,
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     application_name: 'deskmirror',
-    ...(settingsMode === 'with settings' ? { options } : {}),
+    ...(settingsMode === 'with settings' ? { options: `${options} ${settings}`.trim() } : {}),
     types: { getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => parseDefault(oid, text)) },
   })
   // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also

@@ -99,7 +99,7 @@ function isBusy(error: unknown): boolean {
 type Statement = Database.Statement<unknown[], Record<string, unknown>>
 
 /** Prepared statements by text. Few texts are ever used; beyond the limit the oldest is dropped. */
-function createStatementCache(database: Database.Database): (text: string) => Statement {
+export function createStatementCache(database: Database.Database): (text: string) => Statement {
   const cache = new Map<string, Statement>()
   return (text) => {
     const cached = cache.get(text)
@@ -113,7 +113,7 @@ function createStatementCache(database: Database.Database): (text: string) => St
   }
 }
 
-function runStatement(statement: Statement, parameters: readonly unknown[]): StatementResult {
+export function runStatement(statement: Statement, parameters: readonly unknown[]): StatementResult {
   if (!statement.reader) return { rows: [], affectedRows: statement.run(parameters).changes }
   const rows = statement.all(parameters)
   for (const row of rows) narrowIntegers(row)

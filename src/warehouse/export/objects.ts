@@ -1,5 +1,6 @@
 /** The tables and views of the database, with their columns. Taken from the database, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
+import { searchIndexTable } from '../../../schema/console-tables.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../../core/export.ts'
 import { streamSpecs } from '../../core/stream-specs.ts'
 import type { LocalReads } from '../database/connection-pool.ts'
@@ -17,13 +18,14 @@ export function listPostgresObjects(run: RunQuery): Promise<readonly ObjectName[
   return run(sql<ObjectName>`
     select relname as name, case when relkind in ('v', 'm') then 'view' else 'table' end as kind
     from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema())
-      and relkind in ('r', 'p', 'f', 'v', 'm') and has_table_privilege(oid, 'select') order by relname`)
+      and relkind in ('r', 'p', 'f', 'v', 'm') and relname <> ${searchIndexTable} and has_table_privilege(oid, 'select') order by relname`)
 }
 
 export function listSqliteObjects(run: RunQuery): Promise<readonly ObjectName[]> {
   return run(sql<ObjectName>`
     select name, type as kind from sqlite_master
-    where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\' order by name`)
+    where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\'
+      and name not glob ${`${searchIndexTable}*`} order by name`)
 }
 
 type CatalogColumn = { readonly name: string; readonly declared: string; readonly key_position: number }

@@ -6,7 +6,7 @@ import type { ProjectDb } from '../database/project-db.ts'
 import { countAhead, findRest } from './batch-queue.ts'
 import { recordBatchDecision } from './batch-stops.ts'
 import { findBatch, findRevertOf, listBatches, listBatchNames, listStoppedBatches } from './batches.ts'
-import { applyDecision, applyForMs, approveShown, revokeSending } from './decisions.ts'
+import { applyDecision, applyForMs, decideShown, revokeSending } from './decisions.ts'
 import { enqueue, findDuplicateRefs, findImport, readQueueMark } from './enqueue.ts'
 import { countByOperation, countByStatus, findIds, listEntries, listEvents, listLatestEvents } from './entries.ts'
 import { followDecisions } from './follow-decisions.ts'
@@ -38,7 +38,7 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
     listStoppedBatches: listStoppedBatches.bind(null, context),
     findRevertOf: findRevertOf.bind(null, context),
     decide: applyDecision.bind(null, context),
-    approveShown: approveShown.bind(null, context),
+    decideShown: decideShown.bind(null, context),
     decideBatch: decideBatch.bind(null, context),
     revokeSending: revokeSending.bind(null, context),
     listBlockedLanes: listBlockedLanes.bind(null, context),

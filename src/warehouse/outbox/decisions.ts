@@ -38,9 +38,10 @@ export async function applyDecision(
   })
 }
 
-/** Nothing is approved unless all that was shown is still so. */
-export async function approveShown(
+/** Nothing is changed unless all that was shown is still so. */
+export async function decideShown(
   context: ProjectDb,
+  decision: OutboxDecision,
   filter: OutboxFilter,
   shown: ShownSelection,
   terms: DecisionTerms,
@@ -52,7 +53,7 @@ export async function approveShown(
     if (!isNamedBy(now.digest, shown.digest)) return { moved: now }
     // A row that was inserted since is not among those that were shown.
     const among = sql`project_id = ${trx.project} and id ${inList(trx.kind, ids)}`
-    return decideAtOnce(trx, 'approved', filter, terms, among)
+    return decideAtOnce(trx, decision, filter, terms, among)
   })
 }
 

@@ -43,13 +43,15 @@ export async function listEntries(
 /** Ids of one import begin alike, as they ascend with time; their ends differ. */
 export async function findIds({ db, project }: ProjectDb, part: string): Promise<string[]> {
   if (part === '') return []
+  // A whole id needs no search through all of them.
+  const exact = await sql`select 1 from writebacks where project_id = ${project} and id = ${part}`.execute(db)
+  if (exact.rows.length > 0) return [part]
   const pattern = part.replace(/[%_\\]/g, '\\$&')
   const { rows } = await sql<{ id: string }>`
     select id from writebacks where project_id = ${project}
       and (id like ${`${pattern}%`} escape '\\' or id like ${`%${pattern}`} escape '\\')
-    order by case when id = ${part} then 0 else 1 end, seq limit 3`.execute(db)
-  const ids = rows.map(({ id }) => id)
-  return ids[0] === part ? [part] : ids
+    order by seq limit 3`.execute(db)
+  return rows.map(({ id }) => id)
 }
 
 export async function listEvents({ db, project }: ProjectDb, id: string): Promise<EventLogEntry[]> {

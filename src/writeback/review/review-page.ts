@@ -3,6 +3,7 @@
  * are escaped, isolated in direction, and show their invisible characters.
  */
 import { formatCount, pluralize } from '../../core/format.ts'
+import { type Html, html, nothing, trusted } from '../../core/html/html.ts'
 import { reviewOutcomes } from '../../core/outbox/review.ts'
 import type { CheckedReview } from '../../core/outbox/review-check.ts'
 import {
@@ -15,7 +16,6 @@ import {
 } from '../../core/outbox/review-labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
-import { html, type Markup, trusted } from '../../report/html/markup.ts'
 import { style } from '../../report/html/style.ts'
 
 export type ReviewPageText = {
@@ -38,7 +38,7 @@ export function reviewPageHead({ title, notes }: ReviewPageText, summary: Review
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>Review of ${showInvisible(title)}</title>
-<style>${trusted(style)}</style>
+${trusted(`<style>${style}</style>`)}
 </head>
 <body>
 <main>
@@ -48,11 +48,11 @@ ${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTab
 <div class="scroll"><table>
 <thead><tr>${headerCells([...rowHeader, 'outcome', ...effectHeader])}</tr></thead>
 <tbody>
-`.markup
+`.html
 }
 
 export function reviewPageRow(review: CheckedReview): string {
-  return rowOf(review, [text(actionNames[review.action]), text(outcomeLabels[review.outcome])]).markup
+  return rowOf(review, [text(actionNames[review.action]), text(outcomeLabels[review.outcome])]).html
 }
 
 export const reviewPageFoot = `</tbody>
@@ -66,7 +66,7 @@ export const reviewPageFoot = `</tbody>
 const rowHeader = ['row', 'visitor', 'operation'] as const
 const effectHeader = ['last words of the visitor', 'it would', 'checked with the service'] as const
 
-function countsTable({ counts, groups }: ReviewSummary): Markup {
+function countsTable({ counts, groups }: ReviewSummary): Html {
   const rows = reviewOutcomes.map((outcome) => {
     const own = groups.filter((group) => group.outcome === outcome)
     return html`<tr><th scope="row">${outcomeLabels[outcome]}</th><td class="number">${formatCount(counts[outcome])}</td><td>${own.map((group) => html`${describeGroup(group, formatCount)}<br>`)}</td></tr>\n`
@@ -79,7 +79,7 @@ ${rows}</tbody>
 `
 }
 
-function checksSection({ rows, checks }: ReviewSummary): Markup {
+function checksSection({ rows, checks }: ReviewSummary): Html {
   if (checks.rows === 0) return html`<p class="notes">No row was checked with the service.</p>\n`
   const items = checks.samples.map(
     (review) =>
@@ -95,7 +95,7 @@ ${items}</ul>
 `
 }
 
-function groupSection(group: ReviewGroup): Markup {
+function groupSection(group: ReviewGroup): Html {
   const { outcome, samples, count } = group
   const beyond = count - samples.length
   return html`<section>
@@ -105,16 +105,16 @@ function groupSection(group: ReviewGroup): Markup {
 <tbody>
 ${samples.map((review) => rowOf(review, []))}</tbody>
 </table></div>
-${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : text('')}</section>
+${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : nothing}</section>
 `
 }
 
-function headerCells(names: readonly string[]): readonly Markup[] {
+function headerCells(names: readonly string[]): readonly Html[] {
   return names.map((name) => html`<th scope="col">${name}</th>`)
 }
 
 /** `middle`: cells between the name and the words. */
-function rowOf(review: CheckedReview, middle: readonly Markup[]): Markup {
+function rowOf(review: CheckedReview, middle: readonly Html[]): Html {
   const { position, lastWords, check } = review
   const checked = check === null ? '' : check.differs ? (check.why ?? outcomeLabels[check.outcome]) : 'the same'
   const cells = [
@@ -132,11 +132,11 @@ function nameOf({ visitorName, target }: CheckedReview): string {
   return visitorName ?? target
 }
 
-function text(plain: string): Markup {
+function text(plain: string): Html {
   return html`${plain}`
 }
 
 /** Its direction does not affect what stands beside it. */
-function foreign(plain: string): Markup {
+function foreign(plain: string): Html {
   return html`<bdi>${showInvisible(plain)}</bdi>`
 }

@@ -44,6 +44,18 @@ const startTime = ({ time, took_ms }: LogLine) => Date.parse(time) - Number(took
 const requestedConversations = (sandbox: Sandbox) =>
   sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
 
+/** Signs in to the worker's console by a one-time link and leaves its live numbers open. */
+async function listenToConsole(address: string, { auditLog }: Warehouse): Promise<{ ended: Promise<unknown> }> {
+  await auditLog.storeLink('code', 60_000, Date.now())
+  const body = new URLSearchParams({ name: 'ann', code: 'code' })
+  const headers = { origin: address }
+  const signedIn = await fetch(`${address}/console/sign-in`, { method: 'POST', body, headers, redirect: 'manual' })
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const stream = await fetch(`${address}/console/p/default/live`, { headers: { cookie } })
+  expect(stream.headers.get('content-type')).toBe('text/event-stream')
+  return { ended: stream.text().catch(() => 'cut off') }
+}
+
 for (const { kind, make } of workerStores) {
   test(`a worker mirrors, follows changes, stops on request, and continues where it stopped — ${kind}`, async () => {
     const stores = await make()
@@ -73,10 +85,15 @@ for (const { kind, make } of workerStores) {
         ({ event, stream, changed, time }) =>
           event === 'sync.ended' && stream === 'conversations' && changed !== 0 && Date.parse(time) > changedAgainAt,
       )
+      const { address } = await first.waitFor(({ event }) => event === 'http.opened')
+      const live = await listenToConsole(String(address), warehouse)
       first.child.kill('SIGTERM')
       const stoppedAt = performance.now()
       expect(await first.ended).toBe(0)
       expect(performance.now() - stoppedAt).toBeLessThan(10_000)
+      await live.ended
+      const [counted] = await warehouse.query('select sum(requests) as requests from budget_minutes')
+      expect(Number(counted?.requests)).toBeGreaterThan(100)
       expect(first.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
       expect(await warehouse.query('select 1 from sync_runs where finished_at is null')).toEqual([])
 

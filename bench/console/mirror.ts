@@ -1,0 +1,63 @@
+/** A mirror to look at: a million messages in 125,000 conversations, and 50,000 write-backs in 42 batches. */
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { seededRandom } from '../../test/support/seeded-random.ts'
+import { fillPostgres, fillSqlite } from '../analytics/fill-mirror.ts'
+import { benchFacts } from '../analytics/measure-layer.ts'
+import { benchProject, synthesizeProject, type TableBatch } from '../analytics/synthetic-project.ts'
+import { printFigure } from '../figures.ts'
+
+/** Of one conversation: with the lengths of the others, a million in all. */
+const maxMessages = 9
+
+export async function fillMirror(url: string, conversations: number): Promise<void> {
+  await (await openWarehouse(url)).close()
+  const batches = withFewerMessages(synthesizeProject(conversations, seededRandom(1)))
+  await (url.startsWith('sqlite:') ? fillSqlite(url, batches) : fillPostgres(url, batches))
+  const warehouse = await openWarehouse(url)
+  const started = performance.now()
+  await benchFacts(warehouse).rebuild()
+  printFigure('facts and the search index', (performance.now() - started) / 1000, 's')
+  await warehouse.query(`insert into sync_streams (project_id, stream, synced_at)
+    values ('${benchProject}', 'conversations', '2026-01-01T00:00:00Z')`)
+  for (const statement of queueStatements) await warehouse.query(statement)
+  await warehouse.analyzeTables()
+  const [counts] = await warehouse.query(`select (select count(*) from messages) as messages,
+    (select count(*) from conversations) as conversations, (select count(*) from writebacks) as writebacks`)
+  for (const [name, count] of Object.entries(counts ?? {})) printFigure(name, Number(count), 'rows')
+  await warehouse.close()
+}
+
+function* withFewerMessages(batches: Iterable<TableBatch>): Generator<TableBatch> {
+  for (const batch of batches) {
+    if (batch.table !== 'messages') yield batch
+    else {
+      const conversation = batch.columns.indexOf('conversation_id')
+      const seen = new Map<unknown, number>()
+      const rows = batch.rows.filter((row) => {
+        const count = (seen.get(row[conversation]) ?? 0) + 1
+        seen.set(row[conversation], count)
+        return count <= maxMessages
+      })
+      yield { ...batch, rows }
+    }
+  }
+}
+
+const numbered = `(select id, row_number() over (order by id) as n from conversations
+  where project_id = '${benchProject}' and deleted_at is null) as numbered`
+
+const insertReplies = (batch: string, from: number, to: number) =>
+  `insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status, created_by)
+  select '${benchProject}', 'message', id, '{"content":"We have found your order.","sender_name":"Ann"}', ${batch}, 'draft', 'olga'
+  from ${numbered} where n > ${from} and n <= ${to}`
+
+/** A thousand drafts, nine thousand in one batch, and forty batches that were sent, of which some rows failed. */
+const queueStatements: readonly string[] = [
+  insertReplies(`'drafts'`, 0, 1000),
+  insertReplies(`'many-drafts'`, 1000, 10_000),
+  insertReplies(`'batch-' || (n % 40)`, 10_000, 50_000),
+  `update writebacks set status = 'succeeded', sent_at = created_at, finished_at = created_at where batch_id like 'batch-%'
+    and seq % 50 <> 0`,
+  `update writebacks set status = 'failed', error = 'the service answered 404', finished_at = created_at
+    where batch_id like 'batch-%' and seq % 50 = 0`,
+]

@@ -1,0 +1,161 @@
+/**
+ * Pictures of every screen of the console, in light, in the dark and on a phone, of a small mirror: into the folder
+ * `screens`, or the one that the argument names. `npm run screens` before the pictures of the README are replaced.
+ */
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { consoleProjectOf } from '../src/app/console/console-project.ts'
+import { createConsoleDecisions } from '../src/app/console/decisions.ts'
+import { openConsoleReader } from '../src/app/console/open-console.ts'
+import { defaultConfig, defaultProject } from '../src/config/config.ts'
+import { secret } from '../src/core/secret.ts'
+import { consoleRoutes } from '../src/http/console/routes.ts'
+import { openHttpServer } from '../src/http/server.ts'
+import { createLog } from '../src/log.ts'
+import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
+import { launchBrowserIn } from '../test/support/browser.ts'
+import { launcher } from './sandbox.ts'
+
+const folder = process.argv[2] ?? 'screens'
+mkdirSync(folder, { recursive: true })
+const work = mkdtempSync(join(tmpdir(), 'deskmirror-screens-'))
+const path = join(work, 'demo.db')
+
+await promisify(execFile)(process.execPath, [launcher, 'demo', '--quiet', '--keep', path])
+const { projectId, conversation, visitor, uncertain } = await fill(`sqlite:${path}`)
+const log = createLog({ level: 'error', pretty: true, secrets: [], write: (line) => void process.stderr.write(line) })
+const databaseUrl = `sqlite:${path}`
+const token = secret('token')
+const project = defaultProject({
+  ...{ name: 'demo', projectId, baseUrl: new URL('https://api.example.com/v1'), apiKey: token },
+})
+const reader = openConsoleReader(databaseUrl, Date.now)
+const decisions = createConsoleDecisions(
+  () => defaultConfig({ projects: [project], databaseUrl }),
+  reader.writebacks,
+  Date.now,
+)
+const routes = consoleRoutes({
+  data: reader.data,
+  writebacks: reader.writebacks,
+  decisions: () => decisions,
+  projects: async () => [consoleProjectOf(project)],
+  access: { people: () => [{ name: 'ann', role: 'approver', hidesMessages: false, token }], httpToken: null },
+  useLink: async () => false,
+  audit: { append: async () => {}, list: async (...page) => (await reader.warehouse()).auditLog.list(...page) },
+  isReadOnly: false,
+  log,
+  now: Date.now,
+})
+const health = { isAlive: () => true, checkReadiness: async () => [] }
+const address = { host: '127.0.0.1', port: 0, token: null, health, metrics: null }
+const http = await openHttpServer({ ...address, plugins: [routes], log })
+const browser = await launchBrowserIn(work)
+
+const root = '/console/p/demo'
+const screens: Readonly<Record<string, string>> = {
+  overview: root,
+  waiting: `${root}/waiting`,
+  writebacks: `${root}/writebacks`,
+  batch: `${root}/batches/parcels`,
+  confirm: `${root}/confirm?decision=approve&batch=parcels`,
+  uncertain: `${root}/writebacks/${uncertain}`,
+  import: `${root}/import`,
+  search: `${root}/search?q=order`,
+  conversation: `${root}/conversations/${conversation}`,
+  visitor: `${root}/visitors/${visitor}`,
+  charts: `${root}/charts`,
+  streams: `${root}/streams`,
+  stream: `${root}/streams/messages`,
+  budget: `${root}/budget`,
+  runs: `${root}/runs`,
+  schema: `${root}/schema`,
+  service: `${root}/service`,
+  projects: '/console/projects',
+  log: '/console/log',
+}
+/** Of these the beginning says enough. */
+const long: ReadonlySet<string> = new Set(['batch', 'confirm'])
+const looks = {
+  light: { viewport: { width: 1280, height: 860 } },
+  dark: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' },
+  phone: { viewport: { width: 390, height: 800 } },
+} as const
+
+for (const [look, options] of Object.entries(looks)) {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  await page.goto(`${http.address}/console/sign-in`)
+  await page.screenshot({ path: join(folder, `sign-in-${look}.png`) })
+  await page.getByLabel('Your name').fill('ann')
+  await page.getByLabel(/token/i).fill('token')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  for (const [name, address] of Object.entries(screens)) {
+    await page.goto(http.address + address)
+    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: look !== 'phone' && !long.has(name) })
+  }
+  await context.close()
+}
+await browser.close()
+await http.close()
+await reader.close()
+process.stdout.write(`${folder}: ${(Object.keys(screens).length + 1) * Object.keys(looks).length} pictures\n`)
+
+type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncertain', string>>
+
+/** The demo sends few requests and queues nothing that waits, so it gets some more. Returns ids to show. */
+async function fill(url: string): Promise<Filled> {
+  const warehouse = await openWarehouse(url)
+  const [known] = await warehouse.listProjects()
+  const projectId = known?.id ?? ''
+  await fillBudget(warehouse, projectId)
+  await warehouse.workers.recordHeartbeat('worker', 'embedded', Date.now())
+  const [row] = await warehouse.query(`select id, visitor_id from conversations
+    where id = (select conversation_id from messages group by 1 order by count(*) desc limit 1)`)
+  const uncertain = await queueBatch(warehouse, projectId)
+  await warehouse.close()
+  return { projectId, conversation: String(row?.id), visitor: String(row?.visitor_id), uncertain }
+}
+
+/** Drafts of replies and flags for those who wait, and a reply whose outcome is not known. */
+async function queueBatch(warehouse: Warehouse, projectId: string): Promise<string> {
+  const waiting = await warehouse.query(
+    'select id from conversations where handled_at is null order by last_message_at desc limit 24',
+  )
+  const common = { ref: null, expect: null, expiresAt: null }
+  const payload = { content: 'Your parcel is on its way: it arrives on Tuesday.', sender_name: 'Ann' }
+  const requests = waiting.flatMap(({ id }) => [
+    { ...common, operation: 'message', target: String(id), payload } as const,
+    { ...common, operation: 'handled', target: String(id), payload: { handled: true } } as const,
+  ])
+  const batch = { title: 'Parcels of Monday', source: 'parcels.csv', note: 'Agreed with logistics.', reverts: null }
+  const options = { status: 'draft', batchId: 'parcels', createdBy: 'olga', expiresAt: null, batch } as const
+  await warehouse.outboxAdmin(projectId).enqueue([requests], options)
+  const [reply] = await warehouse.query(`select conversation_id, content, created_at from messages
+    where kind = 'utterance' and sender_type = 'agent' order by created_at desc limit 1`)
+  const content = JSON.stringify({ content: reply?.content, sender_name: 'Ann' }).replaceAll("'", "''")
+  await warehouse.query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
+    values ('${projectId}', 'uncertain', 'message', '${reply?.conversation_id}', '${content}', 'draft')`)
+  await warehouse.query(`update writebacks set status = 'uncertain', sent_at = '${reply?.created_at}'
+    where id = 'uncertain'`)
+  return 'uncertain'
+}
+
+async function fillBudget(warehouse: Warehouse, project: string): Promise<void> {
+  const now = Math.floor(Date.now() / 60_000) * 60_000
+  const minutes = Array.from({ length: 58 }, (_, ago) => ({
+    minute: now - (ago + 1) * 60_000,
+    wave: Math.sin(ago / 6),
+  }))
+  for (const { minute, wave } of minutes) {
+    const common = { project, minute, throttled: 0 }
+    await warehouse.budgetHistory.add([
+      { ...common, priority: 'fresh', requests: Math.round(160 + 120 * wave) },
+      { ...common, priority: 'backfill', requests: Math.round(120 - 90 * wave) },
+      { ...common, priority: 'write', requests: Math.round(40 + 30 * wave) },
+    ])
+  }
+}

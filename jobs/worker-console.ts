@@ -1,0 +1,43 @@
+/** The console of a worker: its people from the configuration, its audit log in the warehouse. */
+import { consoleProjectOf } from '../src/app/console/console-project.ts'
+import { createConsoleDecisions } from '../src/app/console/decisions.ts'
+import { createConsoleLink, openConsoleReader } from '../src/app/console/open-console.ts'
+import type { Config } from '../src/config/config.ts'
+import { consoleRoutes } from '../src/http/console/routes.ts'
+import type { HttpRoutes } from '../src/http/server.ts'
+import type { Logger } from '../src/log.ts'
+import type { Warehouse } from '../src/warehouse/open.ts'
+
+export type WorkerConsole = {
+  readonly routes: HttpRoutes
+  /** A one-time link at this address; null: people sign in with tokens. */
+  readonly createLink: (address: string) => Promise<string | null>
+  readonly close: () => Promise<void>
+}
+
+/** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
+export function openWorkerConsole(config: () => Config, warehouse: Warehouse, log: Logger): WorkerConsole {
+  const { databaseUrl, httpToken } = config()
+  for (const { token } of config().console.people) token.reveal()
+  const reader = openConsoleReader(databaseUrl, Date.now)
+  const people = () => config().console.people
+  const decisions = createConsoleDecisions(config, reader.writebacks, Date.now)
+  const routes = consoleRoutes({
+    data: reader.data,
+    writebacks: reader.writebacks,
+    decisions: () => (config().readOnly ? null : decisions),
+    projects: async () => config().projects.map(consoleProjectOf),
+    access: { people, httpToken },
+    useLink: (code) => warehouse.auditLog.useLink(code, Date.now()),
+    audit: {
+      append: (event) => warehouse.auditLog.append(event, Date.now()),
+      list: async (before, limit) => (await reader.warehouse()).auditLog.list(before, limit),
+    },
+    isReadOnly: false,
+    log,
+    now: Date.now,
+  })
+  const createLink = async (address: string) =>
+    httpToken === null && people().length === 0 ? createConsoleLink(warehouse, address, Date.now()) : null
+  return { routes, createLink, close: reader.close }
+}

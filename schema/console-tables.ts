@@ -1,0 +1,61 @@
+/** The tables of the console: its audit log, its one-time links, requests by the minute, and what can be searched. */
+import { projectColumns, type TableSpec } from './table-spec.ts'
+
+export const consoleTables = {
+  console_events: {
+    note: 'The audit log of the console: who signed in, and who decided what. Append-only; reading a page is not an event.',
+    key: ['project_id', 'id'],
+    columns: {
+      project_id: ['key', 'the project; empty if it concerns none'],
+      id: ['key', 'UUID, ascending with time'],
+      at: ['time', 'when it happened'],
+      person: ['text', 'who did it'],
+      role: ['text', 'viewer, operator or approver, at that time'],
+      action: ['text', 'signed_in, sign_in_refused, signed_out or a decision'],
+      subject: ['text?', 'what it was about, such as a batch'],
+      count: ['integer?', 'how many rows it concerned'],
+      detail: ['text?', 'the reason, and the digest of what the person had seen'],
+    },
+  },
+  console_links: {
+    note: 'One-time links to the console that have not been used yet.',
+    key: ['code_hash'],
+    columns: {
+      code_hash: ['key', 'SHA-256 of the code in the link, in hexadecimal digits'],
+      expires_at: ['integer', 'until when it can be used, in milliseconds since 1970'],
+    },
+  },
+  budget_minutes: {
+    note: 'Requests to the service by the minute and by priority, for 90 days: where the request budget goes.',
+    key: ['project_id', 'minute', 'priority'],
+    columns: {
+      ...projectColumns,
+      minute: ['time', 'the minute'],
+      priority: ['key', 'write, fresh, backfill or reconcile: the most urgent first'],
+      requests: ['integer', 'requests that got a response or were given up'],
+      throttled: ['integer', 'of these, answered by 429'],
+    },
+  },
+  budget_pauses: {
+    note: 'When no request was sent although some may have waited; kept for 90 days.',
+    key: ['project_id', 'kind', 'from_ms'],
+    columns: {
+      ...projectColumns,
+      kind: ['key', 'throttled: after a 429; closed: past use was not known'],
+      from_ms: ['integer', 'from when, in milliseconds since 1970'],
+      to_ms: ['integer', 'until when, in milliseconds since 1970'],
+    },
+  },
+  search_conversations: {
+    note: 'The conversations whose words can be searched. With search_words it is an index: a rebuild of the facts fills both.',
+    key: ['project_id', 'conversation_id'],
+    columns: {
+      ...projectColumns,
+      conversation_id: ['key', 'the conversation'],
+      id: ['integer', 'its number in search_words, ascending with the time of its last message'],
+    },
+  },
+} as const satisfies Record<string, TableSpec>
+
+/** The index of words itself: a virtual table of SQLite with tables of its own, and a table with a GIN index in Postgres. */
+export const searchIndexTable = 'search_words'

@@ -1,0 +1,231 @@
+/** What the pages about write-backs show: read with the functions of the command line, apart from all other work. */
+import type {
+  BatchData,
+  BatchReview,
+  ReviewedRow,
+  SelectionData,
+  WritebackData,
+  WritebacksData,
+} from '../../core/console/writeback-data.ts'
+import { formatCount } from '../../core/format.ts'
+import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import { estimateBatchMs } from '../../core/outbox/batch-estimate.ts'
+import type { ReviewOutcome } from '../../core/outbox/review.ts'
+import type { CheckedReview } from '../../core/outbox/review-check.ts'
+import { describeChange, describeDifference, describeGroup, describeOrder } from '../../core/outbox/review-labels.ts'
+import type { WritebackStatus } from '../../core/outbox/state.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { requireBatch } from '../../writeback/find-batch.ts'
+import { nameEntries } from '../../writeback/name-entries.ts'
+import { reviewBatch } from '../../writeback/review/review-source.ts'
+import { batchSource } from '../../writeback/review/review-sources.ts'
+import { type BatchProject, estimateBatch, readBatch } from '../batches.ts'
+import { readWriteback } from '../outbox.ts'
+import { rememberResults } from '../remember-results.ts'
+import type { ConsoleProject } from './console-project.ts'
+
+export type WritebackReads = ReturnType<typeof createWritebackReads>
+
+type Open = () => Promise<Warehouse>
+
+const batchesPerPage = 20
+const rowsPerPage = 50
+/** Of each outcome: nobody looks through more, and they are kept in memory for a while. */
+const reviewedRows = 1000
+/** A review of some thousand rows takes longer than a page may. */
+const reviewHoldsMs: Ms = 20_000
+const reviewWaitsMs: Ms = 1500
+
+/** `openLong`: for what takes longer than a page may. */
+export function createWritebackReads(open: Open, openLong: Open, now: () => EpochMs) {
+  const reviews = rememberResults(reviewHoldsMs, now, async ({ project, batch }: ReviewRequest) =>
+    readReview(await openLong(), project, batch, now()),
+  )
+  return {
+    list: async (project: ConsoleProject, request: ListRequest): Promise<WritebacksData> =>
+      listWritebacks(await open(), project, request),
+    /** Null: there is no such batch. */
+    batch: async (project: ConsoleProject, name: string, request: BatchRequest): Promise<BatchData | null> => {
+      const warehouse = await open()
+      const admin = warehouse.outboxAdmin(project.projectId)
+      if ((await admin.findBatch(name)) === null) return null
+      const report = await readBatch(admin, warehouse, toBatchProject(project), name)
+      const { id, counts } = report.batch
+      const isWaiting = (counts.draft ?? 0) + (counts.queued ?? 0) > 0
+      // With other drafts or counts it is another review.
+      const key = `${project.projectId} ${id} ${report.approval?.digest ?? ''} ${JSON.stringify(counts)}`
+      const review = isWaiting ? await reviews.soon(key, { project, batch: id }, reviewWaitsMs) : null
+      const [queued] = isWaiting ? await admin.list({ batch: id, statuses: ['queued'] }, 1) : []
+      const { status, after } = request
+      const shown =
+        status === null
+          ? { entries: [], ...(await pageOfReview(warehouse, project, review, request)) }
+          : { reviewed: [], ...(await listRows(warehouse, project, { batch: id, statuses: [status] }, after)) }
+      return { report, undoUntil: queued?.undoUntil ?? null, review, ...shown }
+    },
+    /** Null: there is no such write-back. */
+    writeback: async (project: ConsoleProject, id: string): Promise<WritebackData | null> => {
+      const warehouse = await open()
+      const admin = warehouse.outboxAdmin(project.projectId)
+      const [entry] = await admin.list({ ids: [id] }, 1)
+      if (entry === undefined) return null
+      const report = await readWriteback(admin, warehouse, project, id)
+      const { conversationId } = report.writeback
+      const conversation =
+        conversationId === null ? null : await warehouse.console(project.projectId).conversation(conversationId, null)
+      return { report, conversation }
+    },
+    /** What a decision is about, and the digest that names it. */
+    selection: async (project: ConsoleProject, filter: OutboxFilter, limit: number): Promise<SelectionData> => {
+      const warehouse = await open()
+      const admin = warehouse.outboxAdmin(project.projectId)
+      const entries = await nameEntries(warehouse.reviewReader(project.projectId), await admin.list(filter, limit))
+      return {
+        entries,
+        named: await admin.digestOf(filter),
+        operations: await admin.countByOperation(filter),
+        batch: filter.batch === undefined ? null : await admin.findBatch(filter.batch),
+      }
+    },
+    /** How long so many rows take once nothing is before them. */
+    estimateMs: async ({ rates }: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> =>
+      estimateBatchMs(rates, Object.fromEntries(operations.map(({ operation, count }) => [operation, count])), 0),
+    /** The ids of the rows of a batch that would do this, in the order of the queue. */
+    idsByOutcome: async (
+      project: ConsoleProject,
+      batch: string,
+      outcome: ReviewOutcome,
+    ): Promise<readonly string[]> => {
+      const ids: string[] = []
+      await review(await openLong(), project, batch, now(), async (rows) => {
+        for (const row of rows) if (row.id !== null && row.outcome === outcome) ids.push(row.id)
+      })
+      return ids
+    },
+    /** Of the newest batches that are under way, for live numbers. */
+    progress: async (project: ConsoleProject) => {
+      const warehouse = await open()
+      const admin = warehouse.outboxAdmin(project.projectId)
+      const moving = (await admin.listBatches(batchesPerPage)).filter(({ state }) => state !== 'done')
+      const read = moving.slice(0, watchedBatches).map(async (batch) => ({
+        batch,
+        estimate: await estimateBatch(admin, warehouse, toBatchProject(project), batch),
+      }))
+      return Promise.all(read)
+    },
+  }
+}
+
+const watchedBatches = 5
+
+type ListRequest = {
+  readonly status: WritebackStatus | null
+  readonly after: string | null
+  readonly before: string | null
+}
+type BatchRequest = {
+  readonly status: WritebackStatus | null
+  readonly would: ReviewOutcome | null
+  readonly after: string | null
+}
+type ReviewRequest = { readonly project: ConsoleProject; readonly batch: string }
+
+function toBatchProject({ name, projectId, rates }: ConsoleProject): BatchProject {
+  const { rate, writeRate, reserve } = rates
+  return { name, projectId, rate, writeRate, reserve }
+}
+
+async function listWritebacks(
+  warehouse: Warehouse,
+  project: ConsoleProject,
+  { status, after, before }: ListRequest,
+): Promise<WritebacksData> {
+  const admin = warehouse.outboxAdmin(project.projectId)
+  const counts = await admin.countByStatus({})
+  if (status !== null) {
+    const shown = await listRows(warehouse, project, { statuses: [status] }, after)
+    return { counts, status, batches: [], olderBatches: null, rows: shown.entries, next: shown.next }
+  }
+  const from = before === null ? undefined : await requireBatch(admin, before, 'nothing was listed')
+  const found = await admin.listBatches(batchesPerPage + 1, from)
+  const batches = found.slice(0, batchesPerPage)
+  const olderBatches = found.length > batches.length ? (batches.at(-1)?.id ?? null) : null
+  return { counts, status, batches, olderBatches, rows: [], next: null }
+}
+
+/** In the order of the queue. `after`: the `next` of the page before. */
+async function listRows(
+  warehouse: Warehouse,
+  { projectId }: ConsoleProject,
+  filter: OutboxFilter,
+  after: string | null,
+) {
+  const admin = warehouse.outboxAdmin(projectId)
+  const seq = after !== null && /^\d{1,15}$/.test(after) ? Number(after) : 0
+  const entries = await admin.list(filter, rowsPerPage, seq)
+  return {
+    entries: await nameEntries(warehouse.reviewReader(projectId), entries),
+    next: entries.length < rowsPerPage ? null : String(entries.at(-1)?.seq ?? ''),
+  }
+}
+
+/** The rows with what they would send, which the review itself does not keep. */
+async function pageOfReview(
+  warehouse: Warehouse,
+  { projectId }: ConsoleProject,
+  review: BatchReview | null,
+  { would, after }: BatchRequest,
+): Promise<Pick<BatchData, 'reviewed' | 'next'>> {
+  const from = Number(after ?? 0)
+  const rows = (review?.rows ?? []).filter((row) => row.position > from && (would === null || row.outcome === would))
+  const page = rows.slice(0, rowsPerPage)
+  const ids = page.map(({ id }) => id)
+  const entries = ids.length === 0 ? [] : await warehouse.outboxAdmin(projectId).list({ ids }, ids.length)
+  const payloads = new Map(entries.map(({ id, payload }) => [id, payload]))
+  return {
+    reviewed: page.map((row) => ({ ...row, payload: payloads.get(row.id) ?? {} })),
+    next: rows.length > page.length ? String(page.at(-1)?.position ?? '') : null,
+  }
+}
+
+async function readReview(
+  warehouse: Warehouse,
+  project: ConsoleProject,
+  batch: string,
+  now: EpochMs,
+): Promise<BatchReview> {
+  const kept = new Map<ReviewOutcome, number>()
+  const rows: ReviewedRow[] = []
+  const { counts, groups, checks } = await review(warehouse, project, batch, now, async (reviews) => {
+    for (const row of reviews) {
+      const count = kept.get(row.outcome) ?? 0
+      kept.set(row.outcome, count + 1)
+      if (count < reviewedRows) rows.push(toReviewedRow(row))
+    }
+  })
+  const named = groups.map((group) => ({ outcome: group.outcome, text: describeGroup(group, formatCount) }))
+  return { counts, groups: named, checked: checks.rows, differing: checks.differing, rows }
+}
+
+function toReviewedRow(row: CheckedReview): ReviewedRow {
+  const { position, id, action, outcome, visitorName, lastWords, check } = row
+  return {
+    ...{ position, id: id ?? '', action, outcome, visitorName },
+    lastWords: lastWords?.text ?? null,
+    effect: `${row.why ?? row.changes.map(describeChange).join(', ')}${describeOrder(row)}`,
+    differs: check?.differs === true ? describeDifference(row) : null,
+  }
+}
+
+function review(
+  warehouse: Warehouse,
+  { projectId }: ConsoleProject,
+  batch: string,
+  now: EpochMs,
+  onReviews: (reviews: readonly CheckedReview[]) => Promise<void>,
+) {
+  const { findDuplicateRefs } = warehouse.outboxAdmin(projectId)
+  const parts = { reader: warehouse.reviewReader(projectId), findDuplicateRefs, now }
+  return reviewBatch(batchSource(parts.reader, batch), parts, onReviews)
+}

@@ -1,0 +1,101 @@
+/** `deskmirror console`: looks at a warehouse in a browser; changes nothing. */
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { Command, Option } from 'commander'
+import type { Config } from '../config/config.ts'
+import { canOpenBrowser } from '../config/load.ts'
+import { UserError } from '../core/user-error.ts'
+import type { HttpServer } from '../http/server.ts'
+import type { CommandContext } from './command-context.ts'
+
+type Options = { readonly port: number; readonly link?: true; readonly open: boolean }
+
+const help = `
+Shows a warehouse in a browser, on this machine only, until Ctrl-C. Nothing can be changed. While deskmirror start runs, it
+serves the console itself, at /console: --link prints a link to sign in there once.
+
+Examples:
+  $ deskmirror demo --keep demo.db && deskmirror console demo.db
+  $ deskmirror console                     the configured warehouse
+  $ deskmirror console postgres://me@db/mirror --port 8500 --no-open
+  $ deskmirror console --link              signs in at the console of the running worker
+
+Exit code: 0 ended by Ctrl-C · 1 failed, trying again may help · 2 a person must change something`
+
+export function consoleCommand(context: CommandContext): Command {
+  return new Command('console')
+    .summary('look at a warehouse in a browser')
+    .description('Serves the web console over a warehouse, read-only.')
+    .argument('[warehouse]', 'an SQLite file, or postgres://…; else the configured one')
+    .addOption(new Option('--port <number>', 'the port to listen at; 0 = any free one').default(0).argParser(parsePort))
+    .option('--no-open', 'do not open a browser')
+    .option('--link', 'print a one-time link to the console of the running worker')
+    .addHelpText('after', help)
+    .action((warehouse: string | undefined, options: Options) =>
+      options.link === true ? printLink(context) : serve(context, warehouse, options),
+    )
+}
+
+function parsePort(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new UserError({
+    what: 'the port is not valid',
+    why: `${text} is not a number between 0 and 65535`,
+    next: 'write --port 8500',
+    exitCode: 2,
+  })
+}
+
+async function printLink(context: CommandContext): Promise<void> {
+  const config = context.loadConfig('database')
+  if (config.http === null)
+    throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
+  const { createLinkFor } = await context.load(() => import('../app/console/create-link.ts'))
+  context.writeOut(`${await createLinkFor(config, config.http, context.now())}\n`)
+}
+
+async function serve(context: CommandContext, named: string | undefined, { port, open }: Options): Promise<void> {
+  const config = named === undefined ? context.loadConfig('mirror') : null
+  const databaseUrl = config?.databaseUrl ?? toDatabaseUrl(named ?? '')
+  const display = context.openDisplay(false)
+  const log = context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
+  const { stopSignal, exit } = context.listenForSignals()
+  const { openStandAlone } = await context.load(() => import('../app/console/stand-alone.ts'))
+  const { linkOf } = await import('../app/console/open-console.ts')
+  const { serveStandAlone } = await import('../http/console/serve-stand-alone.ts')
+  const opened = await openStandAlone({ databaseUrl, config, now: context.now })
+  const http: HttpServer = await serveStandAlone(opened, { port, log, now: context.now })
+  const link = linkOf(http.address, opened.links.create())
+  context.writeOut(`The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`)
+  if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
+  if (!stopSignal.aborted) await new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))
+  await http.close()
+  await opened.close()
+  exit(0)
+}
+
+/** For a warehouse that is named on the command line: nothing needs to be configured. */
+async function defaults(context: CommandContext): Promise<Config> {
+  const { defaultConfig } = await context.load(() => import('../config/config.ts'))
+  return defaultConfig({ projects: [] })
+}
+
+function toDatabaseUrl(named: string): string {
+  if (/^(sqlite|postgres|postgresql):/.test(named)) return named
+  if (existsSync(named)) return `sqlite:${named}`
+  throw new UserError({
+    what: 'cannot open the warehouse',
+    why: `there is no file ${named}`,
+    next: 'name an SQLite file or postgres://user@host/database, or run `deskmirror demo --keep demo.db` for one to look at',
+    exitCode: 2,
+  })
+}
+
+/** Whether it works or not: the link is printed, too. */
+function openBrowser(link: string): void {
+  const program = process.platform === 'darwin' ? 'open' : process.platform === 'win32' ? 'explorer' : 'xdg-open'
+  const child = spawn(program, [link], { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
+}

@@ -1,0 +1,218 @@
+/** `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it down. */
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
+import { addKeyToEnv, addToEnv, addToYaml, type NewProject } from '../config/write-settings.ts'
+import { parseBaseUrl } from '../core/base-url.ts'
+import type { CheckItem } from '../core/command-reports.ts'
+import { secret } from '../core/secret.ts'
+import { UserError } from '../core/user-error.ts'
+import { renderChecks, toExitCode } from './check.ts'
+import type { CommandContext } from './command-context.ts'
+import { type CommandResult, runAndPrint } from './command-result.ts'
+import { worstExitCode } from './exit-code.ts'
+import { openPrompt, type Question } from './prompt.ts'
+
+type Options = {
+  readonly baseUrl?: string
+  readonly projectId?: string
+  readonly apiKeyFile?: string
+  readonly name?: string
+}
+
+const help = `
+Asks for the address of the API, the project's id and its key; tests them as deskmirror check does; then writes them into
+.env, which only you may read, or adds a project to deskmirror.yaml if there is one. Without a terminal it takes the
+options, and prints what it would write.
+
+Examples:
+  $ deskmirror init
+  $ deskmirror init --base-url https://api.example.com/v1 --project-id 7d1f4f6e-… --api-key-file /run/secrets/key
+
+Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something`
+
+export function initCommand(context: CommandContext): Command {
+  return new Command('init')
+    .summary('connect a project: asks, tests and writes .env or deskmirror.yaml')
+    .description('Connects a project: asks for the three settings, tests them, and writes them down.')
+    .option('--base-url <url>', 'the address of the API, with its version')
+    .option('--project-id <id>', "the project's id")
+    .option('--api-key-file <path>', 'a file that holds the key')
+    .option('--name <name>', "the project's name in deskmirror.yaml")
+    .addHelpText('after', help)
+    .action((options: Options) => runAndPrint(context, {}, () => runInit(context, options)))
+}
+
+async function runInit(context: CommandContext, options: Options): Promise<CommandResult> {
+  const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
+  const hasYaml = existsSync(yamlFile)
+  const project = await collect(options, isTerminal, hasYaml)
+  const files = hasYaml ? yamlTexts(project) : envTexts(project)
+  const items = await testProject(context, project)
+  const checks = renderChecks([{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }], [])
+  if (checks.exit === 1 || checks.exit === 2) {
+    return {
+      ...checks,
+      lines: [...checks.lines, '', 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'],
+    }
+  }
+  if (!isTerminal) return { ...checks, lines: [...checks.lines, '', ...preview(files)], exit: 0 }
+  for (const { name, text } of files) writePrivate(name, text)
+  const written = files.map(({ name }) => name).join(' and ')
+  return {
+    ...checks,
+    lines: [...checks.lines, '', `Written to ${written}, which only you may read.`, ...nextSteps],
+    exit: 0,
+  }
+}
+
+const envFile = '.env'
+const yamlFile = 'deskmirror.yaml'
+
+const nextSteps = [
+  '',
+  'Next:',
+  '  deskmirror sync       copies everything into deskmirror.db',
+  '  deskmirror console    shows it in a browser',
+  '  deskmirror start      keeps it current',
+]
+
+async function collect(options: Options, isTerminal: boolean, hasYaml: boolean): Promise<NewProject> {
+  const missing = [
+    ...(options.baseUrl === undefined ? ['--base-url'] : []),
+    ...(options.projectId === undefined ? ['--project-id'] : []),
+    ...(options.apiKeyFile === undefined ? ['--api-key-file'] : []),
+    ...(hasYaml && options.name === undefined ? ['--name'] : []),
+  ]
+  if (missing.length > 0 && !isTerminal) throw needsOptions(missing)
+  const prompt = missing.length > 0 ? openPrompt() : null
+  const answerOf = async (given: string | undefined, question: Question) => {
+    const problem = given === undefined ? null : question.problemOf(given)
+    if (problem !== null) throw wrongOption(problem)
+    return given ?? (await prompt?.ask(question)) ?? ''
+  }
+  try {
+    return {
+      name: hasYaml ? await answerOf(options.name, questions.name) : 'default',
+      baseUrl: await answerOf(options.baseUrl, questions.baseUrl),
+      projectId: await answerOf(options.projectId, questions.projectId),
+      key:
+        options.apiKeyFile !== undefined
+          ? { file: options.apiKeyFile }
+          : { value: await answerOf(undefined, questions.key) },
+    }
+  } finally {
+    prompt?.close()
+  }
+}
+
+const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Question>> = {
+  name: {
+    text: 'A name for the project (letters, digits, dashes)',
+    isSecret: false,
+    problemOf: (answer) =>
+      /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(answer) ? null : 'use letters, digits, dots and dashes',
+  },
+  baseUrl: {
+    text: 'The address of the API, with its version (https://…)',
+    isSecret: false,
+    problemOf: (answer) => {
+      const parsed = parseBaseUrl(answer)
+      return parsed.ok ? null : `the address ${parsed.why}`
+    },
+  },
+  projectId: {
+    text: "The project's id (a UUID, in the app under Settings)",
+    isSecret: false,
+    problemOf: (answer) =>
+      /^[^\s/?#%]{1,100}$/.test(answer) && !/^\.+$|^svc_/.test(answer) ? null : 'this is not the id of a project',
+  },
+  key: {
+    text: 'The API key (Settings > API keys; it is not shown here)',
+    isSecret: true,
+    problemOf: (answer) => (/^[\x21-\x7e]+$/.test(answer) ? null : 'a key is one line without spaces'),
+  },
+}
+
+function needsOptions(missing: readonly string[]): UserError {
+  const next = `add ${missing.join(' and ')}, or run it on a terminal, where it asks`
+  return new UserError({
+    what: 'cannot connect a project',
+    why: 'something is missing, and nobody can be asked',
+    next,
+    exitCode: 2,
+  })
+}
+
+function wrongOption(why: string): UserError {
+  return new UserError({
+    what: 'cannot connect the project',
+    why,
+    next: '`deskmirror init --help` has examples',
+    exitCode: 2,
+  })
+}
+
+type NewFile = { readonly name: string; readonly text: string }
+
+function envTexts(project: NewProject): readonly NewFile[] {
+  const text = addToEnv(readIfThere(envFile), project)
+  if (text !== null) return [{ name: envFile, text }]
+  const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/configuration.md)'
+  throw new UserError({ what: 'nothing was changed', why: '.env describes a project already', next, exitCode: 2 })
+}
+
+function yamlTexts(project: NewProject): readonly NewFile[] {
+  const text = addToYaml(readIfThere(yamlFile), project)
+  if (text === null) {
+    const why = `${yamlFile} has a project of this name or id already`
+    throw new UserError({ what: 'nothing was changed', why, next: 'edit the file, or use another name', exitCode: 2 })
+  }
+  const yaml = { name: yamlFile, text }
+  if ('file' in project.key) return [yaml]
+  return [yaml, { name: envFile, text: addKeyToEnv(readIfThere(envFile), project.name, project.key.value) }]
+}
+
+/** Without a terminal the key is in a file, so none of these texts has it. */
+function preview(files: readonly NewFile[]): string[] {
+  return files.flatMap(({ name, text }) => [
+    `${name} would be:`,
+    ...text
+      .trimEnd()
+      .split('\n')
+      .map((line) => `  ${line}`),
+  ])
+}
+
+/** The same checks as those of `check`. */
+async function testProject(context: CommandContext, project: NewProject): Promise<readonly CheckItem[]> {
+  const parsed = parseBaseUrl(project.baseUrl)
+  if (!parsed.ok) throw wrongOption(`the address ${parsed.why}`)
+  const key = 'file' in project.key ? readKey(project.key.file) : project.key.value
+  const tested = defaultProject({
+    name: project.name,
+    projectId: project.projectId,
+    baseUrl: parsed.url,
+    apiKey: secret(key),
+  })
+  const config: Config = defaultConfig({ projects: [tested] })
+  const display = context.openDisplay(true)
+  const signal = context.openInterruptSignal(display, 'the current request')
+  const { checkProject } = await context.load(() => import('../app/check.ts'))
+  return checkProject(config, tested, { signal, log: context.openLog(config, display) })
+}
+
+function readKey(path: string): string {
+  if (!existsSync(path)) throw wrongOption(`there is no file ${path}`)
+  return readFileSync(path, 'utf8').trim()
+}
+
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+/** A file that was there keeps its owner, and loses what others may do with it. */
+function writePrivate(path: string, text: string): void {
+  writeFileSync(path, text, { mode: 0o600 })
+  chmodSync(path, 0o600)
+}

@@ -1,0 +1,62 @@
+/** The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it is, comments too. */
+import { parse, parseDocument } from 'yaml'
+
+/** What a project needs at least. `key`: the key itself, or the path of a file that holds it. */
+export type NewProject = {
+  readonly name: string
+  readonly baseUrl: string
+  readonly projectId: string
+  readonly key: { readonly value: string } | { readonly file: string }
+}
+
+/** Null: the text configures a project already. */
+export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject): string | null {
+  if (text.split('\n').some((line) => /^DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)$/.test(nameSetBy(line))))
+    return null
+  return appendLines(text, [
+    `DESKMIRROR_BASE_URL=${baseUrl}`,
+    `DESKMIRROR_PROJECT_ID=${projectId}`,
+    'file' in key ? `DESKMIRROR_API_KEY_FILE=${key.file}` : `DESKMIRROR_API_KEY=${key.value}`,
+  ])
+}
+
+/** The variable that holds the key of a project in `deskmirror.yaml`. */
+export function keyVariable(name: string): string {
+  return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
+}
+
+/** The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that name or id. */
+export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewProject): string | null {
+  const known: unknown = parse(text)?.projects
+  const others = typeof known === 'object' && known !== null ? Object.entries(known) : []
+  if (others.some(([other, settings]) => other === name || Object(settings).project_id === projectId)) return null
+  const document = parseDocument(text)
+  const reference = 'file' in key ? { file: key.file } : { env: keyVariable(name) }
+  document.setIn(
+    ['projects', name],
+    document.createNode({ base_url: baseUrl, project_id: projectId, api_key: reference }),
+  )
+  return document.toString({ lineWidth: 120 })
+}
+
+/** `.env` with the key of a project in `deskmirror.yaml`. */
+export function addKeyToEnv(text: string, name: string, key: string): string {
+  const variable = keyVariable(name)
+  const others = text.split('\n').filter((line) => nameSetBy(line) !== variable)
+  return appendLines(others.join('\n'), [`${variable}=${key}`])
+}
+
+/** The variable that a line of `.env` sets; empty if it sets none. */
+function nameSetBy(line: string): string {
+  const end = line.indexOf('=')
+  return end < 0
+    ? ''
+    : line
+        .slice(0, end)
+        .trim()
+        .replace(/^export\s+/, '')
+}
+
+function appendLines(text: string, lines: readonly string[]): string {
+  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lines.join('\n')}\n`
+}

@@ -1,0 +1,38 @@
+/** The audit log: who signed in, and who decided what. */
+import type { AuditEvent } from '../../core/console/data.ts'
+import { formatCount } from '../../core/format.ts'
+import { withQuery } from '../../core/html/address.ts'
+import { html } from '../../core/html/html.ts'
+import { older } from '../blocks.ts'
+import type { Frame, Page } from '../page.ts'
+import { table } from '../table.ts'
+import { foreignText } from '../text.ts'
+import { timeOf } from '../time.ts'
+
+export type AuditLogData = { readonly events: readonly AuditEvent[]; readonly next: string | null }
+
+export function auditLogPage({ events, next }: AuditLogData, frame: Frame): Page {
+  const content = html`<p class="faint">Every sign-in and every decision. Looking at a page is not an event. Times are UTC.</p>
+${table({
+  caption: 'Events, the newest first',
+  columns: [
+    { title: 'When' },
+    { title: 'Who' },
+    { title: 'Did' },
+    { title: 'About' },
+    { title: 'Rows', isNumber: true },
+    { title: 'Why' },
+  ],
+  rows: events.map(({ at, person, role, action, project, subject, count, detail }) => [
+    timeOf(at, frame),
+    html`${foreignText(person)} <span class="faint">${role}</span>`,
+    action.replaceAll('_', ' '),
+    foreignText([project, subject ?? ''].filter((part) => part !== '').join(' ')),
+    count === null ? '–' : formatCount(count),
+    foreignText(detail),
+  ]),
+  empty: 'Nothing has been decided yet.',
+})}
+${older(next === null ? null : withQuery('/console/log', { before: next }))}`
+  return { title: 'Audit log', section: 'Audit log', content }
+}

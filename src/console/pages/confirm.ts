@@ -1,0 +1,128 @@
+/** The page before a decision: exactly what it is about, what it means, and the digest that names it. */
+import type { DecisionName } from '../../core/console/decisions.ts'
+import type { SelectionData } from '../../core/console/writeback-data.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
+import { path } from '../../core/html/address.ts'
+import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
+import type { Operation } from '../../core/outbox/writeback-request.ts'
+import type { Ms } from '../../core/time.ts'
+import { section } from '../blocks.ts'
+import { hiddenFields } from '../decision-forms.ts'
+import type { Page, ProjectFrame } from '../page.ts'
+import { table } from '../table.ts'
+import { foreignText, shortened } from '../text.ts'
+import { spanText } from '../time.ts'
+import { operationWords, statusWords } from '../writeback-words.ts'
+import { payloadText } from './reviewed-rows.ts'
+
+export type ConfirmView = {
+  readonly decision: DecisionName
+  readonly data: SelectionData
+  /** What the form sends back: the batch, the ids or the outcome. */
+  readonly fields: Readonly<Record<string, string | readonly string[]>>
+  /** Rows are leaving meanwhile, so the digest cannot name them. */
+  readonly isMoving: boolean
+  readonly takesMs: Ms | null
+  readonly graceMs: Ms
+  readonly back: string
+}
+
+/** More rows than a person counts at a glance: their number is typed. */
+export const typedOver = 50
+
+export function confirmPage(view: ConfirmView, frame: ProjectFrame): Page {
+  const { decision, data, fields, isMoving, back } = view
+  const { count, digest } = data.named
+  const title = `${titles[decision]} ${pluralize(count, 'write-back')}`
+  if (count === 0) {
+    const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p><p><a class="button" href="${back}">Back</a></p>`
+    return { title: 'Nothing to decide', section: 'Write-backs', content }
+  }
+  const content = html`${data.batch === null ? nothing : html`<p>Of the batch <a href="${path`/console/p/${frame.project}/batches/${data.batch.id}`}">${foreignText(data.batch.title ?? data.batch.id)}</a>, which has ${pluralize(data.batch.rows, 'row')}.</p>`}
+<ul class="consequences">${consequences(view).map((sentence) => html`<li>${sentence}</li>\n`)}</ul>
+<form method="post" action="${path`/console/p/${frame.project}/decide`}" class="stacked confirm">${hiddenFields({ decision, ...fields, ...(isMoving ? {} : { digest }) })}
+${
+  count > typedOver
+    ? html`<label>Write the number of write-backs, ${formatCount(count)}
+<input name="typed" inputmode="numeric" autocomplete="off" ${attribute('required', true)}></label>`
+    : nothing
+}
+<div class="actions"><button type="submit" class="primary">${title}</button><a class="button" href="${back}">Back</a></div>
+<p class="faint">${isMoving ? 'Rows are leaving at this moment: what has left by then stays.' : html`The button names exactly ${count === 1 ? 'this write-back' : `these ${formatCount(count)}`} as ${count === 1 ? 'it is' : 'they are'} now (digest <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done, and the answer says what changed.`}</p></form>
+${section(data.entries.length < count ? `The first ${formatCount(data.entries.length)} of ${formatCount(count)}` : 'What it is about', entries(data, frame))}`
+  return { title, section: 'Write-backs', content }
+}
+
+const titles: Readonly<Record<DecisionName, string>> = {
+  approve: 'Approve',
+  undo: 'Undo the approval of',
+  stop: 'Stop',
+  resume: 'Go on with',
+  cancel: 'Cancel',
+  retry: 'Send again',
+  arrived: 'Record as arrived',
+  lost: 'Record as not arrived',
+  revert: 'Take back',
+}
+
+function consequences({ decision, data, takesMs, graceMs }: ConfirmView): readonly (string | Html)[] {
+  const { operations } = data
+  const countOf = (operation: Operation) => operations.find((it) => it.operation === operation)?.count ?? 0
+  const named = (operation: Operation) =>
+    `${formatCount(countOf(operation))} ${operationWords[operation][countOf(operation) === 1 ? 0 : 1]}`
+  switch (decision) {
+    case 'approve':
+    case 'resume':
+    case 'retry': {
+      const [replies, notes, flags, corrections] = [
+        countOf('message'),
+        countOf('note'),
+        countOf('handled'),
+        countOf('visitor'),
+      ]
+      const canRevert = ['handled', 'visitor'] as const
+      const listOf = (list: readonly Operation[]) =>
+        new Intl.ListFormat('en-GB').format(list.filter((it) => countOf(it) > 0).map(named))
+      return [
+        ...(replies === 0
+          ? []
+          : [
+              html`<b>${named('message')} ${replies === 1 ? 'goes to a customer' : 'go to customers'}</b> and cannot be taken back.`,
+            ]),
+        ...(notes === 0 ? [] : [`${named('note')} cannot be taken back.`]),
+        ...(flags + corrections === 0 ? [] : [`${capital(listOf(canRevert))} can be taken back.`]),
+        ...(decision === 'retry'
+          ? ['The mirror as it is now counts as what you saw, so look at the conversations first.']
+          : []),
+        ...(takesMs === null || takesMs === 0 ? [] : [`It takes about ${spanText(takesMs)}.`]),
+        decision !== 'approve'
+          ? 'Sending begins at once.'
+          : graceMs === 0
+            ? 'Sending begins at once, as no grace is configured.'
+            : `Nothing leaves for ${spanText(graceMs)} after that, and until then you can undo it.`,
+      ]
+    }
+    case 'cancel':
+      return ['They are not sent. Send again brings them back.']
+    default:
+      return []
+  }
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function entries({ entries: rows }: SelectionData, frame: ProjectFrame): Html {
+  return table({
+    caption: 'The write-backs that this is about',
+    columns: [{ title: 'What' }, { title: 'About' }, { title: 'What is sent' }, { title: 'Status' }],
+    rows: rows.map(({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, status }) => [
+      html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
+      html`${foreignText(visitorName ?? conversationId ?? visitorId)}${lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`}`,
+      payloadText(payload),
+      statusWords[status].word,
+    ]),
+    empty: 'There are none.',
+  })
+}

@@ -1,0 +1,100 @@
+/** Importing a file of write-backs as a draft batch: the form, and what is wrong with the file. */
+import { formatCount, pluralize } from '../../core/format.ts'
+import { path } from '../../core/html/address.ts'
+import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
+import { formatRows, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
+import type { RejectedImport } from '../../core/outbox/reports.ts'
+import { mistakeText } from '../../core/outbox/request-mistake.ts'
+import { section } from '../blocks.ts'
+import type { Page, ProjectFrame } from '../page.ts'
+import { table } from '../table.ts'
+import { foreignText, shortened } from '../text.ts'
+
+export type ImportView = {
+  readonly title: string
+  readonly note: string
+  readonly allowDuplicates: boolean
+  readonly ignoreColumns: boolean
+  /** Null: no file has been sent yet. */
+  readonly rejected: RejectedImport | null
+  /** Why the file could not be read; null = it could. */
+  readonly problem: string | null
+  /** Where the rows with mistakes can be had as CSV. */
+  readonly mistakesAddress: string | null
+}
+
+export const emptyImport: ImportView = {
+  ...{ title: '', note: '', allowDuplicates: false, ignoreColumns: false },
+  ...{ rejected: null, problem: null, mistakesAddress: null },
+}
+
+export function importPage(view: ImportView, frame: ProjectFrame): Page {
+  const { rejected, problem } = view
+  const content = html`${problem === null ? nothing : html`<p class="problem">Nothing was queued: ${foreignText(problem)}</p>`}
+${rejected === null ? nothing : rejection(rejected, view, frame)}
+<p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after that.</p>
+${form(view, frame)}`
+  return { title: 'Import a file', section: 'Write-backs', content }
+}
+
+/** The file comes last: what is written above it is then known when it is read. */
+function form({ title, note, allowDuplicates, ignoreColumns }: ImportView, frame: ProjectFrame): Html {
+  return html`<form method="post" action="${path`/console/p/${frame.project}/import`}" enctype="multipart/form-data" class="stacked">
+<label>What people call this batch (may be empty)
+<input name="title" maxlength="200" autocomplete="off" value="${title}"></label>
+<label>What people should know about it (may be empty)
+<input name="note" maxlength="1000" autocomplete="off" value="${note}"></label>
+<label class="check"><input type="checkbox" name="allowDuplicates" value="yes" ${attribute('checked', allowDuplicates)}> Let replies through that repeat the same words to the same conversation</label>
+<label class="check"><input type="checkbox" name="ignoreColumns" value="yes" ${attribute('checked', ignoreColumns)}> Leave out columns that are not of an import</label>
+<label>The file, of 20 MB at most
+<input type="file" name="file" accept=".csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv" ${attribute('required', true)}></label>
+<button type="submit" class="primary">Import as drafts</button></form>`
+}
+
+function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, frame: ProjectFrame): Html {
+  if (rejected.outcome === 'imported before')
+    return html`<p class="problem">Nothing was queued: the same file was imported before, as <a href="${path`/console/p/${frame.project}/batches/${rejected.batch}`}"><bdi>${rejected.batch}</bdi></a>.</p>`
+  const { rows, mistaken, kinds, mistakes } = rejected
+  const said =
+    rows === 0
+      ? 'the first row does not name the columns of an import'
+      : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
+  const download =
+    mistakesAddress === null
+      ? nothing
+      : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes (CSV)</a></p>`
+  return html`<p class="problem">Nothing was queued: ${said}.</p>
+${section('What is wrong', html`${kindTable(kinds)}${download}`)}
+${rows === 0 ? nothing : section(mistakes.length < mistaken ? `The first ${formatCount(mistakes.length)} rows` : 'Row by row', lineTable(mistakes))}`
+}
+
+function kindTable(kinds: readonly MistakeKind[]): Html {
+  return table({
+    caption: 'Kinds of mistakes, the most frequent first',
+    columns: [{ title: 'What' }, { title: 'Rows', isNumber: true }, { title: 'Which' }, { title: 'Found' }],
+    rows: kinds.map((kind) => [
+      foreignText(mistakeText(kind)),
+      kind.count,
+      formatRows(kind.rows, kind.count),
+      foundText(kind),
+    ]),
+    empty: '',
+  })
+}
+
+function foundText({ found, foundOthers }: MistakeKind): Html {
+  if (found.length === 0) return foreignText(null)
+  const values = found.map(
+    ({ value, count }) => html`${shortened(value, 60)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
+  )
+  return html`${values}${foundOthers === 0 ? nothing : html`and ${pluralize(foundOthers, 'other')}`}`
+}
+
+function lineTable(mistakes: Extract<RejectedImport, { outcome: 'mistaken' }>['mistakes']): Html {
+  return table({
+    caption: 'Rows with mistakes, as a spreadsheet numbers them',
+    columns: [{ title: 'Row', isNumber: true }, { title: 'Ref' }, { title: 'Mistakes' }],
+    rows: mistakes.map(({ row, ref, why }) => [row, foreignText(ref), foreignText(why.join('; '))]),
+    empty: '',
+  })
+}

@@ -1,0 +1,63 @@
+/** What a decision did, if it did not do all of what was asked: the rows that stayed, and why. */
+import type { DecisionName } from '../../core/console/decisions.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
+import { path } from '../../core/html/address.ts'
+import { type Html, html, nothing } from '../../core/html/html.ts'
+import type { RevertReport } from '../../core/outbox/batches.ts'
+import type { DecisionReport } from '../../core/outbox/reports.ts'
+import { section } from '../blocks.ts'
+import type { Page, ProjectFrame } from '../page.ts'
+import { table } from '../table.ts'
+import { foreignText } from '../text.ts'
+import { decisionsMade, operationWords, statusWords } from '../writeback-words.ts'
+
+export type ResultView = {
+  readonly decision: DecisionName
+  readonly made: {
+    readonly moved: number
+    readonly stayed: DecisionReport['stayed']
+    readonly inFlight: number
+    readonly revert: RevertReport | null
+  }
+  readonly to: string
+}
+
+export function resultPage({ decision, made, to }: ResultView, frame: ProjectFrame): Page {
+  const { moved, stayed, inFlight, revert } = made
+  const content = html`<p><b>${formatCount(moved)} ${decisionsMade[decision]}.</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
+${stayed.length === 0 ? nothing : section('These stayed as they were', stayedTable(stayed))}
+${revert === null ? nothing : notReverted(revert, frame)}
+<p><a class="button primary" href="${to}">Go on</a></p>`
+  return { title: moved === 0 ? 'Nothing was changed' : 'Done, but not all', section: 'Write-backs', content }
+}
+
+function stayedTable(stayed: DecisionReport['stayed']): Html {
+  return table({
+    caption: 'Rows that stayed as they were',
+    columns: [{ title: 'Rows', isNumber: true }, { title: 'Status' }, { title: 'Why' }],
+    rows: stayed.map(({ count, status, why }) => [count, statusWords[status].word, foreignText(why)]),
+    empty: '',
+  })
+}
+
+function notReverted({ notReverted: rows, counts }: RevertReport, frame: ProjectFrame): Html {
+  if (rows.length === 0) return nothing
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const groups = [...Map.groupBy(rows, ({ operation, why }) => `${operation} ${why}`).values()]
+  const content = table({
+    caption: 'Why rows are not taken back',
+    columns: [{ title: 'Rows', isNumber: true }, { title: 'Why' }, { title: 'For example' }],
+    rows: groups.flatMap((group) =>
+      group
+        .slice(0, 1)
+        .map(({ id, operation, why }) => [
+          group.length,
+          foreignText(why),
+          html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
+        ]),
+    ),
+    empty: '',
+  })
+  const shown = rows.length < total ? `, of which these are the first ${formatCount(rows.length)}` : ''
+  return section(`${pluralize(total, 'row')} ${total === 1 ? 'is' : 'are'} not taken back${shown}`, content)
+}

@@ -1,0 +1,54 @@
+/** Search for ids, people and words of messages. */
+import type { SearchData } from '../../core/console/data.ts'
+import { formatCount } from '../../core/format.ts'
+import { path, withQuery } from '../../core/html/address.ts'
+import { type Html, html, nothing } from '../../core/html/html.ts'
+import { older, section } from '../blocks.ts'
+import type { Page, ProjectFrame } from '../page.ts'
+import { table } from '../table.ts'
+import { foreignText } from '../text.ts'
+import { conversationTable } from './visitor.ts'
+
+export type SearchView = {
+  readonly query: string
+  /** Null: nothing has been asked for yet. */
+  readonly data: Extract<SearchData, { kind: 'found' }> | null
+  /** Whether the words of messages are indexed. */
+  readonly isIndexed: boolean
+  /** The words of the query, to mark. */
+  readonly words: readonly string[]
+}
+
+export function searchPage({ query, data, words, isIndexed }: SearchView, frame: ProjectFrame): Page {
+  const address = path`/console/p/${frame.project}/search`
+  const form = html`<form action="${address}" class="stacked"><label>An id, a name, an e-mail address, or words of messages
+<input type="search" name="q" value="${query}" autocomplete="off"></label><button type="submit">Search</button></form>`
+  const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
+  const content = html`${form}${isIndexed ? nothing : off}${data === null ? nothing : results(data, query, words, address, frame)}`
+  return { title: 'Search', section: 'Search', content }
+}
+
+function results(
+  { people, conversations, next, missing }: NonNullable<SearchView['data']>,
+  query: string,
+  words: readonly string[],
+  address: string,
+  frame: ProjectFrame,
+): Html {
+  const persons = table({
+    caption: 'Visitors',
+    columns: [{ title: 'Name' }, { title: 'E-mail' }],
+    rows: people.map(({ id, name, email }) => [
+      html`<a href="${path`/console/p/${frame.project}/visitors/${id}`}">${foreignText(name ?? email ?? id)}</a>`,
+      foreignText(email),
+    ]),
+    empty: 'No visitor has this name or address.',
+  })
+  const note =
+    missing === 0
+      ? nothing
+      : html`<p class="faint">Up to ${formatCount(missing)} conversations have changed and can be searched after the next sync.</p>`
+  return html`${people.length === 0 ? nothing : section('Visitors', persons)}
+${section('Conversations', html`${conversationTable(conversations, words, frame)}${note}`)}
+${older(next === null ? null : withQuery(address, { q: query, before: next }))}`
+}

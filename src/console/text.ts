@@ -1,0 +1,38 @@
+/** Texts that other people wrote. Each is isolated, so that its direction cannot turn the text around it. */
+import { isFound } from '../core/console/search-words.ts'
+import { type Html, html } from '../core/html/html.ts'
+
+/** Of any origin; null or empty: a dash. */
+export function foreignText(text: string | null): Html {
+  return text === null || text === '' ? html`<span class="faint">–</span>` : html`<bdi>${text}</bdi>`
+}
+
+/** Shortened to about so many characters. */
+export function shortened(text: string | null, length: number): Html {
+  const characters = [...(text ?? '').slice(0, 4 * length)]
+  return foreignText(characters.length > length ? `${characters.slice(0, length).join('')}…` : text)
+}
+
+/** Formatting characters, and letters that have no shape. An emoji may hold joiners. */
+const invisible =
+  /(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|[^\P{Cc}\n\t]|(?!\u200d)\p{Cf}|[\u2028\u2029\u115f\u1160\u3164\uffa0\u2800]/gu
+
+/** Exactly what is there: line breaks stay, and characters that nobody could see are named. */
+export function exactText(text: string | null): Html {
+  if (text === null || text === '') return foreignText(text)
+  const parts: (string | Html)[] = []
+  let end = 0
+  for (const { 0: character, index } of text.matchAll(invisible)) {
+    const name = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+    parts.push(text.slice(end, index), html`<span class="invisible" title="an invisible character">${name}</span>`)
+    end = index + character.length
+  }
+  return html`<bdi class="exact">${[...parts, text.slice(end)]}</bdi>`
+}
+
+/** The words of the query within the text, marked. */
+export function markedText(text: string | null, words: readonly string[]): Html {
+  if (text === null || words.length === 0) return foreignText(text)
+  const parts = text.split(/([\p{L}\p{N}\p{M}]+)/u)
+  return html`<bdi>${parts.map((part, index) => (index % 2 === 1 && isFound(part, words) ? html`<mark>${part}</mark>` : part))}</bdi>`
+}

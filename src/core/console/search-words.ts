@@ -1,0 +1,52 @@
+/** Words as they are searched: the same when a text is indexed and when a person asks, in both databases. */
+
+/** A text beyond that is no word that a person types. */
+const maxWordLength = 40
+/** Of one conversation. Postgres stores a megabyte of words in a row at most. */
+const maxWords = 20_000
+const maxAsked = 8
+
+/** Scripts without spaces: each character is a word of its own, so that parts of a run are found. */
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u
+
+/** In lower case and without accents, each once. */
+export function wordsOf(texts: Iterable<string>): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const text of texts) {
+    for (const [word] of plain(text).matchAll(/[\p{L}\p{N}]+/gu)) {
+      const parts = unspaced.test(word) ? word : [word.slice(0, maxWordLength)]
+      for (const part of parts) if (found.size < maxWords) found.add(part)
+    }
+  }
+  return found
+}
+
+/** `isPrefix`: the last word may be unfinished. */
+export type SearchQuery = { readonly words: readonly string[]; readonly isPrefix: boolean }
+
+export function parseSearch(text: string): SearchQuery {
+  const words = [...wordsOf([text])].slice(0, maxAsked)
+  const last = words.at(-1) ?? ''
+  return { words, isPrefix: last.length > 2 && /[\p{L}\p{N}]$/u.test(plain(text)) }
+}
+
+/** Whether the text has one of the words. */
+export function hasWord(text: string, { words, isPrefix }: SearchQuery): boolean {
+  const own = wordsOf([text])
+  const last = words.at(-1) ?? ''
+  return words.some((word) => own.has(word)) || (isPrefix && [...own].some((word) => word.startsWith(last)))
+}
+
+/** Whether a word of the text is one of these, or begins with it; `word` has letters and digits only. */
+export function isFound(word: string, words: readonly string[]): boolean {
+  const own = plain(word)
+  return words.some((asked) => own.startsWith(asked) || (unspaced.test(asked) && own.includes(asked)))
+}
+
+function plain(text: string): string {
+  return text
+    .toWellFormed()
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+}

@@ -1,0 +1,165 @@
+/** Decisions: a form that is posted, checked against role and state, made, written to the audit log, and answered by a page. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ConsoleProject } from '../../app/console/console-project.ts'
+import { type DecisionOutcome, type DecisionTarget, filterOf, type MadeDecision } from '../../app/console/decisions.ts'
+import type { ProjectFrame } from '../../console/page.ts'
+import { typedOver } from '../../console/pages/confirm.ts'
+import { movedPage } from '../../console/pages/moved.ts'
+import { resultPage } from '../../console/pages/result.ts'
+import { problemPage } from '../../console/pages/sign-in.ts'
+import { type DecisionName, decisionEvents, isDecision, missingRole } from '../../core/console/decisions.ts'
+import type { Role, Viewer } from '../../core/console/roles.ts'
+import { path } from '../../core/html/address.ts'
+import { UserError } from '../../core/user-error.ts'
+import type { ConsoleOptions } from './console-options.ts'
+import { targetOf, valuesOf } from './decision-target.ts'
+import type { FrameFor, SendPage } from './send-page.ts'
+
+type Asked = {
+  readonly project: ConsoleProject
+  readonly viewer: Viewer
+  readonly target: DecisionTarget
+  readonly digest: string | null
+  readonly typed: string | null
+}
+
+export function addDecisions(app: FastifyInstance, options: ConsoleOptions, frameFor: FrameFor, send: SendPage): void {
+  app.post<{ Params: { project: string } }>('/p/:project/decide', async (request, reply) => {
+    const { viewer, params } = request
+    const decisions = options.decisions()
+    const project = (await options.projects()).find(({ name }) => name === params.project)
+    if (viewer === null || project === undefined) return reply.callNotFound()
+    if (decisions === null)
+      return refuse(reply, send, request, 403, 'Nothing can be decided here: this console only shows.')
+    const asked = readForm(request, project, viewer)
+    if (asked === null) return refuse(reply, send, request, 400, 'The form does not say what is to be decided.')
+    const role = await findMissingRole(options, asked)
+    if (role !== null) return refuse(reply, send, request, 403, `This needs the role ${role}.`)
+    const wrongNumber = await findWrongNumber(options, asked)
+    if (wrongNumber !== null) return refuse(reply, send, request, 400, wrongNumber)
+    const outcome = await decisions
+      .decide(project, { ...asked.target, digest: asked.digest, by: viewer.name })
+      .catch(returnRefusal)
+    if (outcome instanceof UserError) return refuseAsItIs(reply, send, asked, outcome)
+    await record(options, asked, outcome)
+    const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
+    return answer(reply, send, asked, outcome, frame)
+  })
+}
+
+function readForm(request: FastifyRequest, project: ConsoleProject, viewer: Viewer): Asked | null {
+  const values = valuesOf(request.body)
+  const [decision = null] = values('decision')
+  const target = targetOf(values)
+  if (!isDecision(decision) || target === null) return null
+  const isOfBatch = decision === 'stop' || decision === 'resume' || decision === 'revert'
+  if (isOfBatch && (target.batch === null || target.ids !== null || target.would !== null)) return null
+  const [digest = null] = values('digest')
+  const [typed = null] = values('typed')
+  return { project, viewer, target: { decision, ...target }, digest, typed }
+}
+
+/** By what it is about as it is now, not as the form says. */
+async function findMissingRole(
+  { writebacks }: ConsoleOptions,
+  { project, viewer, target }: Asked,
+): Promise<Role | null> {
+  const { decision, batch, ids } = target
+  const { entries, batch: known } = await writebacks.selection(
+    project,
+    batch === null ? { ids: ids ?? [] } : { batch },
+    batch === null ? 200 : 0,
+  )
+  const { queued = 0, sending = 0 } = known?.counts ?? {}
+  const creators = new Set(entries.map(({ createdBy }) => createdBy))
+  const subject =
+    batch !== null
+      ? { createdBy: known?.createdBy ?? null, isDraft: queued + sending === 0 }
+      : {
+          createdBy: creators.size === 1 ? ([...creators][0] ?? null) : null,
+          isDraft: entries.every(({ status }) => status === 'draft'),
+        }
+  return missingRole(viewer, decision, subject)
+}
+
+/** Many rows: the person has written how many. */
+async function findWrongNumber(
+  { writebacks }: ConsoleOptions,
+  { project, target, digest, typed }: Asked,
+): Promise<string | null> {
+  if (digest === null || !['approve', 'cancel', 'retry', 'resume'].includes(target.decision)) return null
+  const { named } = await writebacks.selection(project, await filterOf(writebacks, project, target), 0)
+  if (named.count <= typedOver || named.digest !== digest) return null
+  return Number((typed ?? '').replace(/[\s,.]/g, '')) === named.count
+    ? null
+    : `This is about ${named.count} write-backs: write their number. Nothing was changed.`
+}
+
+async function record(
+  options: ConsoleOptions,
+  { project, viewer, target, digest }: Asked,
+  outcome: DecisionOutcome,
+): Promise<void> {
+  const { decision, batch, ids, would } = target
+  const isMade = outcome.kind === 'made'
+  const parts = [
+    ...(would === null ? [] : [`rows: ${would}`]),
+    ...(digest === null ? [] : [`digest ${digest.slice(0, 16)}`]),
+    ...(isMade
+      ? outcome.made.stayed.map(({ count, status, why }) => `${count} stayed ${status}: ${why}`).slice(0, 5)
+      : ['refused: the selection had changed']),
+  ]
+  const subject = [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' ')
+  options.log.info({ event: 'console.decided', person: viewer.name, decision, subject, isMade, project: project.name })
+  await options.audit.append({
+    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decisionEvents[decision], subject },
+    ...{ count: isMade ? outcome.made.moved : 0, detail: parts.length === 0 ? null : parts.join(' · ') },
+  })
+}
+
+function answer(reply: FastifyReply, send: SendPage, asked: Asked, outcome: DecisionOutcome, frame: ProjectFrame) {
+  const { project, viewer, target } = asked
+  const back = backTo(project, target)
+  if (outcome.kind === 'moved')
+    return send(
+      reply.code(409),
+      movedPage({ decision: target.decision, mismatch: outcome.mismatch, back }, frame),
+      viewer,
+      project,
+    )
+  const { made } = outcome
+  const created = made.revert?.batch ?? null
+  const to = created === null ? back : path`/console/p/${project.name}/batches/${created}`
+  if (isAsExpected(target.decision, made)) return reply.redirect(to, 303)
+  return send(reply, resultPage({ decision: target.decision, made, to }, frame), viewer, project)
+}
+
+/** Then the page about it says everything; otherwise there is more to read: why rows stayed as they were. */
+function isAsExpected(decision: DecisionName, { moved, stayed, revert }: MadeDecision): boolean {
+  if (revert !== null) return revert.batch !== null && revert.notReverted.length === 0
+  return moved > 0 && (stayed.length === 0 || decision === 'undo')
+}
+
+/** What was asked for is not possible as things are: a batch is stopped already, say. */
+function returnRefusal(error: unknown): UserError {
+  if (error instanceof UserError && error.exitCode === 2) return error
+  throw error
+}
+
+function refuseAsItIs(reply: FastifyReply, send: SendPage, { project, viewer, target }: Asked, { message }: UserError) {
+  return send(reply.code(409), problemPage('Nothing was changed', message, backTo(project, target)), viewer, project)
+}
+
+function backTo({ name }: ConsoleProject, { batch, ids }: DecisionTarget): string {
+  return batch === null
+    ? path`/console/p/${name}/writebacks/${ids?.[0] ?? ''}`
+    : path`/console/p/${name}/batches/${batch}`
+}
+
+function refuse(reply: FastifyReply, send: SendPage, request: FastifyRequest, status: 400 | 403, why: string) {
+  return send(
+    reply.code(status),
+    problemPage(status === 403 ? 'Not allowed' : 'This did not work', why, '/console'),
+    request.viewer,
+  )
+}

@@ -1,0 +1,105 @@
+/** Importing a file in the browser: it becomes a draft batch, or a page that says what is wrong with it. */
+import fastifyMultipart from '@fastify/multipart'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { ConsoleProject } from '../../app/console/console-project.ts'
+import type { ImportRequest } from '../../app/console/import-drafts.ts'
+import { type ImportView, importPage } from '../../console/pages/import.ts'
+import { importRole } from '../../core/console/decisions.ts'
+import type { Viewer } from '../../core/console/roles.ts'
+import { path } from '../../core/html/address.ts'
+import { UserError } from '../../core/user-error.ts'
+import type { ConsoleOptions } from './console-options.ts'
+import { createDownloads } from './downloads.ts'
+import { requireRole } from './require-role.ts'
+import type { FrameFor, SendPage } from './send-page.ts'
+
+const maxFileBytes = 20_000_000
+
+export async function addImport(
+  app: FastifyInstance,
+  options: ConsoleOptions,
+  frameFor: FrameFor,
+  send: SendPage,
+): Promise<void> {
+  const downloads = createDownloads(options.now)
+  await app.register(fastifyMultipart, {
+    throwFileSizeLimit: true,
+    limits: { fileSize: maxFileBytes, files: 1, fields: 10, fieldSize: 4000, parts: 12 },
+  })
+  app.post<{ Params: { project: string } }>('/p/:project/import', async (request, reply) => {
+    const { viewer, params } = request
+    if (!(await requireRole(request, reply, importRole, send))) return reply
+    const decisions = options.decisions()
+    const project = (await options.projects()).find(({ name }) => name === params.project)
+    if (viewer === null || project === undefined) return reply.callNotFound()
+    if (decisions === null) return reply.code(403).send('')
+    const part = request.isMultipart() ? await request.file() : undefined
+    const texts = textsOf(part?.fields)
+    const form = {
+      ...{ title: texts('title'), note: texts('note') },
+      ...{ allowDuplicates: texts('allowDuplicates') === 'yes', ignoreColumns: texts('ignoreColumns') === 'yes' },
+    }
+    const show = async (status: 400 | 422, view: Partial<ImportView>) => {
+      const frame = { ...(await frameFor(viewer, project)), project: project.name }
+      const page = importPage({ ...form, rejected: null, problem: null, mistakesAddress: null, ...view }, frame)
+      return send(reply.code(status), page, viewer, project)
+    }
+    if (part === undefined || part.filename === '') return show(400, { problem: 'choose a file' })
+    const wanted: ImportRequest = { ...form, name: part.filename, source: part.file, by: viewer.name }
+    const result = await decisions.importDrafts(project, wanted).catch((error: unknown) => {
+      part.file.resume()
+      if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
+      throw error
+    })
+    if ('problem' in result) return show(422, result)
+    if (part.file.truncated) return show(422, { problem: 'the file is larger than 20 MB' })
+    if (result.rejected !== null) {
+      const key = result.mistakesFile === null ? null : downloads.add(viewer.name, result.mistakesFile)
+      const mistakesAddress = key === null ? null : path`/console/p/${project.name}/import/mistakes/${key}`
+      return show(422, { rejected: result.rejected, mistakesAddress })
+    }
+    return finish(reply, options, project, viewer, part.filename, result)
+  })
+  app.get<{ Params: { key: string } }>('/p/:project/import/mistakes/:key', async (request, reply) => {
+    if (!(await requireRole(request, reply, importRole, send))) return reply
+    const file = downloads.find(request.viewer?.name ?? '', request.params.key)
+    if (file === null) return reply.callNotFound()
+    return reply.type('text/csv').header('content-disposition', 'attachment; filename="mistakes.csv"').send(file)
+  })
+}
+
+type Imported = { readonly batch: string | null; readonly queued: number; readonly known: number }
+
+async function finish(
+  reply: FastifyReply,
+  { audit }: ConsoleOptions,
+  project: ConsoleProject,
+  viewer: Viewer,
+  file: string,
+  { batch, queued, known }: Imported,
+) {
+  const detail = `${file}${known === 0 ? '' : ` · ${known} rows were queued before`}`
+  const { name: person, role } = viewer
+  await audit.append({
+    project: project.name,
+    person,
+    role,
+    action: 'imported_drafts',
+    subject: batch,
+    count: queued,
+    detail,
+  })
+  const to =
+    batch === null ? path`/console/p/${project.name}/writebacks` : path`/console/p/${project.name}/batches/${batch}`
+  return reply.redirect(to, 303)
+}
+
+/** The text fields that stand before the file. */
+function textsOf(fields: unknown): (name: string) => string {
+  const known = typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
+  return (name) => {
+    const field = Object.hasOwn(known, name) ? known[name] : undefined
+    const value = typeof field === 'object' && field !== null && 'value' in field ? field.value : undefined
+    return typeof value === 'string' ? value.replace(/\p{Cc}+/gu, ' ').trim() : ''
+  }
+}

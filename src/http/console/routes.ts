@@ -1,0 +1,143 @@
+/** The console below `/console`: checks every request, then answers with a page. */
+import fastifyCookie from '@fastify/cookie'
+import fastifyFormbody from '@fastify/formbody'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ConsoleProject } from '../../app/console/console-project.ts'
+import type { ProjectFrame } from '../../console/page.ts'
+import { problemPage } from '../../console/pages/sign-in.ts'
+import type { Viewer } from '../../core/console/roles.ts'
+import { path } from '../../core/html/address.ts'
+import { UserError } from '../../core/user-error.ts'
+import type { HttpRoutes } from '../server.ts'
+import { serveAssets } from './assets.ts'
+import type { ConsoleOptions } from './console-options.ts'
+import { addDecisions } from './decide.ts'
+import { valuesOf } from './decision-target.ts'
+import { addGlobalScreens } from './global-screens.ts'
+import { addHeaders } from './headers.ts'
+import { addImport } from './import.ts'
+import { createLiveStreams } from './live.ts'
+import { projectScreens } from './project-screens.ts'
+import { bearerOf, hasLocalHost, refusalOf } from './request-checks.ts'
+import { requireRole } from './require-role.ts'
+import type { Screen } from './screens.ts'
+import { createFrames, createSendPage, type FrameFor, type SendPage } from './send-page.ts'
+import { createSessions, type Sessions } from './session.ts'
+import { addSignIn, cookieName } from './sign-in.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is signed in; only on routes of the console. */
+    viewer: Viewer | null
+  }
+}
+
+const prefix = '/console'
+
+/** Everything else needs a session. */
+const openRoutes: ReadonlySet<string> = new Set([`${prefix}/sign-in`])
+
+export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
+  const plugin = async (app: FastifyInstance) => {
+    const sessions = createSessions(options.access)
+    app.decorateRequest('viewer', null)
+    await app.register(fastifyCookie)
+    await app.register(fastifyFormbody)
+    await addHeaders(app)
+    const assets = await serveAssets(app, prefix)
+    const frameFor = createFrames(options, assets)
+    const send = createSendPage(frameFor)
+    app.addHook('onRequest', async (request, reply) => admit(request, reply, options, sessions, send))
+    handleProblems(app, options, send)
+    addSignIn(app, options, sessions, send)
+    addGlobalScreens(app, options, frameFor, send)
+    for (const screen of projectScreens) addScreen(app, screen, options, frameFor, send)
+    addDecisions(app, options, frameFor, send)
+    await addImport(app, options, frameFor, send)
+    addLive(app, options, assets)
+  }
+  return { prefix, auth: 'own', plugin }
+}
+
+/** Sends an answer if the request may not go on. */
+async function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { now }: ConsoleOptions,
+  sessions: Sessions,
+  send: SendPage,
+): Promise<unknown> {
+  const route = request.routeOptions.url ?? ''
+  const refusal = refusalOf(request)
+  if (refusal !== null) return send(reply.code(403), problemPage('Refused', refusal, null), null)
+  if (!sessions.hasTokens() && !hasLocalHost(request))
+    return send(
+      reply.code(403),
+      problemPage('Refused', 'Without tokens the console accepts only names of this machine.', null),
+      null,
+    )
+  if (route.startsWith(`${prefix}/assets/`)) return
+  reply.header('cache-control', 'no-store')
+  const bearer = bearerOf(request.headers)
+  const cookie = request.cookies[cookieName(request)]
+  request.viewer =
+    bearer !== null ? sessions.checkBearer(bearer) : cookie === undefined ? null : sessions.verify(cookie, now())
+  if (request.viewer !== null || openRoutes.has(route)) return
+  const isPage = request.method === 'GET' && bearer === null
+  if (isPage) return reply.redirect(`${prefix}/sign-in?next=${encodeURIComponent(request.url)}`, 303)
+  return send(reply.code(401), problemPage('Sign in', 'Your session has ended.', `${prefix}/sign-in`), null)
+}
+
+function addScreen(app: FastifyInstance, screen: Screen, options: ConsoleOptions, frameFor: FrameFor, send: SendPage) {
+  const { data, writebacks, projects } = options
+  app.get<{ Params: Record<string, string>; Querystring: Record<string, unknown> }>(
+    `/p/:project${screen.path}`,
+    async (request, reply) => {
+      const { viewer, params } = request
+      if (!(await requireRole(request, reply, screen.role, send))) return reply
+      const project = (await projects()).find(({ name }) => name === params.project)
+      const isMissing = project === undefined || (screen.isDecision === true && options.decisions() === null)
+      if (isMissing) return notFound(reply, send, viewer)
+      const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
+      const query = (name: string) => textOf(request.query[name])
+      const shown = await screen.show({ data, writebacks, project, frame, params, query, all: valuesOf(request.query) })
+      if (shown === null) return notFound(reply, send, viewer, project)
+      if ('redirect' in shown) return reply.redirect(shown.redirect, 303)
+      return send(reply, shown, viewer, project)
+    },
+  )
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value.slice(0, 1000) : null
+}
+
+function notFound(reply: FastifyReply, send: SendPage, viewer: Viewer | null, project: ConsoleProject | null = null) {
+  const to = project === null ? prefix : path`/console/p/${project.name}`
+  return send(reply.code(404), problemPage('Not found', 'There is nothing here.', to), viewer, project)
+}
+
+function addLive(app: FastifyInstance, options: ConsoleOptions, assets: string): void {
+  const { projects, now, isReadOnly } = options
+  const common = { viewer: null, projects: [], assets, isReadOnly, canDecide: false }
+  const live = createLiveStreams(options, ({ name, timeZone }) => ({ ...common, project: name, timeZone, now: now() }))
+  app.addHook('preClose', async () => live.close())
+  app.get<{ Params: { project: string } }>('/p/:project/live', async (request, reply) => {
+    const project = (await projects()).find(({ name }) => name === request.params.project)
+    if (project === undefined || live.isFull()) return reply.code(project === undefined ? 404 : 503).send('')
+    reply.hijack()
+    live.add(project, reply.raw)
+  })
+}
+
+/** What a person can do about it; the log has the rest. */
+function handleProblems(app: FastifyInstance, { log }: ConsoleOptions, send: SendPage): void {
+  app.setNotFoundHandler((request, reply) => notFound(reply, send, request.viewer))
+  app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
+    const status = error.statusCode ?? (error instanceof UserError ? 503 : 500)
+    if (status >= 500) log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
+    const text =
+      error instanceof UserError ? `${error.message}. ${error.next}` : status < 500 ? error.message : 'See the log.'
+    return send(reply.code(status), problemPage('This did not work', text, prefix), request.viewer)
+  })
+}

@@ -1,0 +1,37 @@
+/** Sends a page in its layout. */
+import type { FastifyReply } from 'fastify'
+import type { ConsoleProject } from '../../app/console/console-project.ts'
+import { layout } from '../../console/layout.ts'
+import type { Frame, Page } from '../../console/page.ts'
+import type { Viewer } from '../../core/console/roles.ts'
+import type { ConsoleOptions } from './console-options.ts'
+
+/** `project` null: the page is about none, or about all. */
+export type SendPage = (
+  reply: FastifyReply,
+  page: Page,
+  viewer: Viewer | null,
+  project?: ConsoleProject | null,
+) => Promise<FastifyReply>
+
+export type FrameFor = (viewer: Viewer | null, project: ConsoleProject | null) => Promise<Frame>
+
+export function createFrames({ projects, decisions, isReadOnly, now }: ConsoleOptions, assets: string): FrameFor {
+  return async (viewer, project) => ({
+    viewer,
+    projects: viewer === null ? [] : (await projects()).map(({ name }) => name),
+    project: project?.name ?? null,
+    timeZone: project?.timeZone ?? 'UTC',
+    now: now(),
+    assets,
+    isReadOnly,
+    canDecide: decisions() !== null,
+  })
+}
+
+export function createSendPage(frameFor: FrameFor): SendPage {
+  return async (reply, page, viewer, project = null) => {
+    const { html } = layout(page, await frameFor(viewer, project))
+    return reply.type('text/html; charset=utf-8').send(html)
+  }
+}

@@ -1,0 +1,30 @@
+/** Serves the console of one warehouse on this machine. */
+import type { openStandAlone } from '../../app/console/stand-alone.ts'
+import type { EpochMs } from '../../core/time.ts'
+import type { Logger } from '../../log.ts'
+import { type HttpServer, openHttpServer } from '../server.ts'
+import { consoleRoutes } from './routes.ts'
+
+type StandAlone = Awaited<ReturnType<typeof openStandAlone>>
+type ServeOptions = { readonly port: number; readonly log: Logger; readonly now: () => EpochMs }
+
+/** Nothing is written to the warehouse, so who signed in is in the log only. */
+export function serveStandAlone(
+  { data, writebacks, projects, links, listAudit }: StandAlone,
+  { port, log, now }: ServeOptions,
+): Promise<HttpServer> {
+  const routes = consoleRoutes({
+    data,
+    writebacks,
+    decisions: () => null,
+    projects,
+    access: { people: () => [], httpToken: null },
+    useLink: links.use,
+    audit: { append: async () => {}, list: listAudit },
+    isReadOnly: true,
+    log,
+    now,
+  })
+  const health = { isAlive: () => true, checkReadiness: async () => [] }
+  return openHttpServer({ host: '127.0.0.1', port, token: null, health, metrics: null, plugins: [routes], log })
+}

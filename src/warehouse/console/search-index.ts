@@ -1,0 +1,102 @@
+/**
+ * The index of words: one entry for each conversation, written together with its facts, so that both are as fresh as each
+ * other and a rebuild of the facts fills it. Its numbers ascend with time, so that the newest conversations are found first.
+ */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { wordsOf } from '../../core/console/search-words.ts'
+import type { EpochSeconds } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { inList, listParameter } from '../database/dialect.ts'
+import type { ProjectDb } from '../database/project-db.ts'
+
+type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
+
+/** A conversation that exists, and when its last message was written. */
+export type IndexedConversation = { readonly id: string; readonly lastAt: EpochSeconds }
+
+/** Replaces the entries of these ids; a conversation that no longer exists has none. */
+export async function replaceSearchEntries(
+  context: Context,
+  ids: readonly string[],
+  existing: readonly IndexedConversation[],
+): Promise<void> {
+  await removeEntries(context, ids)
+  if (existing.length === 0) return
+  const numbers = await chooseNumbers(context, existing)
+  const texts = await readTexts(context, ids)
+  for (const [id, number] of numbers) await insertEntry(context, id, number, [...wordsOf(texts.get(id) ?? [])])
+}
+
+async function removeEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
+  const entries = sql`select id from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
+  const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
+  await sql`delete from search_words where ${key} in (${entries})`.execute(db)
+  await sql`
+    delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`.execute(db)
+}
+
+async function insertEntry(
+  { db, kind, project }: Context,
+  conversation_id: string,
+  id: number,
+  words: readonly string[],
+): Promise<void> {
+  await db.insertInto('search_conversations').values({ project_id: project, conversation_id, id }).execute()
+  await (kind === 'sqlite'
+    ? sql`insert into search_words (rowid, words) values (${id}, ${words.join(' ')})`
+    : sql`insert into search_words (id, words)
+        values (${id}, array_to_tsvector(array(select value from ${listParameter(kind, words)} as listed)))`
+  ).execute(db)
+}
+
+/** Distinguishes conversations whose last messages are of the same second. */
+const numbersPerSecond = 2 ** 20
+
+/** Free numbers: nearly always the first choice. */
+async function chooseNumbers(
+  { db, project }: Context,
+  conversations: readonly IndexedConversation[],
+): Promise<ReadonlyMap<string, number>> {
+  const chosen = new Map<number, string>()
+  let open = conversations.map(({ id, lastAt }) => ({ id, number: firstChoice(project, id, lastAt) }))
+  while (open.length > 0) {
+    const taken = new Set(
+      await findNumbers(
+        db,
+        open.map(({ number }) => number),
+      ),
+    )
+    const next: typeof open = []
+    for (const { id, number } of open) {
+      if (taken.has(number) || chosen.has(number)) next.push({ id, number: number + 1 })
+      else chosen.set(number, id)
+    }
+    open = next
+  }
+  return new Map([...chosen].map(([number, id]) => [id, number]))
+}
+
+function firstChoice(project: string, id: string, lastAt: EpochSeconds): number {
+  const hash = createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
+  return Math.max(0, lastAt) * numbersPerSecond + hash
+}
+
+async function findNumbers(db: Db, numbers: readonly number[]): Promise<readonly number[]> {
+  const rows = await db.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
+  return rows.map(({ id }) => Number(id))
+}
+
+/** What was written in each conversation. */
+async function readTexts({ db, kind, project }: Context, ids: readonly string[]): Promise<Map<string, string[]>> {
+  const { rows } = await sql<{ id: string; content: string }>`
+    select conversation_id as id, content from messages where project_id = ${project} and deleted_at is null
+      and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}`.execute(db)
+  const texts = new Map<string, string[]>()
+  for (const { id, content } of rows) {
+    const known = texts.get(id)
+    if (known === undefined) texts.set(id, [content])
+    else known.push(content)
+  }
+  return texts
+}

@@ -1,0 +1,97 @@
+/** `deskmirror console` and `init` as a person runs them. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { commit, conversation } from '../warehouse/row-fixtures.ts'
+import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
+
+describe('console', () => {
+  test('shows a warehouse without any configuration, to who has the link, and ends by Ctrl-C', async () => {
+    const cwd = createTempFolder()
+    const warehouse = await openWarehouse(`sqlite:${join(cwd, 'mirror.db')}`)
+    await warehouse.mirror('p-1').commit(commit('conversations', [conversation('c1')]))
+    await warehouse.query(
+      "insert into sync_streams (project_id, stream, synced_at) values ('p-1', 'conversations', '2026-01-01T00:00:00Z')",
+    )
+    await warehouse.close()
+    const args = [launcher, 'console', 'mirror.db', '--no-open']
+    const child = spawn(process.execPath, args, { cwd, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] })
+    const [printed] = await once(child.stdout.setEncoding('utf8'), 'data')
+    const link = new URL(/http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '')
+    const body = new URLSearchParams({ name: 'me', code: link.searchParams.get('code') ?? '' })
+    const signedIn = await fetch(new URL('/console/sign-in', link), {
+      method: 'POST',
+      body,
+      headers: { origin: link.origin },
+      redirect: 'manual',
+    })
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const page = await (await fetch(new URL('/', link), { headers: { cookie } })).text()
+    expect(page).toContain('This warehouse is only looked at here')
+    child.kill('SIGINT')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('says what to do without a warehouse', async () => {
+    const cwd = createTempFolder()
+    const { exit, err } = await runDeskmirror(['console', 'none.db'], { cwd })
+    expect([exit, err]).toEqual([2, expect.stringMatching(/there is no file none\.db[\s\S]*deskmirror demo --keep/)])
+  })
+
+  test('--link prints a link to the console of the worker', async () => {
+    const cwd = createTempFolder()
+    const { exit, out } = await runDeskmirror(['console', '--link'], {
+      cwd,
+      env: { DESKMIRROR_HTTP: '127.0.0.1:9999' },
+    })
+    expect([exit, out]).toEqual([
+      0,
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:9999\/console\/sign-in\?code=[\w-]{24}\n$/),
+    ])
+  })
+})
+
+describe('init without a terminal', () => {
+  const folder = createTempFolder(afterAll)
+  const keyFile = join(folder, 'key')
+  let service: Sandbox
+  beforeAll(async () => {
+    service = await startSandbox({ size: { conversations: 1, visitors: 1, calls: 0, days: 1 }, prefix: '/v1' })
+    writeFileSync(keyFile, `${service.key}\n`)
+  })
+  afterAll(() => service.stop())
+  const args = () => ['init', '--base-url', service.baseUrl, '--project-id', service.projectId]
+
+  test('tests the settings and prints what it would write, without the key', async () => {
+    const cwd = createTempFolder()
+    const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile], { cwd })
+    expect([exit, out]).toEqual([0, expect.stringContaining(`DESKMIRROR_API_KEY_FILE=${keyFile}`)])
+    expect(out).toContain('✓')
+    expect(out).not.toContain(service.key)
+    expect(existsSync(join(cwd, '.env'))).toBe(false)
+  })
+
+  test('adds to deskmirror.yaml if there is one', async () => {
+    const cwd = createTempFolder()
+    writeFileSync(join(cwd, 'deskmirror.yaml'), '# ours\nprojects:\n  school: { project_id: x }\n')
+    const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile, '--name', 'shop'], { cwd })
+    expect([exit, out]).toEqual([0, expect.stringMatching(/deskmirror\.yaml would be:\n {2}# ours[\s\S]*shop:/)])
+    expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).not.toContain('shop')
+  })
+
+  test('says what is missing, and what the service denies', async () => {
+    const cwd = createTempFolder()
+    expect(await runDeskmirror(args(), { cwd })).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('add --api-key-file'),
+    })
+    writeFileSync(join(cwd, 'wrong'), 'svc_live_wrong\n')
+    const denied = await runDeskmirror([...args(), '--api-key-file', 'wrong'], { cwd })
+    expect([denied.exit, denied.out]).toEqual([2, expect.stringContaining('Nothing was written')])
+  })
+})

@@ -1,0 +1,99 @@
+/** Decisions in a real Chromium: with keys only, without JavaScript, and beside a thread. */
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { startConsole, type TestConsole } from '../http/console/console-server.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
+import { accessibilityProblems } from './axe.ts'
+import { openPage } from './open-page.ts'
+
+const [first, second] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const
+
+async function fill({ mirror, query, outboxAdmin }: Warehouse) {
+  const main = mirror('main')
+  const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1', waiting_since: timeAt(5) }))
+  await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
+  await main.commit(commit('conversations', talks))
+  await main.commit(commit('messages', [message(first, 1, { sender_type: 'visitor', content: 'Where is it?' })]))
+  await main.commit(commit('messages', [message(first, 2, { content: 'On its way.' })]))
+  for (const batchId of ['keys', 'forms']) {
+    const requests = [first, second].map((target, n) => ({
+      ...({ operation: 'message', target, payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' } } as const),
+      ...{ ref: null, expect: null, expiresAt: null },
+    }))
+    await outboxAdmin('main').enqueue([requests], { status: 'draft', batchId, createdBy: 'olga', expiresAt: null })
+  }
+  await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
+    values ('main', 'u1', 'message', '${first}', '{"content":"On its way.","sender_name":"Ann"}', 'draft')`)
+  await query(`update writebacks set status = 'uncertain', sent_at = '${timeAt(2)}' where id = 'u1'`)
+}
+
+let browser: Browser
+let console: TestConsole
+const closers: (() => Promise<unknown>)[] = []
+beforeAll(async () => {
+  browser = await launchBrowser()
+  console = await startConsole(fill, { end: (close) => void closers.push(close) })
+})
+afterAll(async () => {
+  await browser?.close()
+  for (const close of closers) await close()
+})
+
+const countsOf = async (batch: string) => (await console.warehouse.outboxAdmin('main').findBatch(batch))?.counts
+
+test('an approver picks a row, approves the batch, and undoes it, with keys only', async () => {
+  const page = await openPage(browser, console, 'ann')
+  await page.go('/console/p/main')
+  await page.keyboard.press('g')
+  await page.keyboard.press('b')
+  await page.waitForURL('**/writebacks')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/batches/keys')
+  const picked = page.locator('[data-picked]')
+  await page.getByRole('link', { name: '1', exact: true }).focus()
+  await page.keyboard.press('x')
+  await picked.getByText('1 picked:').waitFor()
+  await page.keyboard.press('x')
+  await page.getByRole('link', { name: 'Approve…' }).press('Enter')
+  await page.waitForURL('**/confirm?**')
+  expect(await page.locator('main').textContent()).toContain('keys 0U+200B')
+  await page.getByRole('button', { name: 'Approve 2 write-backs' }).press('Enter')
+  await page.waitForURL('**/batches/keys')
+  expect(await countsOf('keys')).toEqual({ queued: 2 })
+  await page.getByRole('button', { name: 'Undo the approval' }).press('Enter')
+  await page.getByText('wait for approval').waitFor()
+  expect(await countsOf('keys')).toEqual({ draft: 2 })
+  expect(page.violations).toEqual([])
+})
+
+test('a batch is approved, stopped and resumed without JavaScript', async () => {
+  const page = await openPage(browser, console, 'ann', { javaScriptEnabled: false })
+  await page.go('/console/p/main/batches/forms')
+  await page.getByLabel('Row 1').check()
+  await page.getByRole('button', { name: 'Approve these…' }).click()
+  await page.getByRole('button', { name: 'Approve 1 write-back' }).click()
+  await page.waitForURL('**/batches/forms')
+  expect(await countsOf('forms')).toEqual({ draft: 1, queued: 1 })
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('nothing of it is sent until a person goes on').waitFor()
+  await page.getByRole('link', { name: 'Go on…' }).click()
+  await page.getByRole('button', { name: /^Go on with/ }).click()
+  await page.waitForURL('**/batches/forms')
+  expect(await countsOf('forms')).toEqual({ draft: 1, queued: 1 })
+})
+
+test('an operator decides an uncertain reply beside its thread', async () => {
+  const page = await openPage(browser, console, 'olga')
+  await page.go('/console/p/main')
+  await page.getByRole('link', { name: 'Decide' }).click()
+  await page.getByRole('link', { name: 'reply' }).click()
+  await page.locator('.thread .marked', { hasText: 'On its way.' }).waitFor()
+  expect(await accessibilityProblems(page)).toEqual([])
+  await page.getByRole('button', { name: 'It arrived' }).click()
+  await page.getByText('It arrived.', { exact: false }).first().waitFor()
+  expect((await console.warehouse.outboxAdmin('main').list({ ids: ['u1'] }, 1))[0]?.status).toBe('succeeded')
+  expect(page.violations).toEqual([])
+})

@@ -1,0 +1,117 @@
+/** A mirror whose every text tries to become something else, and the addresses of all screens that show it. */
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { activity, commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
+
+const attacks = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(2)</script>',
+  "'-alert(3)-'",
+  '</textarea></title><svg/onload=alert(4)>',
+  'javascript:alert(5)',
+  '$' + '{alert(6)} {{alert(7)}}',
+  '\u202Egnp.exe\u202C \u200Bzero\u200Bwidth',
+  '&lt;b&gt;&#x3C;i&#x3E;',
+  'Z\u0351\u036b\u0343a\u0302\u034al\u030ag\u0346o',
+  `long${'\u00a0'.repeat(3)}${'x'.repeat(300)}`,
+] as const
+export const attack = attacks.join(' ')
+
+export async function fillHostile(
+  { mirror, query, outboxAdmin, auditLog, budgetHistory, facts }: Warehouse,
+  settings: Parameters<Warehouse['facts']>[1],
+) {
+  const main = mirror('main')
+  await main.commit(
+    commit('visitors', [
+      visitor('v1', { [attack.slice(0, 60)]: attack, link: 'javascript:alert(8)' }, { name: attack, email: attack }),
+    ]),
+  )
+  const columns = { visitor_id: 'v1', waiting_since: timeAt(5), assigned_agent_id: attack, origin: attack }
+  await main.commit(
+    commit('conversations', [
+      conversation('c1', columns),
+      conversation('c<2>"', columns),
+      conversation(known, columns),
+    ]),
+  )
+  await main.commit(commit('messages', [message(known, 1, { content: attack })]))
+  await main.commit(
+    commit(
+      'messages',
+      attacks.map((content, n) => message('c1', n + 1, { content, sender_display_name: attack })),
+    ),
+  )
+  await main.commit(commit('conversations', [conversation('c1', { ...columns, origin: `${attack} again` })]))
+  await main.commit(commit('visitor_activity', [activity('v1', 'h1', 0, { url: attack })]))
+  await facts('main', settings).refresh()
+  const text = `'${attack.replaceAll("'", "''")}'`
+  await query(
+    `insert into sync_gaps (project_id, id, stream, reason, found_at, subject) values ('main', 'g1', 'calls', ${text}, '${timeAt(1)}', 's')`,
+  )
+  await query(
+    `insert into sync_children (project_id, stream, parent_id, wanted, fetched, attempts, error) values ('main', 'messages', ${text}, 1, 0, 1, ${text})`,
+  )
+  await query(
+    `insert into sync_streams (project_id, stream, synced_at, failed, failed_since, skipped) values ('main', 'calls', '${timeAt(1)}', ${text}, '${timeAt(1)}', null), ('main', 'conversations', '${timeAt(1)}', null, null, ${text})`,
+  )
+  const report = JSON.stringify([
+    { stream: attack, requests: 1, rows: 1, changed: 1, tookMs: 1, skipped: null, failed: attack },
+  ])
+  await query(
+    `insert into sync_runs (project_id, id, mode, started_at, finished_at, outcome, requests, rows_read, rows_changed, strings_escaped, beat_at, streams) values ('main', 'r1', 'full', '${timeAt(1)}', '${timeAt(2)}', 'failed', 1, 1, 1, 0, 0, '${report.replaceAll("'", "''")}')`,
+  )
+  await query(
+    `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
+  )
+  await queueHostile({ query, outboxAdmin })
+  await query(
+    `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,
+  )
+  await auditLog.append(
+    { project: attack, person: attack, role: attack, action: attack, subject: attack, count: 1, detail: attack },
+    Date.now(),
+  )
+  const minute = Math.floor(Date.now() / 60_000) * 60_000
+  await budgetHistory.add([{ project: 'main', minute, priority: 'fresh', requests: 90, throttled: 1 }])
+  await budgetHistory.recordPause('main', { kind: 'throttled', from: minute - 60_000, to: minute })
+}
+
+/** A batch whose every text is hostile, and a write-back of each kind that a person may look at. */
+async function queueHostile({ query, outboxAdmin }: Pick<Warehouse, 'query' | 'outboxAdmin'>): Promise<void> {
+  const common = { ref: null, expect: null, expiresAt: null }
+  const payload = { content: attack, sender_name: attack.slice(0, 60) }
+  const reply = { ...common, operation: 'message', target: known, payload } as const
+  const correction = { ...common, operation: 'visitor', target: known, payload: { name: attack.slice(0, 60) } } as const
+  const batch = { title: attack, source: attack, note: attack, reverts: null }
+  const options = { status: 'draft', batchId: hostileBatch, createdBy: attack, expiresAt: null, batch } as const
+  await outboxAdmin('main').enqueue([[reply, correction, reply, reply]], options)
+  const text = `'${attack.replaceAll("'", "''")}'`
+  const nth = (n: number) =>
+    `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`
+  await query(
+    `update writebacks set status = 'uncertain', step = ${text}, sent_at = '${timeAt(1)}' where id = ${nth(2)}`,
+  )
+  await query(
+    `update writebacks set status = 'failed', error = ${text}, finished_at = '${timeAt(2)}' where id = ${nth(3)}`,
+  )
+}
+
+const hostileBatch = 'b1'
+/** A write-back names a conversation and a visitor by ids like this. */
+const known = 'c0000000-0000-4000-8000-000000000001'
+const main = '/console/p/main'
+export const screens: readonly string[] = [
+  ...[main, `${main}/waiting`, `${main}/search?q=alert`, `${main}/conversations/c1`],
+  ...[`${main}/conversations/${encodeURIComponent('c<2>"')}`, `${main}/visitors/v1`, `${main}/charts?over=365+days`],
+  ...[
+    `${main}/streams`,
+    `${main}/streams/calls`,
+    `${main}/budget`,
+    `${main}/runs`,
+    `${main}/runs/r1`,
+    `${main}/schema`,
+  ],
+  ...[`${main}/service`, '/console/projects', '/console/log'],
+  ...[`${main}/writebacks`, `${main}/writebacks?status=uncertain`, `${main}/batches/b1`, `${main}/import`],
+  ...[`${main}/batches/b1?status=failed`, `${main}/confirm?decision=approve&batch=b1`],
+]

@@ -1,0 +1,167 @@
+/** Pages as pure functions: data in, words out. */
+import { describe, expect, test } from 'vitest'
+import { timeChart } from '../../src/console/chart.ts'
+import type { ProjectFrame } from '../../src/console/page.ts'
+import { liveTexts, overviewSentences } from '../../src/console/pages/overview-sentences.ts'
+import { exactText, markedText } from '../../src/console/text.ts'
+import { formatTime, roughly } from '../../src/console/time.ts'
+import type { OverviewData, StreamRow } from '../../src/core/console/data.ts'
+import { hideMessages } from '../../src/core/console/hide-messages.ts'
+import { streamStateOf } from '../../src/core/console/stream-state.ts'
+import type { Html } from '../../src/core/html/html.ts'
+
+const now = Date.UTC(2026, 5, 1, 12)
+const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
+
+const textOf = ({ html }: Html) =>
+  html
+    .replace(/<[^>]*>/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+
+const row = (over: Partial<StreamRow> = {}): StreamRow => ({
+  ...{ stream: 'calls', syncedAt: ago(240), skipped: null, failed: null, failedSince: null, isRunning: false },
+  ...{ maxAgeMs: 660_000, schedule: 'every 5 min', rows: 1, newest: null, due: 0 },
+  ...over,
+})
+
+describe('a stream is', () => {
+  const states: readonly [string, Partial<StreamRow>][] = [
+    ['fresh', {}],
+    ['late', { syncedAt: ago(700) }],
+    ['running', { syncedAt: ago(700), isRunning: true }],
+    ['running', { syncedAt: null, isRunning: true }],
+    ['unread', { syncedAt: null }],
+    ['failing', { failed: 'status 500' }],
+    ['skipped', { skipped: 'calls:read', syncedAt: null }],
+    // Nobody promises when it is read again.
+    ['read', { syncedAt: ago(1e6), maxAgeMs: null }],
+  ]
+  test.each(states)('%s', (state, over) => {
+    expect(streamStateOf(row(over), row(over), now)).toBe(state)
+  })
+})
+
+describe('the overview says', () => {
+  const frame: ProjectFrame = {
+    ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
+    canDecide: true,
+  }
+  const data = (over: Partial<OverviewData> = {}): OverviewData => ({
+    ...{
+      streams: [row()],
+      workers: 1,
+      gaps: 0,
+      paused: null,
+      failures: [],
+      writebacks: {},
+      oldestDraft: null,
+      heldLanes: 0,
+    },
+    waiting: { count: 0, since: null },
+    budget: { limit: 600, from: now - 3_600_000, to: now, stepMs: 60_000, bars: [], pauses: [] },
+    runs: [],
+    ...over,
+  })
+  const said = (over: Partial<OverviewData>, frameOver: Partial<ProjectFrame> = {}) =>
+    overviewSentences(data(over), { ...frame, ...frameOver }).map(({ kind, text }) => `${kind}: ${textOf(text)}`)
+
+  test('that all is well, with the number', () => {
+    expect(said({})).toEqual([
+      'fine: All 1 streams are fresh. The oldest, calls, was read 4 min ago (every 5 min).',
+      'fine: Nothing is known to be missing.',
+      'fine: Nobody waits for an answer.',
+    ])
+  })
+
+  test('what a person must do', () => {
+    expect(said({ writebacks: { draft: 1, uncertain: 3 }, heldLanes: 2 })).toEqual(
+      expect.arrayContaining([
+        'act: 1 write-back waits for approval.',
+        expect.stringMatching(/^act: 3 write-backs may or may not have arrived\. .* 2 conversations wait\.$/),
+      ]),
+    )
+  })
+
+  test('what is late and what fails, but nothing fresh beside it', () => {
+    const lines = said({
+      streams: [row({ syncedAt: ago(900) }), row({ stream: 'visitors', failed: 'x' }), row({ stream: 'messages' })],
+    })
+    expect(lines).toContain('wrong: 1 stream of 3 is late: calls.')
+    expect(lines).toContain('wrong: 1 stream cannot be read: visitors.')
+    expect(lines.join()).not.toContain('fresh')
+  })
+
+  test('without a worker that none runs, and calls nothing late', () => {
+    const streams = [row({ syncedAt: ago(90_000), maxAgeMs: null })]
+    expect(said({ workers: 0, streams }).join()).toMatch(
+      /^act: No worker runs: the mirror is as it was 25 h ago\. .*keeps it current/,
+    )
+    expect(said({ workers: 0, streams }).join()).not.toContain('late')
+    expect(said({ workers: 0, streams }, { isReadOnly: true })[0]).toBe(
+      'note: This warehouse is only looked at here: the mirror is as it was 25 h ago.',
+    )
+  })
+
+  test('a count up to a limit', () => {
+    expect(said({ waiting: { count: 1001, since: ago(7300) } })).toContain(
+      'clock: more than 1,000 conversations wait for an answer, the longest for 2 h.',
+    )
+    expect(liveTexts(data({ gaps: 7 }), now)).toMatchObject({ gaps: '7', waiting: '0', oldestRead: '4 min' })
+  })
+})
+
+test('invisible characters are named, line breaks and emoji stay', () => {
+  expect(textOf(exactText('a\u200bb\u202ec'))).toBe('aU+200BbU+202Ec')
+  expect(exactText('one\ntwo').html).toContain('one\ntwo')
+  expect(textOf(exactText('👩\u200d🚀'))).toBe('👩\u200d🚀')
+  expect(textOf(exactText('x\u200dy'))).toBe('xU+200Dy')
+})
+
+test('words are marked around escaped pieces', () => {
+  expect(markedText('<b>order</b> & ORDER', ['order']).html).toBe(
+    '<bdi>&lt;b&gt;<mark>order</mark>&lt;/b&gt; &amp; <mark>ORDER</mark></bdi>',
+  )
+  expect(markedText('Cafés 返金して', ['cafe', '返']).html).toBe('<bdi><mark>Cafés</mark> <mark>返金して</mark></bdi>')
+})
+
+test('times are in the time zone of the project, ages are rough', () => {
+  expect(formatTime(now, 'Europe/Berlin')).toBe('2026-06-01 14:00')
+  expect([59_000, 61_000, 7_300_000, 200_000_000].map(roughly)).toEqual(['59 s', '1 min', '2 h', '2 days'])
+})
+
+test('bars stack from zero, lines have gaps, and the table has the numbers', () => {
+  const chart = (kind: 'stacked bars' | 'lines') =>
+    timeChart({
+      ...{ id: 'c', title: 'T', kind, from: 0, to: 120_000, stepMs: 60_000, times: [0, 60_000] },
+      series: [
+        { name: 'a', style: 'first', values: [10, null] },
+        { name: 'b', style: 'second', values: [20, 5] },
+      ],
+      formatTime: (at) => `${at}`,
+      formatValue: (value) => `${value}`,
+    }).html
+  const heights = [...chart('stacked bars').matchAll(/<rect class="(\w+)"[^>]* height="([\d.]+)"/g)]
+  expect(heights.map(([, style, height]) => [style, Math.round(Number(height))])).toEqual([
+    ['first', 55],
+    ['second', 109],
+    ['second', 27],
+  ])
+  expect(chart('lines')).toContain('<title>60000 · b 5</title>')
+  expect(textOf({ html: chart('lines') })).toMatch(/01020 60000–5$/)
+})
+
+test('what customers said, and who they are, is left out of whatever is hidden', () => {
+  const found = {
+    id: 'c1',
+    name: 'Zoë',
+    messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }],
+    fields: [{ name: 'plan', value: 'gold' }],
+  }
+  expect(hideMessages(found)).toEqual({
+    id: 'c1',
+    name: null,
+    messages: [{ id: '1', content: null, name: null, at: 't' }],
+    fields: [],
+  })
+})

@@ -1,0 +1,71 @@
+/** Every screen in a real Chromium: hostile texts stay texts, and nobody is shut out. */
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { defaultProject } from '../../src/config/config.ts'
+import { secret } from '../../src/core/secret.ts'
+import { startConsole, type TestConsole } from '../http/console/console-server.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { accessibilityProblems } from './axe.ts'
+import { attack, fillHostile, screens } from './hostile-mirror.ts'
+import { openPage } from './open-page.ts'
+
+let browser: Browser
+let console: TestConsole
+const closers: (() => Promise<unknown>)[] = []
+beforeAll(async () => {
+  const settings = defaultProject({
+    ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
+  })
+  browser = await launchBrowser()
+  console = await startConsole((warehouse) => fillHostile(warehouse, settings), {
+    end: (close) => void closers.push(close),
+  })
+})
+afterAll(async () => {
+  await browser?.close()
+  for (const close of closers) await close()
+})
+
+test('hostile texts are shown as texts in every field, and every look of every screen is accessible', async () => {
+  const page = await openPage(browser, console, 'ann')
+  const problems: string[] = []
+  const check = async (path: string, look: string, rules?: readonly string[]) =>
+    problems.push(...(await accessibilityProblems(page, rules)).map((problem) => `${path} ${look} ${problem}`))
+  for (const path of screens) {
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.go(path)
+    expect(await page.locator('main img, main script, main iframe, main svg[onload], main b > i').count(), path).toBe(0)
+    await check(path, 'light')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await check(path, 'dark', ['color-contrast'])
+    await page.setViewportSize({ width: 320, height: 640 })
+    await check(path, 'phone', [
+      'color-contrast',
+      'target-size',
+      'scrollable-region-focusable',
+      'aria-required-children',
+    ])
+    const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    if (excess !== 0) problems.push(`${path} is ${excess} pixels too wide for a phone`)
+  }
+  expect(problems).toEqual([])
+  await page.go('/console/p/main/conversations/c1')
+  const thread = await page.locator('.thread').textContent()
+  expect(thread).toContain('<img src=x onerror=alert(1)>')
+  expect(thread).toContain('U+202Egnp.exeU+202C U+200BzeroU+200Bwidth')
+  await page.go('/console/p/main/visitors/v1')
+  expect(await page.getByText(attack.slice(0, 28)).count()).toBeGreaterThan(0)
+  expect(page.violations).toEqual([])
+}, 180_000)
+
+test('on a phone the menu opens and leads on, without JavaScript', async () => {
+  const page = await openPage(browser, console, 'vera', {
+    viewport: { width: 320, height: 640 },
+    javaScriptEnabled: false,
+  })
+  await page.go('/console/p/main')
+  await page.getByRole('button', { name: 'Menu' }).click()
+  await page.getByRole('navigation').getByRole('link', { name: 'Waiting' }).click()
+  await page.waitForURL('**/waiting')
+})

@@ -1,0 +1,91 @@
+/** Who may decide what, and what a batch or a write-back allows: tables of all cases. */
+import { describe, expect, test } from 'vitest'
+import { type DecisionName, decisionNames, missingRole } from '../../../src/core/console/decisions.ts'
+import { matchesReply } from '../../../src/core/console/matches-reply.ts'
+import { offeredForBatch, offeredForWriteback } from '../../../src/core/console/offered-decisions.ts'
+import type { Role } from '../../../src/core/console/roles.ts'
+import type { BatchReport } from '../../../src/core/outbox/batches.ts'
+import type { StatusCounts, WritebackStatus } from '../../../src/core/outbox/state.ts'
+
+const now = Date.UTC(2026, 5, 1, 12)
+const at = (seconds: number) => new Date(now + seconds * 1000).toISOString()
+
+describe('a person may', () => {
+  const others = { createdBy: 'olga', isDraft: true }
+  const table: Readonly<Record<Role, readonly DecisionName[]>> = {
+    viewer: [],
+    operator: ['retry', 'arrived', 'lost'],
+    approver: decisionNames,
+  }
+  test.each(Object.entries(table))('as %s', (role, allowed) => {
+    const viewer = { name: 'zoe', role: role as Role }
+    expect(decisionNames.filter((name) => missingRole(viewer, name, others) === null)).toEqual(allowed)
+  })
+
+  test('cancel their own drafts as an operator, but nothing that is on its way', () => {
+    const olga = { name: 'olga', role: 'operator' } as const
+    expect(missingRole(olga, 'cancel', { createdBy: 'olga', isDraft: true })).toBeNull()
+    expect(missingRole(olga, 'cancel', { createdBy: 'olga', isDraft: false })).toBe('approver')
+    expect(missingRole(olga, 'cancel', { createdBy: 'ann', isDraft: true })).toBe('approver')
+    expect(missingRole({ ...olga, role: 'viewer' }, 'cancel', { createdBy: 'olga', isDraft: true })).toBe('operator')
+  })
+})
+
+describe('a batch with', () => {
+  type Facts = {
+    readonly counts: StatusCounts
+    readonly stoppedAt?: string
+    readonly undoUntil?: string
+    readonly revertedBy?: string
+    readonly approveOwn?: boolean
+    readonly sent?: 'handled' | 'message'
+  }
+  const offered = ({ counts, stoppedAt, undoUntil, revertedBy, approveOwn = true, sent = 'handled' }: Facts) => {
+    const { draft = 0, succeeded = 0 } = counts
+    const batch = { id: 'b', counts, stoppedAt: stoppedAt ?? null, createdBy: 'ann' } as BatchReport['batch']
+    const arrived = { operation: sent, status: 'succeeded', count: succeeded, samples: [] } as const
+    const report = {
+      batch,
+      outcomes: succeeded > 0 ? [arrived] : [],
+      approval: draft > 0 && stoppedAt === undefined ? { digest: 'd', count: draft } : null,
+      revertedBy: revertedBy ?? null,
+    }
+    return offeredForBatch(report, undoUntil ?? null, { viewer: { name: 'ann', role: 'approver' }, approveOwn }, now)
+  }
+  const cases: readonly (readonly [string, Facts, readonly DecisionName[]])[] = [
+    ['drafts', { counts: { draft: 2 } }, ['approve', 'cancel']],
+    ['drafts of one’s own', { counts: { draft: 2 }, approveOwn: false }, ['cancel']],
+    ['rows within the grace', { counts: { queued: 2 }, undoUntil: at(5) }, ['undo', 'stop', 'cancel']],
+    ['rows after the grace', { counts: { queued: 2 }, undoUntil: at(-5) }, ['stop', 'cancel']],
+    ['rows in flight alone', { counts: { sending: 2 } }, []],
+    ['what was stopped', { counts: { draft: 2, succeeded: 1 }, stoppedAt: at(-9) }, ['resume', 'cancel', 'revert']],
+    ['flags that arrived', { counts: { succeeded: 2 } }, ['revert']],
+    ['replies that arrived', { counts: { succeeded: 2 }, sent: 'message' }, []],
+    ['what is taken back', { counts: { succeeded: 2 }, revertedBy: 'b-revert' }, []],
+    ['failures', { counts: { failed: 1, conflict: 1 } }, ['retry']],
+  ]
+  test.each(cases)('%s allows', (_, facts, expected) => {
+    expect(offered(facts)).toEqual(expected)
+  })
+})
+
+test('a write-back allows what its status allows', () => {
+  const deciding = { viewer: { name: 'ann', role: 'approver' }, approveOwn: true } as const
+  const offered = (status: WritebackStatus, undoUntil: string | null = null) =>
+    offeredForWriteback({ status, stoppedBy: null, undoUntil, createdBy: null }, deciding, now)
+  expect(offered('draft')).toEqual(['approve', 'cancel'])
+  expect([offered('queued'), offered('queued', at(9))]).toEqual([['cancel'], ['undo', 'cancel']])
+  expect(offered('uncertain')).toEqual(['arrived', 'lost'])
+  for (const status of ['failed', 'conflict', 'cancelled', 'expired'] as const)
+    expect(offered(status)).toEqual(['retry'])
+  for (const status of ['sending', 'succeeded'] as const) expect(offered(status)).toEqual([])
+})
+
+test('a message may be the reply if it has its words and is not older', () => {
+  const reply = { content: 'We have found  it.\n', sentAt: at(0) }
+  expect(matchesReply({ text: 'We have found it.', at: at(1) }, reply)).toBe(true)
+  expect(matchesReply({ text: 'We have found it.', at: at(-60) }, reply)).toBe(true)
+  expect(matchesReply({ text: 'We have found it.', at: at(-600) }, reply)).toBe(false)
+  expect(matchesReply({ text: 'We have found it', at: at(1) }, reply)).toBe(false)
+  expect(matchesReply({ text: null, at: at(1) }, reply)).toBe(false)
+})

@@ -1,0 +1,114 @@
+/** A running console over a mirror in an SQLite file, and clients for it. */
+import { onTestFinished } from 'vitest'
+import { consoleProjectOf } from '../../../src/app/console/console-project.ts'
+import { createConsoleDecisions } from '../../../src/app/console/decisions.ts'
+import { openConsoleReader } from '../../../src/app/console/open-console.ts'
+import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
+import type { Role } from '../../../src/core/console/roles.ts'
+import { secret } from '../../../src/core/secret.ts'
+import type { ConsoleOptions } from '../../../src/http/console/console-options.ts'
+import { consoleRoutes } from '../../../src/http/console/routes.ts'
+import type { ConsolePerson } from '../../../src/http/console/session.ts'
+import { openHttpServer } from '../../../src/http/server.ts'
+import type { Warehouse } from '../../../src/warehouse/open.ts'
+import { databases } from '../../support/databases.ts'
+import { ask, captureLog, type TestRequest, type TestResponse } from '../test-server.ts'
+
+/** The token of each person is `NAME-token`. */
+export const person = (name: string, role: Role, hidesMessages = false): ConsolePerson => ({
+  name,
+  role,
+  hidesMessages,
+  token: secret(`${name}-token`),
+})
+
+export const people = [person('vera', 'viewer'), person('olga', 'operator'), person('ann', 'approver')]
+
+const projectWith = (settings: Partial<ProjectConfig>) =>
+  defaultProject({
+    ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://api.example.com/v1') },
+    apiKey: secret('svc_live_none'),
+    ...settings,
+  })
+
+export type TestConsole = Awaited<ReturnType<typeof startConsole>>
+
+type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> & {
+  /** Of the project. */
+  readonly settings?: Partial<ProjectConfig>
+  /** DESKMIRROR_READ_ONLY */
+  readonly readOnly?: boolean
+  readonly end?: (close: () => Promise<void>) => void
+}
+
+/** `fill`: puts rows into the mirror. */
+export async function startConsole(fill: (warehouse: Warehouse) => Promise<unknown>, over: Overrides = {}) {
+  const {
+    end = onTestFinished,
+    access = { people: () => people, httpToken: null },
+    isReadOnly = false,
+    now = Date.now,
+    settings = {},
+    readOnly = false,
+  } = over
+  const database = await databases[0]!.make()
+  const warehouse = await database.open()
+  await fill(warehouse)
+  const reader = openConsoleReader(database.url ?? '', now)
+  const project = projectWith(settings)
+  const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
+  const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
+  const { log, lines } = captureLog()
+  const routes = consoleRoutes({
+    data: reader.data,
+    writebacks: reader.writebacks,
+    decisions: () => (readOnly || isReadOnly ? null : decisions),
+    projects: async () => [consoleProjectOf(project)],
+    access,
+    useLink: (code) => warehouse.auditLog.useLink(code, now()),
+    audit: {
+      append: (event) => warehouse.auditLog.append(event, now()),
+      list: (before, limit) => warehouse.auditLog.list(before, limit),
+    },
+    isReadOnly,
+    log,
+    now,
+  })
+  const health = { isAlive: () => true, checkReadiness: async () => [] }
+  const http = await openHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    health,
+    metrics: null,
+    plugins: [routes],
+    log,
+  })
+  const closeHttp = async () => http.close()
+  end(async () => {
+    await closeHttp()
+    await reader.close()
+    await database.drop()
+  })
+  const request = (path: string, options?: TestRequest) => ask(http.address + path, options)
+  return { ...http, config, project, warehouse, lines, ask: request, signIn: (name: string) => signIn(request, name) }
+}
+
+type Ask = (path: string, options?: TestRequest) => Promise<TestResponse>
+
+/** As a browser does. */
+export const ownForm = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }
+
+export const formBody = (fields: Record<string, string>): string => new URLSearchParams(fields).toString()
+
+export function cookieOf({ headers }: TestResponse): string {
+  const [cookie = ''] = [headers['set-cookie'] ?? ''].flat()
+  return cookie.split(';')[0] ?? ''
+}
+
+async function signIn(request: Ask, name: string): Promise<string> {
+  const body = formBody({ name, token: `${name}-token` })
+  const response = await request('/console/sign-in', { method: 'POST', headers: ownForm, body })
+  if (response.status !== 303) throw new Error(`${name} could not sign in: ${response.status}`)
+  return cookieOf(response)
+}

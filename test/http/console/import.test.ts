@@ -1,0 +1,51 @@
+/** Importing a file in the browser, over HTTP. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startConsole, type TestConsole } from './console-server.ts'
+import { csv, fillTargets, importFile, targets } from './import-file.ts'
+
+let console: TestConsole
+const closers: (() => Promise<void>)[] = []
+beforeAll(async () => {
+  console = await startConsole(fillTargets, { end: (close) => void closers.push(close) })
+})
+afterAll(async () => {
+  for (const close of closers) await close()
+})
+
+describe('a file', () => {
+  test('with mistakes queues nothing, says which, and gives the rows back', async () => {
+    const wrong = await importFile(
+      console,
+      'wrong.csv',
+      `${csv(targets.slice(0, 2), 'Fine words.')}\nmessage,nobody,Words,Ann\n`,
+    )
+    expect(wrong.status).toBe(422)
+    expect(wrong.text).toMatch(/1 of 3 rows has a mistake[\s\S]*conversation_id: is not a UUID/)
+    const address = /href="([^"]*\/import\/mistakes\/[^"]*)"/.exec(wrong.text)?.[1] ?? ''
+    const get = async (person: string) => console.ask(address, { headers: { cookie: await console.signIn(person) } })
+    const { headers, text } = await get('olga')
+    expect(headers['content-disposition']).toBe('attachment; filename="mistakes.csv"')
+    expect(text).toContain('is not a UUID')
+    expect((await get('ann')).status).toBe(404)
+  })
+
+  test('that repeats words is refused, and let through if the person says so', async () => {
+    const twice = csv([targets[50] ?? '', targets[50] ?? ''], 'Twice.')
+    expect((await importFile(console, 'twice.csv', twice)).text).toContain('the same words to the same conversation')
+    const { status, location } = await importFile(console, 'twice.csv', twice, {
+      title: 'Twice',
+      allowDuplicates: 'yes',
+    })
+    expect(status).toBe(303)
+    const batch = await console.warehouse.outboxAdmin('main').findBatch(location.split('/').at(-1) ?? '')
+    expect([batch?.title, batch?.createdBy, batch?.counts]).toEqual(['Twice', 'olga', { draft: 2 }])
+    expect((await importFile(console, 'again.csv', twice, { allowDuplicates: 'yes' })).text).toContain(
+      'the same file was imported before',
+    )
+  })
+
+  test('is needed', async () => {
+    expect((await importFile(console, '', '')).status).toBe(400)
+    expect((await importFile(console, 'words.csv', '\u0000\u0001')).status).toBe(422)
+  })
+})

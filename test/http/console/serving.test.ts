@@ -1,0 +1,105 @@
+/** How the console is served: small, kept by browsers, live, and never in the way of stopping. */
+import { get } from 'node:http'
+import { expect, test } from 'vitest'
+import type { Warehouse } from '../../../src/warehouse/open.ts'
+import { commit, conversation, timeAt } from '../../warehouse/row-fixtures.ts'
+import { startConsole } from './console-server.ts'
+
+const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
+const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [waiting('c1')]))
+
+test('the address of the server leads to the console, and the console to its only project', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const to = async (path: string) => (await console.ask(path, { headers: { cookie } })).headers.location
+  expect([await to('/'), await to('/console'), await to('/console/')]).toEqual([
+    '/console',
+    '/console/p/main',
+    '/console/p/main',
+  ])
+})
+
+test('the first page and all that it loads take less than 40 kB, and only the page is loaded again', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const sizeOf = async (path: string) => {
+    const response = await fetch(console.address + path, { headers: { cookie, 'accept-encoding': 'br' } })
+    const head = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\r\n')
+    const { headers } = await console.ask(path, { headers: { cookie, 'accept-encoding': 'br' } })
+    const body = headers['content-length'] ?? (await compressedSize(console.address + path, cookie))
+    return { size: Number(body) + head.length, cache: String(headers['cache-control']), text: await response.text() }
+  }
+  const page = await sizeOf('/console/p/main')
+  const [folder = ''] = /\/console\/assets\/\w+/.exec(page.text) ?? []
+  const assets = ['console.css', 'console.js', 'live.js', 'keys.js', 'icons.svg', 'icon.svg']
+  const loaded = await Promise.all(assets.map((name) => sizeOf(`${folder}/${name}`)))
+  for (const { cache } of loaded) expect(cache).toBe('public, max-age=31536000, immutable')
+  const total = [page, ...loaded].reduce((sum, { size }) => sum + size, 0)
+  expect(total).toBeLessThan(40_000)
+})
+
+function compressedSize(url: string, cookie: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { cookie, 'accept-encoding': 'br' } }, (response) => {
+      let size = 0
+      response.on('data', (part: Buffer) => {
+        size += part.length
+      })
+      response.on('end', () => resolve(size))
+    }).on('error', reject)
+  })
+}
+
+test('numbers change on an open page, for all who listen, and open streams do not keep it from stopping', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const listen = async () => {
+    const response = await fetch(`${console.address}/console/p/main/live`, { headers: { cookie } })
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    return response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  }
+  const readers = [await listen(), await listen()]
+  const waitFor = async (reader: (typeof readers)[number], text: string) => {
+    for (let seen = ''; !seen.includes(text); ) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error(`the stream ended without ${text}`)
+      seen += value
+    }
+  }
+  await waitFor(readers[0]!, '"waiting":"1"')
+  await console.warehouse.mirror('main').commit(commit('conversations', [waiting('c2')]))
+  for (const reader of readers) await waitFor(reader, '"waiting":"2"')
+  await console.close()
+  for (const reader of readers) expect(await drained(reader)).toBe(true)
+})
+
+async function drained(reader: ReadableStreamDefaultReader<string>): Promise<boolean> {
+  for (;;) {
+    const { done } = await reader.read()
+    if (done) return true
+  }
+}
+
+test('an address that leads nowhere is a page, too', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  for (const path of [
+    '/console/none',
+    '/console/p/none',
+    '/console/p/main/streams/none',
+    '/console/p/main/runs/none',
+  ]) {
+    const { status, headers, text } = await console.ask(path, { headers: { cookie } })
+    expect([status, headers['content-type']], path).toEqual([404, 'text/html; charset=utf-8'])
+    expect(text).toContain('There is nothing here.')
+  }
+})
+
+test('a warehouse that cannot be read is said on the page, without its address', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  await console.warehouse.query('alter table sync_streams rename to gone')
+  const { status, text } = await console.ask('/console/p/main', { headers: { cookie } })
+  expect(status).toBe(503)
+  expect(text).toContain('This did not work')
+})
