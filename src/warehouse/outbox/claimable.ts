@@ -61,11 +61,14 @@ export async function findClaimable(
   filter: ClaimFilter = {},
 ): Promise<ClaimableWriteback[]> {
   const claimable = claimableSql(now, await findDeadOwners(context))
-  const { rows } = await sql<ClaimableWriteback>`
-    select id, lane, operation, status, batch_id as "batchId" from writebacks
-    where project_id = ${context.project} and ${claimFilterSql(filter)} and ${claimable}
+  const ofStatus = (status: ClaimableWriteback['status']) => sql`select * from (
+    select id, lane, operation, status, batch_id as "batchId", seq from writebacks
+    where project_id = ${context.project} and status = ${sql.lit(status)} and ${claimFilterSql(filter)} and ${claimable}
       and not (status = 'queued' and ${inStoppedBatchSql})
-    order by seq limit ${limit}`.execute(context.db)
+    order by seq limit ${limit}) as ${sql.ref(status)}`
+  // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending` before `queued`.
+  const { rows } = await sql<ClaimableWriteback>`
+    ${ofStatus('sending')} union all ${ofStatus('queued')} order by status desc, seq limit ${limit}`.execute(context.db)
   return rows
 }
 
