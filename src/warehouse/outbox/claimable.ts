@@ -69,14 +69,16 @@ export async function findClaimable(
   const deadOwners = await findDeadOwners(context)
   const claimable = claimableSql(now, deadOwners)
   const count = [...deadOwners.values()].reduce((sum, claims) => sum + claims, limit)
-  const ofStatus = (status: ClaimableWriteback['status']) => sql`select * from (
+  const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
     select id, lane, operation, status, batch_id as "batchId", seq from writebacks
-    where project_id = ${context.project} and status = ${sql.lit(status)} and ${claimFilterSql(filter)} and ${claimable}
+    where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}
       and not (status = 'queued' and ${inStoppedBatchSql})
-    order by seq limit ${count}) as ${sql.ref(status)}`
+    order by ${order} limit ${count}) as found`
+  // Written so that the few sent ones are found by their status, and the many queued ones read in order of `seq`.
+  const [sending, queued] = [find(sql`status = 'sending'`, sql`+seq`), find(sql`status <> 'sending'`, sql`seq`)]
   // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending` before `queued`.
   const { rows } = await sql<ClaimableWriteback>`
-    ${ofStatus('sending')} union all ${ofStatus('queued')} order by status desc, seq limit ${count}`.execute(context.db)
+    ${sending} union all ${queued} order by status desc, seq limit ${count}`.execute(context.db)
   return rows
 }
 
