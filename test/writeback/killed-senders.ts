@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
-import { startWorkerProcess } from '../app/worker/worker-process.ts'
+import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'
 import { createJobSchema, createQueueFolder } from '../jobs/queue-fixtures.ts'
 import type { OutboxFixture } from './outbox-fixture.ts'
 import type { PushProcessTask } from './push-process.ts'
@@ -17,7 +17,11 @@ export type Kills = {
   readonly killIntervalMs: readonly [number, number]
 }
 
-type Sender = 'push' | 'worker'
+type Sender = {
+  readonly kind: 'push' | 'worker'
+  /** Whether a kill can hit its work: a worker takes longer to start than most kills are apart. */
+  readonly isReady: () => boolean
+}
 
 export type RandomInt = (limit: number) => number
 
@@ -38,37 +42,42 @@ export async function pushWithKills(
 ): Promise<void> {
   const startWorker = workers === 0 ? null : await prepareWorkers(fixture)
   const children = new Map<ChildProcess, Sender>()
-  const start = (sender: Sender) => {
-    const child = sender === 'worker' && startWorker !== null ? startWorker() : startPush(fixture)
-    children.set(child, sender)
+  const start = (kind: Sender['kind']) => {
+    const worker = kind === 'worker' ? startWorker?.() : undefined
+    const child = worker?.child ?? startPush(fixture)
+    children.set(child, { kind, isReady: () => worker === undefined || worker.log.some(isOpened) })
     onTestFinished(() => void child.kill('SIGKILL'))
   }
   for (let n = 0; n < processes; n++) start(n < workers ? 'worker' : 'push')
   let killed = 0
   while (killed < kills) {
     await sleep(killIntervalMs[0] + randomInt(killIntervalMs[1] - killIntervalMs[0]))
-    const alive = [...children].filter(([{ exitCode, signalCode }]) => exitCode === null && signalCode === null)
-    const [victim, sender] = alive[randomInt(alive.length)] ?? []
-    if (victim === undefined || sender === undefined) {
-      start('push')
-      continue
-    }
+    const alive = [...children].filter(([child]) => isRunning(child))
+    if (alive.length === 0) start('push')
+    const ready = alive.filter(([, { isReady }]) => isReady())
+    const [victim, sender] = ready[randomInt(ready.length)] ?? []
+    if (victim === undefined || sender === undefined) continue
     victim.kill('SIGKILL')
     await once(victim, 'exit')
     children.delete(victim)
     killed += 1
-    start(sender)
+    start(sender.kind)
   }
   await endAll(fixture, children)
 }
 
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null
+}
+
+const isOpened = ({ event }: WorkerProcess['log'][number]) => event === 'http.opened'
+
 async function endAll(fixture: OutboxFixture, children: ReadonlyMap<ChildProcess, Sender>): Promise<void> {
-  const isRunning = ({ exitCode, signalCode }: ChildProcess) => exitCode === null && signalCode === null
   const ends = [...children]
     .filter(([child]) => isRunning(child))
-    .map(async ([child, sender]) => {
+    .map(async ([child, { kind }]) => {
       const ended = once(child, 'exit')
-      if (sender === 'worker') {
+      if (kind === 'worker') {
         const outbox = fixture.warehouse.outbox(fixture.sandbox.projectId)
         while (isRunning(child) && (await outbox.hasPending())) await sleep(100)
         child.kill('SIGTERM')
@@ -87,7 +96,7 @@ function startPush({ instance, sandbox: { baseUrl, projectId, key } }: OutboxFix
 }
 
 /** On SQLite the jobs are in files, which only one process opens; on Postgres they are in a schema of their own. */
-async function prepareWorkers({ instance, sandbox }: OutboxFixture): Promise<() => ChildProcess> {
+async function prepareWorkers({ instance, sandbox }: OutboxFixture): Promise<() => WorkerProcess> {
   const databaseUrl = instance.url ?? ''
   const queueUrl = instance.kind === 'sqlite' ? 'embedded' : await createJobs()
   if (instance.kind === 'sqlite') await createQueueFolder(`${databaseUrl.slice('sqlite:'.length)}-queue`)
@@ -96,7 +105,7 @@ async function prepareWorkers({ instance, sandbox }: OutboxFixture): Promise<() 
     'off',
   ])
   const variables = { DESKMIRROR_VERIFY_AFTER: `${verifyAfterMs}ms`, ...Object.fromEntries(off) }
-  return () => startWorkerProcess({ databaseUrl, queueUrl }, sandbox, variables).child
+  return () => startWorkerProcess({ databaseUrl, queueUrl }, sandbox, variables)
 }
 
 async function createJobs(): Promise<string> {

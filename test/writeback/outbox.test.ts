@@ -139,6 +139,29 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 }
 
+test('what was sent is verified before more is sent, as verifying does not wait for the write rate', async () => {
+  const o = await createOutboxFixture({ mirrored: false })
+  const flags = [0, 1].map((n) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true }))
+  const [queued, sent] = await o.queue(...flags)
+  const outbox = o.warehouse.outbox(o.sandbox.projectId)
+  const claimed = (await outbox.claim(sent!, Date.now()))!
+  await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
+  await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
+  expect(await outbox.findClaimable(Date.now(), 1)).toMatchObject([{ id: sent }])
+  expect(await outbox.findClaimable(Date.now(), 2)).toMatchObject([{ id: sent }, { id: queued }])
+})
+
+test('lanes of a dead process do not keep the next ones waiting, as their jobs may still be locked', async () => {
+  const o = await createOutboxFixture({ mirrored: false })
+  const [abandoned, next] = await o.queue(
+    ...[0, 1, 2].map((n) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true })),
+  )
+  const outbox = o.warehouse.outbox(o.sandbox.projectId)
+  await outbox.claim(abandoned!, Date.now())
+  await o.warehouse.query(`update writebacks set owner = 'dead' where owner is not null`)
+  expect(await outbox.findClaimable(Date.now(), 1)).toMatchObject([{ id: abandoned }, { id: next }])
+})
+
 test('a BI tool with only the insert privilege can queue write-backs in Postgres', async () => {
   const o = await createOutboxFixture({ database: 'postgres' })
   const url = new URL(o.instance.url!)

@@ -61,7 +61,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   }
 
   return {
-    /** Some lanes of each of these projects that are ready now, oldest first. */
+    /** Some lanes of each of these projects that are ready now: those to be verified, then the others; oldest first. */
     findReady: async (projects: readonly ProjectConfig[]) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
       await revokeOnce(projects.filter(({ readOnly }) => readOnly))

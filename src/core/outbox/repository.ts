@@ -85,7 +85,7 @@ export type Transition = {
 }
 
 export type OutboxRepository = {
-  /** The first write-back of each lane that can be claimed now, oldest first. */
+  /** The first write-back of each lane that can be claimed now: those to be verified, then the others; oldest first. */
   readonly findClaimable: (now: EpochMs, limit: number, filter?: ClaimFilter) => Promise<readonly ClaimableWriteback[]>
   /** Whether anything remains to do, now or later, without a person's decision. */
   readonly hasPending: (filter?: ClaimFilter) => Promise<boolean>

@@ -29,12 +29,12 @@ const laneIdleSql = sql`not exists (select 1 from writebacks other where other.p
 export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
 
 /** No process works on it: it has no owner, a dead owner, or an expired lease. */
-function unownedSql(now: EpochMs, deadOwners: readonly string[]): RawBuilder<unknown> {
+function unownedSql(now: EpochMs, deadOwners: ReadonlyMap<string, number>): RawBuilder<unknown> {
   const free = [
     sql`owner is null`,
     sql`lease_until <= ${now}`,
     sql`lease_until > ${now + maxDelayMs}`,
-    ...deadOwners.map((owner) => sql`owner = ${owner}`),
+    ...[...deadOwners.keys()].map((owner) => sql`owner = ${owner}`),
   ]
   return sql`(${sql.join(free, sql` or `)})`
 }
@@ -43,29 +43,42 @@ function dueSql(now: EpochMs): RawBuilder<unknown> {
   return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
 }
 
-export function claimableSql(now: EpochMs, deadOwners: readonly string[]): RawBuilder<unknown> {
+export function claimableSql(now: EpochMs, deadOwners: ReadonlyMap<string, number>): RawBuilder<unknown> {
   return sql`status in ('queued','sending') and ${dueSql(now)} and ${unownedSql(now, deadOwners)} and ${nextInLaneSql}`
 }
 
-/** Processes that own claims and are certainly dead. */
-export async function findDeadOwners({ db, kind, project }: ProjectDb): Promise<string[]> {
-  const { rows } = await sql<{ owner: string }>`
-    select distinct owner from writebacks where project_id = ${project} and owner is not null`.execute(db)
-  return rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, kind))
+/** Processes that own claims and are certainly dead, each with the number of its claims. */
+export async function findDeadOwners({ db, kind, project }: ProjectDb): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ owner: string; claims: number | string }>`
+    select owner, count(*) as claims from writebacks where project_id = ${project} and owner is not null
+    group by owner`.execute(db)
+  const dead = rows.filter(({ owner }) => isOwnerDead(owner, kind))
+  return new Map(dead.map(({ owner, claims }) => [owner, Number(claims)]))
 }
 
+/**
+ * Claims of dead processes come on top of `limit`: in the queue, the job of such a lane stays locked for a while, and
+ * the lanes behind it would wait for that.
+ */
 export async function findClaimable(
   context: ProjectDb,
   now: EpochMs,
   limit: number,
   filter: ClaimFilter = {},
 ): Promise<ClaimableWriteback[]> {
-  const claimable = claimableSql(now, await findDeadOwners(context))
-  const { rows } = await sql<ClaimableWriteback>`
-    select id, lane, operation, status, batch_id as "batchId" from writebacks
-    where project_id = ${context.project} and ${claimFilterSql(filter)} and ${claimable}
+  const deadOwners = await findDeadOwners(context)
+  const claimable = claimableSql(now, deadOwners)
+  const count = [...deadOwners.values()].reduce((sum, claims) => sum + claims, limit)
+  const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
+    select id, lane, operation, status, batch_id as "batchId", seq from writebacks
+    where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}
       and not (status = 'queued' and ${inStoppedBatchSql})
-    order by seq limit ${limit}`.execute(context.db)
+    order by ${order} limit ${count}) as found`
+  // Written so that the few sent ones are found by their status, and the many queued ones read in order of `seq`.
+  const [sending, queued] = [find(sql`status = 'sending'`, sql`+seq`), find(sql`status <> 'sending'`, sql`seq`)]
+  // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending` before `queued`.
+  const { rows } = await sql<ClaimableWriteback>`
+    ${sending} union all ${queued} order by status desc, seq limit ${count}`.execute(context.db)
   return rows
 }
 

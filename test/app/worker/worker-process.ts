@@ -29,6 +29,7 @@ export function startWorkerProcess(
       DESKMIRROR_QUEUE_URL: queueUrl,
       DESKMIRROR_HTTP: '127.0.0.1:0',
       DESKMIRROR_RATE: '1000000000/60s',
+      DESKMIRROR_WRITE_RATE: '1000000000/60s',
       DESKMIRROR_SCHEDULE_INCREMENTAL: '2s',
       ...variables,
     }),
