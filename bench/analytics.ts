@@ -2,7 +2,8 @@
  * Tables and views for analysts beside a mirror of 1,000,000 messages in 50,000 conversations, on SQLite and Postgres: how
  * long they take to build and to keep up to date, how much storage they add, and how fast they answer. Then a first sync:
  * with `BASELINE`, the folder of another checkout, how much longer it takes than there. Arguments: another number of
- * conversations, and one part alone (sqlite, postgres, sync-sqlite or sync-postgres).
+ * conversations, and one part alone (sqlite, postgres, sync-sqlite or sync-postgres). `limit-postgres` runs only when it is
+ * named: the same first syncs at the service's limit of 600 requests a minute.
  */
 import { join } from 'node:path'
 import { openWarehouse } from '../src/warehouse/open.ts'
@@ -25,7 +26,6 @@ const syncs = [
   { conversations: conversations / 20, messages: 20, days: 730 },
   { conversations: conversations / 50, messages: 100, days: 60 },
 ] as const
-const syncRuns = 3
 const baseline = process.env['BASELINE']
 
 const batches = () => synthesizeProject(conversations, seededRandom(1))
@@ -41,6 +41,8 @@ await withTempFolder(async (folder) => {
       )
     if (isMeasured('sync-sqlite')) await measureFirstSyncs('SQLite', async (name) => `sqlite:${folder}/${name}.db`)
     if (isMeasured('sync-postgres')) await measureFirstSyncs('Postgres', (name) => createSchema(postgres.url, name))
+    if (onlyPart === 'limit-postgres')
+      await measureFirstSyncs('Postgres, at the limit', (name) => createSchema(postgres.url, name), '600/60s', 1)
   } finally {
     await postgres.stop()
   }
@@ -62,12 +64,19 @@ async function measureDatabase(name: string, url: string, fill: (url: string) =>
   await warehouse.close()
 }
 
-async function measureFirstSyncs(database: string, createDatabase: CreateDatabase): Promise<void> {
+async function measureFirstSyncs(
+  database: string,
+  createDatabase: CreateDatabase,
+  rate?: string,
+  runs = 3,
+): Promise<void> {
   for (const { conversations, messages, days } of syncs) {
-    const service = await startSandboxProcess(conversations, { messages, days })
+    const unlimited = await startSandboxProcess(conversations, { messages, days })
+    const environment = { ...unlimited.environment, ...(rate === undefined ? {} : { DESKMIRROR_RATE: rate }) }
+    const service = { ...unlimited, environment }
     try {
       const title = `${database}: first sync of ${conversations} conversations of ${messages} messages, ${days} days`
-      await measureFirstSync(service, title, (name) => createDatabase(`${name}_${messages}`))
+      await measureFirstSync(service, title, runs, (name) => createDatabase(`${name}_${messages}`))
     } finally {
       await service.stop()
     }
@@ -77,12 +86,17 @@ async function measureFirstSyncs(database: string, createDatabase: CreateDatabas
 type CreateDatabase = (name: string) => Promise<string>
 
 /** Alternating, so that other work on the machine affects both. */
-async function measureFirstSync(service: SandboxProcess, title: string, createDatabase: CreateDatabase): Promise<void> {
+async function measureFirstSync(
+  service: SandboxProcess,
+  title: string,
+  runs: number,
+  createDatabase: CreateDatabase,
+): Promise<void> {
   const seconds = async (program: string, name: string) =>
     (await runSync(service, await createDatabase(name), program)).report.tookMs / 1000
   const own: number[] = []
   const ratios: number[] = []
-  for (let n = 0; n < syncRuns; n++) {
+  for (let n = 0; n < runs; n++) {
     const took = await seconds(launcher, `own_${n}`)
     own.push(took)
     if (baseline === undefined) continue
