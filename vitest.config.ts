@@ -8,6 +8,7 @@ import { LongestFirstSequencer } from './test/support/longest-first.ts'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    provide: { runsAllCases: false },
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     // Twice the cores that are promised: many tests wait for processes, servers and the disk.

@@ -3,6 +3,7 @@ import { expect, onTestFailed, test } from 'vitest'
 import type { MutationKind } from '../../../src/sandbox/random-mutations.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
+import { sampled } from '../../support/sampled.ts'
 import { findDifferences } from '../../sync/sync-sandbox.ts'
 import { workerStores } from './fixtures.ts'
 import type { LogLine, LogReader } from './log-reader.ts'
@@ -56,7 +57,7 @@ async function listenToConsole(address: string, { auditLog }: Warehouse): Promis
   return { ended: stream.text().catch(() => 'cut off') }
 }
 
-for (const { kind, make } of workerStores) {
+for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'postgres')) {
   test(`a worker mirrors, follows changes, stops on request, and continues where it stopped — ${kind}`, async () => {
     const stores = await make()
     const sandbox = await startSandbox({ seed: 5, size, switches: { 'rate.kind': 'off', 'latency.after': 5 } })
