@@ -3,7 +3,7 @@
  * second of processor time, so tests of what a command does run it here. That the program itself parses its arguments,
  * sets its exit code and writes to its streams is for the tests that use `runDeskmirror`.
  */
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { checkCommand } from '../../src/cli/check.ts'
 import { type CommandContext, createCommandContext } from '../../src/cli/command-context.ts'
 import { consoleCommand } from '../../src/cli/console.ts'
@@ -108,7 +108,7 @@ async function run(args: readonly string[], { cwd, env = {}, input = '' }: RunOp
 }
 
 /** What the parser itself writes. It would end this process, too. */
-function redirect(command: Command, output: Parameters<Command['configureOutput']>[0]): void {
+function redirect(command: Command, output: OutputConfiguration): void {
   command.exitOverride().configureOutput(output)
   for (const inner of command.commands) redirect(inner, output)
 }
