@@ -13,3 +13,8 @@ export function sampled<Case>(cases: readonly Case[], isInSample: (item: Case, i
 export function sampledTest(isInSample: boolean, title: string, work: () => Promise<void>, timeout?: number): void {
   if (isInSample || inject('runsAllCases')) test(title, work, timeout)
 }
+
+/** How often something is repeated, such as a kill at a random time. */
+export function sampledCount(inSample: number, inAll: number): number {
+  return inject('runsAllCases') ? inAll : inSample
+}
