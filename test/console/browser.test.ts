@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { startConsole, type TestConsole } from '../http/console/console-server.ts'
+import { useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { commit, conversation, timeAt } from '../warehouse/row-fixtures.ts'
 import { openPage } from './open-page.ts'
@@ -10,17 +10,12 @@ import { openPage } from './open-page.ts'
 const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
 const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [waiting('c1')]))
 
+const console = useConsole(fill)
 let browser: Browser
-let console: TestConsole
-const closers: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   browser = await launchBrowser()
-  console = await startConsole(fill, { end: (close) => void closers.push(close) })
 })
-afterAll(async () => {
-  await browser?.close()
-  for (const close of closers) await close()
-})
+afterAll(() => browser?.close())
 
 test('a person signs in with the keyboard alone, without JavaScript, and out again', async () => {
   const page = await openPage(browser, console, null, { javaScriptEnabled: false })

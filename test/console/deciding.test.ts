@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { startConsole, type TestConsole } from '../http/console/console-server.ts'
+import { useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 import { accessibilityProblems } from './axe.ts'
@@ -29,17 +29,12 @@ async function fill({ mirror, query, outboxAdmin }: Warehouse) {
   await query(`update writebacks set status = 'uncertain', sent_at = '${timeAt(2)}' where id = 'u1'`)
 }
 
+const console = useConsole(fill)
 let browser: Browser
-let console: TestConsole
-const closers: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   browser = await launchBrowser()
-  console = await startConsole(fill, { end: (close) => void closers.push(close) })
 })
-afterAll(async () => {
-  await browser?.close()
-  for (const close of closers) await close()
-})
+afterAll(() => browser?.close())
 
 const countsOf = async (batch: string) => (await console.warehouse.outboxAdmin('main').findBatch(batch))?.counts
 

@@ -1,5 +1,5 @@
 /** A running console over a mirror in an SQLite file, and clients for it. */
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { consoleProjectOf } from '../../../src/app/console/console-project.ts'
 import { createConsoleDecisions } from '../../../src/app/console/decisions.ts'
 import { openConsoleReader } from '../../../src/app/console/open-console.ts'
@@ -39,6 +39,19 @@ type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> 
   /** DESKMIRROR_READ_ONLY */
   readonly readOnly?: boolean
   readonly end?: (close: () => Promise<void>) => void
+}
+
+/** One console for all tests of the file. It has its members when the first of them begins. */
+export function useConsole(fill: (warehouse: Warehouse) => Promise<unknown>): TestConsole {
+  const shared: Partial<TestConsole> = {}
+  const closers: (() => Promise<void>)[] = []
+  beforeAll(
+    async () => void Object.assign(shared, await startConsole(fill, { end: (close) => void closers.push(close) })),
+  )
+  afterAll(async () => {
+    for (const close of closers) await close()
+  })
+  return shared as TestConsole
 }
 
 /** `fill`: puts rows into the mirror. */

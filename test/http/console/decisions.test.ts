@@ -1,18 +1,11 @@
 /** Decisions over HTTP: by whom, about what was seen, and what they leave behind. Real requests over loopback. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { toTimestamp } from '../../../src/core/time.ts'
 import { commit, message } from '../../warehouse/row-fixtures.ts'
-import { formBody, ownForm, startConsole, type TestConsole } from './console-server.ts'
+import { formBody, ownForm, startConsole, useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
-let console: TestConsole
-const closers: (() => Promise<void>)[] = []
-beforeAll(async () => {
-  console = await startConsole(fillTargets, { end: (close) => void closers.push(close) })
-})
-afterAll(async () => {
-  for (const close of closers) await close()
-})
+const console = useConsole(fillTargets)
 
 let imports = 0
 /** A draft batch of so many replies, each to a conversation of its own. */

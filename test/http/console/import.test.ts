@@ -1,16 +1,9 @@
 /** Importing a file in the browser, over HTTP. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startConsole, type TestConsole } from './console-server.ts'
+import { describe, expect, test } from 'vitest'
+import { useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
-let console: TestConsole
-const closers: (() => Promise<void>)[] = []
-beforeAll(async () => {
-  console = await startConsole(fillTargets, { end: (close) => void closers.push(close) })
-})
-afterAll(async () => {
-  for (const close of closers) await close()
-})
+const console = useConsole(fillTargets)
 
 describe('a file', () => {
   test('with mistakes queues nothing, says which, and gives the rows back', async () => {
