@@ -152,7 +152,8 @@ describe('signing in', () => {
         headers: ownForm,
         body: formBody({ name, token: 'http-token' }),
       })
-    expect((await post('vera')).status).toBe(401)
+    for (const name of ['vera', 'VERA', 'ｖera']) expect((await post(name)).status, name).toBe(401)
+    for (const name of ['vera\u200b', '\u202evera', 've\nra']) expect((await post(name)).status, name).toBe(400)
     const response = await post('Zoë')
     const { text } = await console.ask('/console/projects', { headers: { cookie: cookieOf(response) } })
     expect(text).toContain('Zoë <span class="faint">· approver</span>')
