@@ -1,18 +1,13 @@
 /** Every screen in a real Chromium: hostile texts stay texts, and nobody is shut out. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { defaultProject } from '../../src/config/config.ts'
-import { secret } from '../../src/core/secret.ts'
 import { useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { accessibilityProblems } from './axe.ts'
 import { attack, fillHostile, screens } from './hostile-mirror.ts'
 import { openPage } from './open-page.ts'
 
-const settings = defaultProject({
-  ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
-})
-const console = useConsole((warehouse) => fillHostile(warehouse, settings))
+const console = useConsole(fillHostile)
 let browser: Browser
 beforeAll(async () => {
   browser = await launchBrowser()

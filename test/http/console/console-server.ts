@@ -41,8 +41,11 @@ type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> 
   readonly end?: (close: () => Promise<void>) => void
 }
 
+/** Puts rows into the mirror. */
+type Fill = (warehouse: Warehouse, project: ProjectConfig) => Promise<unknown>
+
 /** One console for all tests of the file. It has its members when the first of them begins. */
-export function useConsole(fill: (warehouse: Warehouse) => Promise<unknown>): TestConsole {
+export function useConsole(fill: Fill): TestConsole {
   const shared: Partial<TestConsole> = {}
   const closers: (() => Promise<void>)[] = []
   beforeAll(
@@ -54,8 +57,7 @@ export function useConsole(fill: (warehouse: Warehouse) => Promise<unknown>): Te
   return shared as TestConsole
 }
 
-/** `fill`: puts rows into the mirror. */
-export async function startConsole(fill: (warehouse: Warehouse) => Promise<unknown>, over: Overrides = {}) {
+export async function startConsole(fill: Fill, over: Overrides = {}) {
   const {
     end = onTestFinished,
     access = { people: () => people, httpToken: null },
@@ -66,9 +68,9 @@ export async function startConsole(fill: (warehouse: Warehouse) => Promise<unkno
   } = over
   const database = await databases[0]!.make()
   const warehouse = await database.open()
-  await fill(warehouse)
-  const reader = openConsoleReader(database.url ?? '', now)
   const project = projectWith(settings)
+  await fill(warehouse, project)
+  const reader = openConsoleReader(database.url ?? '', now)
   const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
   const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()
