@@ -9,7 +9,7 @@ import { line } from 'd3-shape'
 export type Growth = { readonly name: string; readonly unit: string; readonly values: readonly number[] }
 
 const [width, height] = [860, 430] as const
-const plot = { left: 56, right: 600, top: 16, bottom: 386 } as const
+const plot = { left: 66, right: 600, top: 16, bottom: 386 } as const
 const colours = ['#2a6fdb', '#c2410c', '#15803d', '#9333ea', '#b45309', '#0e7490']
 
 /** `sizes`: messages, ascending. */
