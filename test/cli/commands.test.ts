@@ -146,7 +146,8 @@ test.concurrent('a missing scope is named, its streams are skipped, the others a
 
 test('two syncs at the same time: the second one names the holder of the project, and ends with 1', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf()]
-  const release = slowDown()
+  // Longer than the second one takes to start on a busy machine, as the first one makes many requests.
+  const release = slowDown(2000)
   const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], {
     cwd,
     env: cleanEnvironment(env),
@@ -183,9 +184,9 @@ test('SIGINT stops after the current page and ends with 1; the next sync continu
 }, 60_000)
 
 /** Delays every response, and clears the log. */
-function slowDown(): () => void {
+function slowDown(ms = 300): () => void {
   service.resetLog()
-  service.setSwitches({ 'latency.after': 300 })
+  service.setSwitches({ 'latency.after': ms })
   return () => service.setSwitches({ 'latency.after': 0 })
 }
 
