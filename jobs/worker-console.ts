@@ -17,9 +17,9 @@ export type WorkerConsole = {
 
 /** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
 export function openWorkerConsole(config: () => Config, warehouse: Warehouse, log: Logger): WorkerConsole {
-  const { databaseUrl, httpToken } = config()
+  const { httpToken } = config()
   for (const { token } of config().console.people) token.reveal()
-  const reader = openConsoleReader(databaseUrl, Date.now)
+  const reader = openConsoleReader(config(), Date.now)
   const people = () => config().console.people
   const decisions = createConsoleDecisions(config, reader.writebacks, Date.now)
   const routes = consoleRoutes({

@@ -3,7 +3,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobFailures } from '../src/app/worker/job-failures.ts'
 import { openWorkerContext } from '../src/app/worker/worker-context.ts'
-import { type Config, type ProjectConfig, resolveHttpExposure, settingsNeedingRestart } from '../src/config/config.ts'
+import {
+  type Config,
+  movedProjects,
+  type ProjectConfig,
+  resolveHttpExposure,
+  settingsNeedingRestart,
+} from '../src/config/config.ts'
 import { errorText } from '../src/core/error-text.ts'
 import { withFailingJobs } from '../src/core/health.ts'
 import type { Ms } from '../src/core/time.ts'
@@ -91,9 +97,11 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       consoleLink: http === null ? null : await webConsole.createLink(http.address),
       /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
       reload: (next: Config): readonly string[] => {
-        current = next
+        const moved = movedProjects(config, next)
+        // Their rows must not go into a database that is not theirs.
+        current = moved.length === 0 ? next : { ...next, projects: current.projects }
         maintenance.runNow()
-        return settingsNeedingRestart(config, next)
+        return [...settingsNeedingRestart(config, next), ...moved.map(({ name }) => `projects.${name}.database_url`)]
       },
       /** Finishes the current pages and closes everything; takes ten seconds at most. */
       stop: () => stopInTime(closeAll, log),

@@ -17,6 +17,7 @@ import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import { executeApproval, executeDecision, executeShown } from '../writeback/decide.ts'
 import { requireBatch } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
@@ -134,7 +135,7 @@ export function decideWritebacks(
   const isOnly = config.projects.length === 1
   const isAll = Object.values(selection).every((restriction) => restriction === undefined)
   const orWithoutProject = isOnly && decision === 'cancelled' && isAll
-  return withWarehouse(config, async (warehouse) => {
+  return withWarehouse(databasesOf(config, project), async (warehouse) => {
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
     const filter = { ...selection, orWithoutProject }
@@ -177,7 +178,9 @@ export function withOutbox<T>(
   project: ProjectConfig,
   work: (admin: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
+  return withWarehouse(databasesOf(config, project), async (warehouse) =>
+    work(await openOutboxAdmin(config, project, warehouse), warehouse),
+  )
 }
 
 /** The same with retries, for long operations. */
@@ -187,7 +190,7 @@ export function withRetryingOutbox<T>(
   options: WarehouseRetryOptions,
   work: (admin: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
-  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
+  return withWarehouseRetries(databasesOf(config, project), options, async (warehouse, warehouseRetry) =>
     work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
   )
 }

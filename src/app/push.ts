@@ -8,6 +8,7 @@ import { type Operation, operations } from '../core/outbox/writeback-request.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Logger } from '../log.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import { type SendProgress, sendQueued } from '../writeback/send/send-queued.ts'
 import { refreshFacts } from './facts.ts'
 import { withRetryingOutbox } from './outbox.ts'
@@ -114,6 +115,8 @@ export function toPushProgress(
 }
 
 /** Write-backs in flight are not sent again. */
-function revokeSending(config: Config, { projectId }: ProjectConfig): Promise<void> {
-  return withWarehouse(config, (warehouse) => warehouse.outboxAdmin(projectId).revokeSending(readOnlySetting))
+function revokeSending(config: Config, project: ProjectConfig): Promise<void> {
+  return withWarehouse(databasesOf(config, project), ({ outboxAdmin }) =>
+    outboxAdmin(project.projectId).revokeSending(readOnlySetting),
+  )
 }

@@ -3,6 +3,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import type { GrantReport, StatusReport } from '../core/command-reports.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { ownDatabase } from '../warehouse/shards.ts'
 import { withWarehouse } from './with-resources.ts'
 
 /** Throws UserError if nothing was ever mirrored. */
@@ -12,7 +13,7 @@ export function readStatus(config: Config, project: ProjectConfig): Promise<Stat
     ...(await warehouse.status(projectId, Date.now(), rate, streams)),
     project: name,
   })
-  return withWarehouse(config, read, { access: 'read' })
+  return withWarehouse(ownDatabase(config, project), read, { access: 'read' })
 }
 
 /** Brings the warehouse to this version's schema. */

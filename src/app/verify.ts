@@ -4,6 +4,7 @@ import type { SyncProgress, VerifyReport } from '../core/command-reports.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { Logger } from '../log.ts'
 import { runVerify } from '../verify/verify.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { type Service, withService } from './service.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
@@ -21,22 +22,26 @@ type VerifyOptions = {
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
   const { streams, limit, signal, onProgress, log } = options
-  return withWarehouseRetries(config, { ...options, access: 'read' }, (warehouse, warehouseRetry) => {
-    const compare = async ({ client }: Service) => {
-      const result = await runVerify({
-        projectId: project.projectId,
-        streams: new Set(streams),
-        startDate: project.startDate,
-        get: client.get,
-        mirror: warehouse.mirror(project.projectId),
-        limit,
-        signal,
-        onProgress,
-      })
-      return { project: project.name, ...result, requests: client.requestCount() }
-    }
-    const compareThroughService = (budgets: RequestBudgets) =>
-      withService(project, budgets.forProject(project), { signal, log }, compare)
-    return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
-  })
+  return withWarehouseRetries(
+    databasesOf(config, project),
+    { ...options, access: 'read' },
+    (warehouse, warehouseRetry) => {
+      const compare = async ({ client }: Service) => {
+        const result = await runVerify({
+          projectId: project.projectId,
+          streams: new Set(streams),
+          startDate: project.startDate,
+          get: client.get,
+          mirror: warehouse.mirror(project.projectId),
+          limit,
+          signal,
+          onProgress,
+        })
+        return { project: project.name, ...result, requests: client.requestCount() }
+      }
+      const compareThroughService = (budgets: RequestBudgets) =>
+        withService(project, budgets.forProject(project), { signal, log }, compare)
+      return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
+    },
+  )
 }

@@ -5,13 +5,14 @@ import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import * as field from './fields.ts'
 import { scheduleMap, scheduleSettings } from './parse-schedule.ts'
-import { secretField, secretsField } from './secret-fields.ts'
+import { addressOrReference, secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
   fileSetting,
   type Setting,
   type SettingValues,
   secretSetting,
+  sensitiveFileSetting,
   setting,
   valuesOf,
 } from './setting.ts'
@@ -25,6 +26,10 @@ export const projectSettings = {
   widgetUrl: addressSetting('widget_url', field.orNull(field.url)),
   /** Secrets that sign webhook deliveries; none = the receiver is off. Several while one replaces another. */
   webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])),
+  /** Another database than the program's. Null: the same. */
+  databaseUrl: sensitiveFileSetting('database_url', (read) =>
+    field.orNull(addressOrReference(read, field.databaseUrl)),
+  ),
   rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })),
   writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })),
   /** The share of the rate that is left to the customer's other programs: 0 to 0.9. */

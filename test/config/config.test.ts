@@ -64,6 +64,7 @@ describe('one project is described by variables', () => {
     expect(project).toEqual({
       name: 'default',
       projectId: needed.DESKMIRROR_PROJECT_ID,
+      databaseUrl: null,
       webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
       writeRate: { requests: 120, windowMs: 60_000 },
@@ -353,6 +354,28 @@ projects:
     ])
     write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: MIRROR_DB }'))
     expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
+  })
+
+  test('a project may be mirrored into a database of its own, whose password is a secret, too', () => {
+    write('school.key', 'k')
+    const withOwn = (line: string) =>
+      write('deskmirror.yaml', yaml.replace('    schema: freeze', `    database_url: ${line}`))
+    const urls = (variables: Record<string, string>) =>
+      load({ SHOP_KEY: key, ...variables }).projects.map(({ databaseUrl }) => databaseUrl)
+    withOwn('{ env: SCHOOL_DB }')
+    expect(urls({ SCHOOL_DB: 'postgres://me:hunter2@db2/mirror' })).toEqual([null, 'postgres://me:hunter2@db2/mirror'])
+    // The variable is that of the program.
+    expect(urls({ SCHOOL_DB: 'sqlite:school.db', DESKMIRROR_DATABASE_URL: 'sqlite:x.db' })).toEqual([
+      null,
+      'sqlite:school.db',
+    ])
+    expect(problemsOf({ SHOP_KEY: key })).toEqual([
+      'deskmirror.yaml:16 projects.school.database_url points to the variable SCHOOL_DB, which does not exist',
+    ])
+    withOwn('postgres://me:hunter2@db2/mirror')
+    expect(problemsOf({ SHOP_KEY: key }).join()).toMatch(/projects\.school\.database_url contains a password/)
+    withOwn('mysql://db2/mirror')
+    expect(problemsOf({ SHOP_KEY: key }).join()).toMatch(/projects\.school\.database_url must be sqlite:PATH or/)
   })
 
   test('projects are described in one place', () => {

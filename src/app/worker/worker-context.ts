@@ -5,7 +5,8 @@ import type { Config, ProjectConfig } from '../../config/config.ts'
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../core/stream-specs.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { findRollupHistory } from '../../sync/rollup-history.ts'
-import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { openShards } from '../../warehouse/shards.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
 import type { AcquiredLock } from '../sync-run.ts'
 import { readMirrorHealth } from './health.ts'
@@ -19,7 +20,7 @@ export type WorkerContext = Awaited<ReturnType<typeof openWorkerContext>>
 
 /** Throws UserError if the warehouse cannot be opened. */
 export async function openWorkerContext(config: Config, options: WorkerContextOptions) {
-  const warehouse = await openWarehouse(config.databaseUrl)
+  const warehouse = await openShards(config)
   const budgets = await openRequestBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
     await warehouse.close()
     throw error

@@ -70,7 +70,7 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const warehouse = await database.open()
   const project = projectWith(settings)
   await fill(warehouse, project)
-  const reader = openConsoleReader(database.url ?? '', now)
+  const reader = openConsoleReader({ databaseUrl: database.url ?? '', projects: [] }, now)
   const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
   const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()
