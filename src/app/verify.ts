@@ -8,7 +8,7 @@ import type { RequestBudgets } from './request-budgets.ts'
 import { type Service, withService } from './service.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
-type VerifyOptions = {
+export type VerifyOptions = {
   readonly streams: readonly StreamName[]
   /** How many differences are listed. */
   readonly limit: number

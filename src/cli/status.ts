@@ -10,6 +10,7 @@ import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
+import { auditRows } from './render/audits.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
@@ -88,6 +89,7 @@ function renderStatus(
       ...budgetRows(report, now),
       ...factsRow(report),
       ...rollupsRow(report),
+      ...auditRows(report.audits, now),
       ...writebackRows(report, hint, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),

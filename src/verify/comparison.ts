@@ -66,7 +66,7 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
  * The top-level fields in which two rows differ, regardless of the order of their fields; `(all)` if one is not an object.
  * `both`: only fields that both rows have, because a list may show other fields than a read by id.
  */
-function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
+export function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
   if (here === there) return []
   const [a, b] = [parseJson(here), parseJson(there)]
   const [mirrored, served] = [asJsonObject(a), asJsonObject(b)]

@@ -117,7 +117,7 @@ async function compareChildLists(deps: Verification, stream: ChildListStream): P
 
 const childKeys = { messages: ['conversation_id', 'id'], visitor_activity: ['visitor_id', 'entry_hash', 'ordinal'] }
 
-function childKey({ name }: ChildListStream, row: MirrorRow): string {
+export function childKey({ name }: ChildListStream, row: MirrorRow): string {
   return childKeys[name].map((column) => String(row.columns[column])).join('/')
 }
 

@@ -8,6 +8,7 @@ import { findRollupHistory } from '../../sync/rollup-history.ts'
 import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
 import type { AcquiredLock } from '../sync-run.ts'
+import { type AuditSliceOptions, runAuditSlice } from './audit-slice.ts'
 import { readMirrorHealth } from './health.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
 import { createRepeatFilter } from './repeat-filter.ts'
@@ -33,6 +34,7 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     warehouse,
     lanes: createOutboxLanes(resources),
     runSyncSlice: (project: ProjectConfig, slice: SyncSliceOptions) => runSyncSlice(resources, project, slice),
+    runAuditSlice: (project: ProjectConfig, slice: AuditSliceOptions) => runAuditSlice(resources, project, slice),
     processDeliveries: (project: ProjectConfig, batch: DeliveriesOptions) =>
       processDeliveries(resources, project, batch),
     markSyncedAndListPending: (project: ProjectConfig) => markSyncedAndListPending(warehouse, project),
