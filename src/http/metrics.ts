@@ -87,6 +87,8 @@ function createCounters(registry: Registry) {
   const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
   const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
   const settled = counter('writebacks_settled', 'Write-backs by outcome', ['project', 'status'])
+  const audited = counter('audited_rows', 'Rows that audits read again and compared', ['project', 'stream'])
+  const auditDifferences = counter('audit_differences', 'Rows that an audit found to differ', ['project', 'stream'])
   const jobs = counter('jobs', 'Jobs by result', ['queue', 'result'])
   const deliveries = counter('webhooks', 'Webhook deliveries by outcome', ['project', 'outcome'])
   const jobFailures = counter('job_failures', 'Jobs that failed', ['job', 'project', 'stream'])
@@ -106,6 +108,10 @@ function createCounters(registry: Registry) {
     countStream: (project, { stream, ...report }) => {
       read.inc({ project, stream }, report.rows)
       changed.inc({ project, stream }, report.changed)
+    },
+    countAudit: (project, { stream, compared, differing }) => {
+      audited.inc({ project, stream }, compared)
+      auditDifferences.inc({ project, stream }, differing)
     },
     countSettled: (writeback) => settled.inc(writeback),
     countJobFailure: ({ job, project, stream }) =>

@@ -6,7 +6,7 @@
  *
  * All of it is in the warehouse after each step, so an audit continues where it was stopped or killed.
  */
-import { ApiError, isRefused, unreadableRowReason } from '../core/api-failure.ts'
+import { ApiError, isRefused } from '../core/api-failure.ts'
 import type { AuditedStream, AuditResult } from '../core/audit.ts'
 import type { AuditRow, AuditRowResult, AuditStore, OpenAudit } from '../core/audit-store.ts'
 import { confirmedDifferences } from '../core/audit-verdict.ts'
@@ -88,27 +88,36 @@ async function settleAll(
     if (rows.length === 0) return
     throwIfSliceOver(deps)
     const [startedAt, before] = [deps.now(), deps.requestCount()]
-    const results = await settleBatch(rows, settle)
+    const { results, failure } = await settleBatch(rows, settle)
     await deps.store.settle(audit, results)
     await deps.store.addWork(audit, { requests: deps.requestCount() - before, tookMs: deps.now() - startedAt })
     for (const _ of results) deps.onRow?.(audit.stream)
+    if (failure !== null) throw failure
   }
 }
 
+/** `failure`: why the others are not settled. */
+type SettledBatch = { readonly results: readonly AuditRowResult[]; readonly failure: unknown }
+
 /** A row that fails while others do not is unreadable; if all of them fail, the service does. */
-async function settleBatch(rows: readonly AuditRow[], settle: (row: AuditRow) => Promise<AuditRowResult>) {
-  const failures: unknown[] = []
-  const settled = await mapConcurrently(rows, concurrency, async (row): Promise<AuditRowResult> => {
+async function settleBatch(
+  rows: readonly AuditRow[],
+  settle: (row: AuditRow) => Promise<AuditRowResult>,
+): Promise<SettledBatch> {
+  const failed: unknown[] = []
+  const fatal: unknown[] = []
+  const settled = await mapConcurrently(rows, concurrency, async (row): Promise<AuditRowResult | null> => {
+    if (fatal.length > 0) return null
     try {
       return await settle(row)
     } catch (error) {
-      if (!isOfRow(error)) throw error
-      if (!isRefused(error) && unreadableRowReason(error) === null) failures.push(error)
-      return { ...row, state: 'unreadable' }
+      if (!isOfRow(error)) fatal.push(error)
+      else if (!isRefused(error)) failed.push(error)
+      return isOfRow(error) ? { ...row, state: 'unreadable' } : null
     }
   })
-  if (failures.length === rows.length) throw failures[0]
-  return settled
+  if (failed.length === rows.length) return { results: [], failure: failed[0] }
+  return { results: settled.filter((result) => result !== null), failure: fatal[0] ?? null }
 }
 
 /** A failure that may concern only this row. */

@@ -98,11 +98,14 @@ describe.for(sqliteAndPostgres)('a certificate — $name', (db) => {
       const { certify, compare } = certificates(context)
       await certify()
       await sync({ mode: 'full' })
-      expect((await compare()).streams.flatMap(({ days }) => days)).toEqual([])
+      const changes = async () =>
+        // Each sync adds a snapshot.
+        (await compare()).streams.flatMap(({ stream, days }) => (stream === 'availability' ? [] : days))
+      expect(await changes()).toEqual([])
       const { parentId, id, row } = [...sandbox.truth('messages')][0]!
       await corruptMessage(warehouse, parentId!, id!, `${(row as { content: string }).content}.`)
       const changed = { stream: 'messages', state: 'changed', day: (row as { createdAt: string }).createdAt.slice(0, 10) }
-      expect((await compare()).streams.flatMap(({ days }) => days)).toMatchObject([changed])
+      expect(await changes()).toMatchObject([changed])
     })
   })
 

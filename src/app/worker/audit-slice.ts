@@ -40,6 +40,7 @@ export async function runAuditSlice(
 
 function toSliceResult(resources: WorkerResources, project: ProjectConfig, step: AuditStep): SyncSliceResult {
   if (step.kind === 'waiting') return { kind: 'busy', holder: 'a sync' }
+  resources.metrics.countAudit(project.name, step.result)
   logResult(resources, project, step.result)
   return { kind: 'done', outcome: 'complete', changed: step.result.differing }
 }

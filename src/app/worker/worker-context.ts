@@ -94,12 +94,15 @@ async function readLastCompletions({ streamStates }: Warehouse) {
 
 const idleRunRetentionMs = 7 * 86_400_000
 const deliveryRetentionMs = 30 * 86_400_000
+/** Three times what `status` counts. */
+const auditRetentionMs = 90 * 86_400_000
 const budgetRetentionMs = 90 * 86_400_000
 
-/** Deletes runs without changes after a week and webhook deliveries after a month; updates table statistics. */
+/** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
 async function runHousekeeping(warehouse: Warehouse) {
   const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
   const expired = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+  await warehouse.deleteAudits(Date.now() - auditRetentionMs)
   await warehouse.budgetHistory.deleteBefore(Date.now() - budgetRetentionMs)
   const deliveriesDeleted = expired + (await warehouse.deliveries.trimDone())
   await warehouse.analyzeTables()
