@@ -63,13 +63,25 @@ async function auditStreams(
   const store = warehouse.audits(project.projectId)
   const estimates = estimateDifferences(await store.listFinished(Date.now() - pooledMs), Date.now())
   const differences: readonly Difference[] = await store.listDifferences(audits.map(({ id }) => id))
-  return { project: project.name, audits, differences, estimates, outcome, requests: service.client.requestCount(), notices }
+  return {
+    project: project.name,
+    audits,
+    differences,
+    estimates,
+    outcome,
+    requests: service.client.requestCount(),
+    notices,
+  }
 }
 
 const lockRetryMs = 1000
 
 /** Null: stopped on request; the next audit continues. */
-async function finishAudit(deps: AuditDeps, project: ProjectConfig, stream: AuditedStream): Promise<AuditResult | null> {
+async function finishAudit(
+  deps: AuditDeps,
+  project: ProjectConfig,
+  stream: AuditedStream,
+): Promise<AuditResult | null> {
   try {
     for (;;) {
       const step = await runAudit(deps, stream)

@@ -46,7 +46,7 @@ export async function certifyProject(
       timeZone: project.timeZone,
       startDate: project.startDate === null ? null : rfc3339(project.startDate),
       countedAt,
-      comparison: toComparison(report, streams, from, to),
+      comparison: toComparison(report, options, from, to),
       counted,
       incompleteConversations,
       status,
@@ -83,7 +83,12 @@ export async function compareWithCertificate(
   const countedNow = toTimestamp(now())
   const counted = await withSnapshot(config, (snapshot) => readDigests({ snapshot, projectId, streams: names, signal }))
   const changes = compareDigests(certified, counted)
-  return { project: project.name, certificate: { file: path, countedAt, digest }, countedAt: countedNow, streams: changes }
+  return {
+    project: project.name,
+    certificate: { file: path, countedAt, digest },
+    countedAt: countedNow,
+    streams: changes,
+  }
 }
 
 function withSnapshot<T>(config: Config, work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> {
@@ -103,21 +108,29 @@ const notComparable: Partial<Record<StreamName, string>> = {
 /** A stream that the report does not name was not compared. */
 function toComparison(
   { streams: reports, differences, truncated, requests }: VerifyReport,
-  streams: readonly StreamName[],
+  { streams, sampleSize }: Pick<CertifyOptions, 'streams' | 'sampleSize'>,
   from: string,
   to: string,
 ): CertifiedComparison {
   return {
-    extent: 'whole',
+    sample: sampleSize ?? null,
     from,
     to,
     requests,
     streams: streams.map((stream) => {
       const report = reports.find((found) => found.stream === stream)
-      if (report === undefined)
-        return { stream, compared: 0, differing: 0, notCompared: notComparable[stream] ?? 'it was not read' }
-      const { compared, differing, skipped } = report
-      return { stream, compared, differing, notCompared: skipped === null ? null : `the key lacks ${skipped}` }
+      if (report === undefined) {
+        const notCompared = notComparable[stream] ?? 'a sample has none of it'
+        return { stream, compared: 0, differing: 0, notCompared, incomplete: null }
+      }
+      const { compared, differing, skipped, incomplete = null } = report
+      return {
+        stream,
+        compared,
+        differing,
+        notCompared: skipped === null ? null : `the key lacks ${skipped}`,
+        incomplete,
+      }
     }),
     differences,
     truncated,

@@ -1,5 +1,5 @@
 /** `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says what follows. */
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import type { AuditResult } from '../core/audit.ts'
 import type { AuditReport, Difference } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize } from '../core/format.ts'
@@ -7,7 +7,7 @@ import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
-import { type CommonOptions, jsonOption, parseWholeNumber, projectOption, quietOption } from './options.ts'
+import { type CommonOptions, jsonOption, parseSampleSize, projectOption, quietOption } from './options.ts'
 import { auditRows } from './render/audits.ts'
 import { alignColumns } from './render/table.ts'
 
@@ -29,18 +29,12 @@ export function auditCommand(context: CommandContext): Command {
   return new Command('audit')
     .summary('read a random sample of the mirror again, and say what follows')
     .description('Reads a random sample of the mirror again, corrects what differs, and says how much differs at most.')
-    .option('--sample <n>', 'how many conversations, and how many visitors; else as configured', parseSample)
+    .option('--sample <n>', 'how many conversations, and how many visitors; else as configured', parseSampleSize)
     .addOption(projectOption())
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => runAndPrint(context, options, () => runAudit(context, options)))
-}
-
-function parseSample(text: string): number {
-  const size = parseWholeNumber(text)
-  if (size === 0) throw new InvalidArgumentError('Draw at least one.')
-  return size
 }
 
 async function runAudit(context: CommandContext, options: Options): Promise<CommandResult> {
@@ -52,12 +46,17 @@ async function runAudit(context: CommandContext, options: Options): Promise<Comm
   const { onProgress, notify } = display
   const { auditProject } = await context.load(() => import('../app/audit.ts'))
   const results = await forEachProject(projects, signal, (project) =>
-    auditProject(config, project, { sampleSize: options.sample, signal, onProgress, notify, log }).finally(display.clear),
+    auditProject(config, project, { sampleSize: options.sample, signal, onProgress, notify, log }).finally(
+      display.clear,
+    ),
   )
   return joinResults(results, (report) => renderAudit(report, context.now()))
 }
 
-function renderAudit(report: AuditReport, now: EpochMs): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+function renderAudit(
+  report: AuditReport,
+  now: EpochMs,
+): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const { project, audits, differences, estimates, outcome, notices, requests } = report
   const differing = audits.reduce((sum, audit) => sum + audit.differing, 0)
   const isWhole = outcome === 'done' && notices.length === 0

@@ -4,6 +4,7 @@ import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import {
   jsonOption,
+  parseSampleSize,
   parseWholeNumber,
   projectOption,
   quietOption,
@@ -16,7 +17,7 @@ import type { VerifyCommandOptions } from './verify/verify-options.ts'
 import { runCertify } from './verify/write-certificate.ts'
 
 const examples = `
-Reads the whole service again, so it takes as many requests as a first sync. Changes nothing, neither in the service nor in the warehouse.
+Reads the whole service again, so it takes as many requests as a first sync; with --sample much fewer. Changes nothing, neither in the service nor in the warehouse.
 
 --certificate FILE also counts the rows of each stream and day, with a digest of them, and writes FILE.json for programs and
 FILE.html for people: what was compared and when, gaps, and what cannot be proven. --against FILE reads only the warehouse:
@@ -25,6 +26,7 @@ it counts again and lists the days that are no longer the same.
 Examples:
   $ deskmirror verify
   $ deskmirror verify --streams conversations --limit 20
+  $ deskmirror verify --sample 1000            at random, with their messages and activity
   $ deskmirror verify --certificate 2026-11    writes 2026-11.json and 2026-11.html
   $ deskmirror verify --against 2026-11.json
 
@@ -36,9 +38,16 @@ export function verifyCommand(context: CommandContext): Command {
     .description('Compares the mirror with the service, row by row, and prints what differs.')
     .addOption(streamsOption())
     .addOption(projectOption())
+    .addOption(
+      new Option('--sample <n>', 'compare only so many conversations and visitors, drawn at random')
+        .argParser(parseSampleSize)
+        .conflicts('against'),
+    )
     .option('--limit <n>', 'how many differences or days to list (all are counted)', parseWholeNumber, 100)
     .addOption(
-      new Option('--certificate <file>', 'also write a certificate: FILE.json, and FILE.html for people').conflicts('against'),
+      new Option('--certificate <file>', 'also write a certificate: FILE.json, and FILE.html for people').conflicts(
+        'against',
+      ),
     )
     .option('--against <file>', 'say what changed since this certificate; reads only the warehouse')
     .option('--force', 'overwrite the files of --certificate')
@@ -70,6 +79,7 @@ async function runVerify(context: CommandContext, options: VerifyCommandOptions)
       notify: display.notify,
       log,
       limit: options.limit,
+      sampleSize: options.sample,
     }
     return verifyProject(config, project, verifyOptions).finally(display.clear)
   })

@@ -62,14 +62,19 @@ export const pooledMs: Ms = 30 * 86_400_000
 /** One estimate for each stream that was audited within the month. */
 export function estimateDifferences(results: readonly AuditResult[], now: EpochMs): AuditEstimate[] {
   const recent = results.filter(({ finishedAt }) => Date.parse(finishedAt) > now - pooledMs)
-  return auditedStreams.flatMap((stream) => estimateStream(stream, recent.filter((result) => result.stream === stream)))
+  return auditedStreams.flatMap((stream) =>
+    estimateStream(
+      stream,
+      recent.filter((result) => result.stream === stream),
+    ),
+  )
 }
 
 function estimateStream(stream: AuditedStream, results: readonly AuditResult[]): AuditEstimate[] {
   const ordered = results.toSorted((a, b) => (a.finishedAt < b.finishedAt ? -1 : 1))
   const last = ordered.at(-1)
   if (last === undefined) return []
-  const isExact = last.compared > 0 && last.compared === last.population
+  const isExact = last.compared > 0 && last.compared + last.gone === last.population
   const counted = isExact ? [last] : ordered
   const sum = (of: 'compared' | 'differing' | 'gone' | 'unreadable') =>
     counted.reduce((total, result) => total + result[of], 0)

@@ -1,5 +1,5 @@
 /** What changed since a certificate, by stream and day. Pure. */
-import type { DayDigest, StreamDigest } from './certificate.ts'
+import type { DayDigest, StreamDigest } from './day-digest.ts'
 import type { StreamName } from './stream-specs.ts'
 
 /**

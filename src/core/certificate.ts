@@ -2,8 +2,10 @@
  * A certificate of a mirror: what was compared with the service and when, how many rows of each day there are with a digest
  * of them, and what cannot be proven. Times are RFC 3339 text, days are those of UTC.
  */
-import type { Difference, GapReport } from './command-reports.ts'
+
 import type { AuditEstimate } from './audit.ts'
+import type { Difference, GapReport } from './command-reports.ts'
+import type { StreamDigest } from './day-digest.ts'
 import type { ServiceBehaviour } from './row.ts'
 import type { StreamName } from './stream-specs.ts'
 
@@ -13,20 +15,6 @@ export const certificateFormat = 'deskmirror-certificate'
 /** Another number: the members or the digests mean something else. */
 export const certificateVersion = 1
 
-/**
- * The rows of one day of a stream. `day`: `2026-01-31`; null = rows without a time between 2000 and 2100. `digest`: SHA-256
- * in hexadecimal digits of one line for each row, in the order of the keys (docs/certificate.md).
- */
-export type DayDigest = { readonly day: string | null; readonly rows: number; readonly digest: string }
-
-/** `digest`: of its days. */
-export type StreamDigest = {
-  readonly stream: StreamName
-  readonly rows: number
-  readonly digest: string
-  readonly days: readonly DayDigest[]
-}
-
 export type CertifiedStream = StreamDigest & {
   /** Rows that are kept although the service no longer has them; in no digest. */
   readonly deleted: number
@@ -35,11 +23,11 @@ export type CertifiedStream = StreamDigest & {
 }
 
 /**
- * What was compared with the service, from when to when. `whole`: every row of the streams. `sample`: that many parents,
- * drawn at random, with their children.
+ * What was compared with the service, from when to when. `sample`: so many conversations and visitors, drawn at random, with
+ * their children; null = every row of the streams.
  */
 export type CertifiedComparison = {
-  readonly extent: 'whole' | 'sample'
+  readonly sample: number | null
   readonly from: string
   readonly to: string
   readonly requests: number
@@ -49,6 +37,8 @@ export type CertifiedComparison = {
     readonly differing: number
     /** Why it was not compared; null = it was. */
     readonly notCompared: string | null
+    /** Why not every row of the service could be read; null = none is known to be missing. */
+    readonly incomplete: string | null
   }[]
   /** The first of them. */
   readonly differences: readonly Difference[]

@@ -229,6 +229,8 @@ export type VerifyReport = {
     readonly differing: number
     /** The missing scope if the stream was not compared, else null. */
     readonly skipped: string | null
+    /** Why not every row of the service could be read; missing if all were. */
+    readonly incomplete?: string
   }[]
   readonly differences: readonly Difference[]
   readonly requests: number

@@ -1,7 +1,7 @@
 /** Digests of rows by day: equal for equal rows, whichever database stores them and in whatever order they came. Pure. */
 import { createHash, type Hash } from 'node:crypto'
 import { byDate } from './certificate-changes.ts'
-import type { CertifiedStream, DayDigest, StreamDigest } from './certificate.ts'
+import type { DayDigest, StreamDigest } from './day-digest.ts'
 import type { StreamName } from './stream-specs.ts'
 
 /** The column whose day a row belongs to: when it began, which does not change later; null = rows of no day. */
@@ -66,10 +66,7 @@ export function digestOfDays(days: readonly DayDigest[]): string {
 }
 
 /** Of the line `deskmirror-certificate 1 <project>` and one line for each stream: `messages 12 <digest>`. */
-export function digestOfStreams(
-  head: string,
-  streams: readonly Pick<CertifiedStream, 'stream' | 'rows' | 'digest'>[],
-): string {
+export function digestOfStreams(head: string, streams: readonly Omit<StreamDigest, 'days'>[]): string {
   const lines = streams.map(({ stream, rows, digest }) => `${stream} ${rows} ${digest}\n`)
   return sha256(`${head}\n${lines.join('')}`)
 }

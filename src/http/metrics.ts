@@ -120,8 +120,15 @@ function createCounters(registry: Registry) {
   return {
     ...workerMetrics,
     throttled,
-    observeSyncRun: ({ tookMs, ...labels }: { stream: StreamName; mode: SyncMode | 'audit'; outcome: SyncOutcome; tookMs: Ms }) =>
-      syncRuns.observe(labels, tookMs / 1000),
+    observeSyncRun: ({
+      tookMs,
+      ...labels
+    }: {
+      stream: StreamName
+      mode: SyncMode | 'audit'
+      outcome: SyncOutcome
+      tookMs: Ms
+    }) => syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: string | null, outcome: string) => deliveries.inc({ project: project ?? '', outcome }),
     /** Counts a job by its result. */

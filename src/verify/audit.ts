@@ -64,7 +64,13 @@ export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<
 }
 
 async function beginAudit(deps: AuditDeps, stream: AuditedStream): Promise<OpenAudit> {
-  const { store, sampleSize, random, now } = deps
+  return deps.store.start(stream, await drawSample(deps, stream), deps.now())
+}
+
+type DrawDeps = Pick<AuditDeps, 'sampleSize' | 'random'> & { readonly store: Pick<AuditStore, 'listIds'> }
+
+/** `population`: how many rows could have been drawn. */
+export async function drawSample({ store, sampleSize, random }: DrawDeps, stream: AuditedStream) {
   const sample = createSample(sampleSize, random)
   for (let after: string | null = null; ; ) {
     const ids: readonly string[] = await store.listIds(stream, after, idsPerRead)
@@ -73,7 +79,7 @@ async function beginAudit(deps: AuditDeps, stream: AuditedStream): Promise<OpenA
     after = ids.at(-1) ?? null
     if (after === null) break
   }
-  return store.start(stream, { population: sample.population(), ids: sample.draw() }, now())
+  return { population: sample.population(), ids: sample.draw() }
 }
 
 /** Settles all rows of this state, and counts the requests and the time. */
@@ -161,6 +167,7 @@ async function correct(
     await rereadByIds(deps, listStreams[stream], [id], 'reconcile')
   const child = auditedChild(stream, deps.streams)
   if (child === null || children === null || children.rows.length === 0) return
-  const result = await deps.mirror.commit({ stream: child.name, isAuthoritative: true, ...children })
-  deps.stats.recordPage(child.name, children.rows.length, result)
+  const { rows, requestedAt } = children
+  const result = await deps.mirror.commit({ stream: child.name, rows, requestedAt, isAuthoritative: true })
+  deps.stats.recordPage(child.name, rows.length, result)
 }

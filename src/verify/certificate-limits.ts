@@ -29,19 +29,23 @@ function limitsOfStream(facts: LimitFacts, certified: CertifiedStream): Certific
     ...(compared === undefined || compared.notCompared !== null
       ? [limit('whether its rows are those of the service', `not compared: ${compared?.notCompared ?? 'not selected'}`)]
       : []),
-    ...(certified.syncedAt === null
-      ? [limit('that it is complete', 'no sync has read it to its end yet')]
-      : []),
+    ...(certified.syncedAt === null ? [limit('that it is complete', 'no sync has read it to its end yet')] : []),
     ...(deleted > 0
       ? [
           limit(
-            `whether ${pluralize(deleted, 'deleted row')} is as the service last had it`.replace('rows is', 'rows are'),
-            'the service no longer shows them; they are kept here, and not in the digests',
+            'whether deleted rows are as the service last had them',
+            `it no longer shows them: ${pluralize(deleted, 'row')}, kept here, and not in the digests`,
           ),
         ]
       : []),
+    ...(compared?.incomplete == null ? [] : [limit('that every row was compared', compared.incomplete)]),
     ...(gaps.length > 0
-      ? [limit('that nothing is missing', `${pluralize(gaps.length, 'gap')} known and open, listed in this certificate`)]
+      ? [
+          limit(
+            'that nothing is missing',
+            `${pluralize(gaps.length, 'gap')} known and open, listed in this certificate`,
+          ),
+        ]
       : []),
     ...(facts.startDate !== null && hasStartDate(stream)
       ? [limit(`anything before ${facts.startDate}`, 'the start date of the configuration: it is not mirrored')]
@@ -75,20 +79,22 @@ const own: Readonly<Record<StreamName, typeof none>> = {
   visitor_activity: none,
   calls: none,
   call_recordings: [['the recordings themselves', 'only what the service says about them is mirrored']],
-  analytics: [['how the service counts', 'rollups are compared as they are; `status` says what our own counts explain']],
+  analytics: [
+    ['how the service counts', 'rollups are compared as they are; `status` says what our own counts explain'],
+  ],
   availability: [['earlier snapshots', 'the service shows only the present state and keeps no history']],
 }
 
 function generalLimits({ comparison }: LimitFacts): CertificateLimit[] {
   const limit = (what: string, why: string): CertificateLimit => ({ stream: null, what, why })
-  const { extent, from, to, streams } = comparison
+  const { sample, from, to, streams } = comparison
   const compared = streams.reduce((sum, stream) => sum + stream.compared, 0)
   return [
     limit(
       'one moment of the service',
       `it was read from ${from} to ${to}; what changed meanwhile may count as a difference, or not be seen`,
     ),
-    ...(extent === 'sample'
+    ...(sample !== null
       ? [
           limit(
             'rows that were not drawn',
@@ -98,6 +104,9 @@ function generalLimits({ comparison }: LimitFacts): CertificateLimit[] {
       : []),
     limit('rows that the service had deleted before they were first read', 'it shows no deleted rows'),
     limit('columns and tables derived from the rows', 'the digests are of the rows as the service sent them'),
-    limit('who wrote this file', 'it is not signed; whoever noted its digest elsewhere can tell whether it was changed'),
+    limit(
+      'who wrote this file',
+      'it is not signed; whoever noted its digest elsewhere can tell whether it was changed',
+    ),
   ]
 }

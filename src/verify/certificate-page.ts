@@ -2,6 +2,7 @@
 import { describeEvidence } from '../core/audit.ts'
 import type { Certificate, CertifiedComparison, CertifiedStream } from '../core/certificate.ts'
 import { formatCount, pluralize, toPrintable } from '../core/format.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import { type Block, number, type Page, type Section, text } from '../report/page.ts'
 
 export function certificatePage(certificate: Certificate): Page {
@@ -32,11 +33,11 @@ export function certificatePage(certificate: Certificate): Page {
 }
 
 function summarySection({ comparison, streams }: Certificate): Section {
-  const { extent, from, to, requests } = comparison
-  const rows = streams.map(({ stream, rows: counted, deleted, syncedAt, digest }) => {
+  const { sample, from, to, requests } = comparison
+  const rows = streams.map(({ stream, rows: counted, deleted, syncedAt }) => {
     const report = comparison.streams.find((compared) => compared.stream === stream)
     const compared = report === undefined || report.notCompared !== null ? ['–', '–'] : countsOf(report)
-    return [stream, formatCount(counted), formatCount(deleted), ...compared, syncedAt ?? 'never', digest]
+    return [titleOf(stream), formatCount(counted), formatCount(deleted), ...compared, syncedAt ?? 'never']
   })
   const columns = [
     text('stream'),
@@ -45,9 +46,11 @@ function summarySection({ comparison, streams }: Certificate): Section {
     number('compared'),
     number('differ'),
     text('last complete read'),
-    text('digest'),
   ]
-  const what = extent === 'whole' ? 'Every row that the service shows' : 'A random sample'
+  const what =
+    sample === null
+      ? 'Every row that the service shows'
+      : `A random sample of ${formatCount(sample)} conversations and visitors, at most,`
   const sentence = `${what} was read again from ${from} to ${to}, with ${pluralize(requests, 'request')}, and compared with the mirror.`
   return {
     title: 'What was compared with the service',
@@ -64,21 +67,21 @@ function countsOf({ compared, differing }: CertifiedComparison['streams'][number
 
 function differencesSection({ differences, truncated }: CertifiedComparison): Section[] {
   if (differences.length === 0) return []
-  const rows = differences.map(({ stream, key, kind, fields }) => [stream, key, kind, fields.join(', ')])
+  const rows = differences.map(({ stream, key, kind, fields }) => [titleOf(stream), key, kind, fields.join(', ')])
   const columns = ['stream', 'key', 'difference', 'fields'].map(text)
   const caption = truncated ? 'The first of them' : 'All of them'
   return [{ title: 'Differences', blocks: [{ kind: 'table', table: { caption, columns, rows: printable(rows) } }] }]
 }
 
 function limitsSection({ limits }: Certificate): Section {
-  const rows = limits.map(({ stream, what, why }) => [stream ?? 'all', what, why])
+  const rows = limits.map(({ stream, what, why }) => [stream === null ? 'all' : titleOf(stream), what, why])
   const columns = ['stream', 'not proven', 'why'].map(text)
   const table = { caption: 'What this certificate does not prove', columns, rows: printable(rows) }
   return { title: 'What cannot be proven', blocks: [{ kind: 'table', table }] }
 }
 
 function gapsSection({ gaps }: Certificate): Section {
-  const rows = gaps.map(({ stream, from, to, reason, foundAt }) => [stream, from ?? '–', to ?? '–', reason, foundAt])
+  const rows = gaps.map(({ stream, from, to, reason, foundAt }) => [titleOf(stream), from ?? '–', to ?? '–', reason, foundAt])
   const columns = ['stream', 'from', 'to', 'why', 'found'].map(text)
   const block: Block =
     gaps.length === 0
@@ -88,7 +91,9 @@ function gapsSection({ gaps }: Certificate): Section {
 }
 
 function auditSection({ audits }: Certificate): Section {
-  const items = audits.map((estimate) => `${estimate.words} (${describeEvidence(estimate)}), last at ${estimate.lastAt}`)
+  const items = audits.map(
+    (estimate) => `${estimate.words} (${describeEvidence(estimate)}), last at ${estimate.lastAt}`,
+  )
   const block: Block =
     items.length === 0 ? { kind: 'text', text: 'No audit within the last 30 days.' } : { kind: 'list', items }
   return { title: 'Audits of the last 30 days', blocks: [block] }
@@ -98,14 +103,21 @@ function behavioursSection({ behaviours }: Certificate): Section {
   const rows = behaviours.map(({ name, value, evidence, learnedAt }) => [name, value, evidence, learnedAt])
   const columns = ['behaviour', 'value', 'evidence', 'learned'].map(text)
   const caption = 'Not documented, and relied on to read the service completely'
-  return { title: 'How the service behaves', blocks: [{ kind: 'table', table: { caption, columns, rows: printable(rows) } }] }
+  return {
+    title: 'How the service behaves',
+    blocks: [{ kind: 'table', table: { caption, columns, rows: printable(rows) } }],
+  }
 }
 
-function daysSection({ stream, days }: CertifiedStream): Section {
-  const rows = days.map(({ day, rows: counted, digest }) => [day ?? 'no day', formatCount(counted), digest])
+function daysSection({ stream, days, digest }: CertifiedStream): Section {
+  const rows = days.map(({ day, rows: counted, digest: ofDay }) => [day ?? 'no day', formatCount(counted), ofDay])
   const columns = [text('day'), number('rows'), text('SHA-256')]
-  const caption = `${pluralize(days.length, 'day')} of ${stream}`
-  return { title: stream, blocks: [{ kind: 'table', table: { caption, columns, rows } }] }
+  const table = { caption: `${pluralize(days.length, 'day')}; of all of them: ${digest}`, columns, rows }
+  return { title: `Days of ${titleOf(stream)}`, blocks: [{ kind: 'table', table }] }
+}
+
+function titleOf(stream: StreamName): string {
+  return stream.replaceAll('_', ' ')
 }
 
 /** Texts of the service may control the direction of others. */

@@ -7,9 +7,9 @@ import {
   type CertifiedStream,
   certificateFormat,
   certificateVersion,
-  type StreamDigest,
 } from '../core/certificate.ts'
 import type { StatusReport } from '../core/command-reports.ts'
+import type { StreamDigest } from '../core/day-digest.ts'
 import { digestOfDays, digestOfStreams } from '../core/row-digests.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { UserError } from '../core/user-error.ts'
@@ -88,8 +88,7 @@ export function parseCertificate(path: string, text: string, projectId: string):
     )
   const { data: certificate } = certificateSchema.safeParse(document)
   const isWhole =
-    certificate !== undefined &&
-    certificate.streams.every(({ days, digest }) => digestOfDays(days) === digest) &&
+    certificate?.streams.every(({ days, digest }) => digestOfDays(days) === digest) &&
     digestOfCertificate(certificate.project.id, certificate.streams) === certificate.digest
   if (!isWhole)
     throw refuse('its counts do not fit its own digests: it was changed or damaged', 'take an unchanged copy of it')

@@ -27,7 +27,7 @@ export type CompareDeps = {
   readonly streams: ReadonlySet<StreamName>
   readonly startDate: EpochSeconds | null
   readonly get: ApiGet
-  readonly mirror: MirrorReader & Pick<Mirror, 'commit' | 'readBehaviours'>
+  readonly mirror: MirrorReader & Pick<Mirror, 'readBehaviours'>
   readonly now: () => EpochMs
   readonly signal: AbortSignal
 }
@@ -47,9 +47,16 @@ export type ParentComparison =
   | {
       readonly kind: 'compared'
       readonly differences: readonly SeenDifference[]
-      /** The children that are missing here or different, as the service has them. */
-      readonly children: { readonly rows: readonly MirrorRow[]; readonly requestedAt: EpochMs } | null
+      /** Null: they are not mirrored. */
+      readonly children: ComparedChildren | null
     }
+
+/** `rows`: those that are missing here or different, as the service has them. */
+export type ComparedChildren = {
+  readonly compared: number
+  readonly rows: readonly MirrorRow[]
+  readonly requestedAt: EpochMs
+}
 
 /**
  * Compares with what is stored before the requests are sent: a sync that stores a later copy meanwhile makes a difference
@@ -89,10 +96,7 @@ async function compareChildren(
   child: ChildListStream,
   id: string,
   here: ReadonlyMap<string, string>,
-): Promise<{
-  readonly differences: readonly SeenDifference[]
-  readonly children: { readonly rows: readonly MirrorRow[]; readonly requestedAt: EpochMs }
-}> {
+): Promise<{ readonly differences: readonly SeenDifference[]; readonly children: ComparedChildren }> {
   const requestedAt = deps.now()
   const { rows: there, isComplete } = await readServedChildren(deps, child, id)
   const differences: SeenDifference[] = []
@@ -105,7 +109,7 @@ async function compareChildren(
   // If the service did not list all of them, the others may still exist.
   const missing = isComplete ? [...here].filter(([key]) => !there.has(key)) : []
   for (const [key, raw] of missing) differences.push(seen(child.name, key, 'gone there', [], raw))
-  return { differences, children: { rows, requestedAt } }
+  return { differences, children: { compared: there.size + missing.length, rows, requestedAt } }
 }
 
 async function readServedChildren(deps: CompareDeps, child: ChildListStream, id: string) {
@@ -113,7 +117,9 @@ async function readServedChildren(deps: CompareDeps, child: ChildListStream, id:
   const rows = new Map<string, MirrorRow>()
   let [isComplete, duplicateCounts] = [true, new Map<string, number>()]
   const behaviours = await deps.mirror.readBehaviours()
-  const isHasMoreUnreliable = [...behaviours].some(([name, value]) => name.endsWith('.has_more') && value === 'not exact')
+  const isHasMoreUnreliable = [...behaviours].some(
+    ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
+  )
   const scan = {
     list,
     profile: decodeProfile(list, behaviours),

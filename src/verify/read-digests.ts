@@ -1,6 +1,7 @@
 /** Reads all rows of a project from one state of the mirror, and makes digests of them. */
+
+import type { StreamDigest } from '../core/day-digest.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../core/export.ts'
-import type { StreamDigest } from '../core/certificate.ts'
 import { createDayDigests, dayColumns, dayOf, identityColumns } from '../core/row-digests.ts'
 import { type StreamName, streamSpecs } from '../core/stream-specs.ts'
 import { throwIfAborted } from '../sync/stop.ts'

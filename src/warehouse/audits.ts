@@ -1,10 +1,17 @@
 /** Audits: what they drew, what they found, and how far they are. Implements the core's port `AuditStore` in SQL. */
 import { sql } from 'kysely'
 import type { AuditedStream, AuditResult } from '../core/audit.ts'
-import type { AuditRow, AuditRowResult, AuditRowState, AuditStore, OpenAudit, SeenDifference } from '../core/audit-store.ts'
+import type {
+  AuditRow,
+  AuditRowResult,
+  AuditRowState,
+  AuditStore,
+  OpenAudit,
+  SeenDifference,
+} from '../core/audit-store.ts'
+import type { Difference } from '../core/command-reports.ts'
 import { streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
-import type { Difference } from '../core/command-reports.ts'
 import type { Db } from './database/connection-pool.ts'
 import { batchesOf } from './database/dialect.ts'
 import { encodeJson } from './database/escape.ts'
@@ -77,7 +84,11 @@ async function startAudit(
     state: 'drawn',
     differences: null,
   }))
-  for (const batch of batchesOf(rows, 500)) await trx.insertInto('sync_audit_rows').values([...batch]).execute()
+  for (const batch of batchesOf(rows, 500))
+    await trx
+      .insertInto('sync_audit_rows')
+      .values([...batch])
+      .execute()
   return { id, stream, startedAt: now, isSynced: false }
 }
 
@@ -118,7 +129,12 @@ function toDifferences(stored: unknown): readonly SeenDifference[] {
   return (typeof stored === 'string' ? JSON.parse(stored) : stored) as readonly SeenDifference[]
 }
 
-async function settleRows({ kind, project, typed }: ProjectDb, trx: Db, audit: OpenAudit, results: readonly AuditRowResult[]) {
+async function settleRows(
+  { kind, project, typed }: ProjectDb,
+  trx: Db,
+  audit: OpenAudit,
+  results: readonly AuditRowResult[],
+) {
   for (const { id, state, differences } of results) {
     const json = differences.length === 0 ? null : encodeJson(kind, JSON.stringify(differences))
     await sql`

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { compareDigests, hasChanges } from '../../src/core/certificate-changes.ts'
-import type { DayDigest, StreamDigest } from '../../src/core/certificate.ts'
+import type { DayDigest, StreamDigest } from '../../src/core/day-digest.ts'
 import { createDayDigests, dayOf } from '../../src/core/row-digests.ts'
 
 const stream = (...days: DayDigest[]): StreamDigest => ({

@@ -1,9 +1,9 @@
 /** Certificates of a mirror, and what changed since one, on both databases. */
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createHash } from 'node:crypto'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { certifyProject, compareWithCertificate } from '../../src/app/certificate.ts'
@@ -13,11 +13,14 @@ import { stringifyJson } from '../../src/core/json.ts'
 import type { Json } from '../../src/core/row.ts'
 import { type StreamName, streamNames } from '../../src/core/stream-specs.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { readDigests } from '../../src/verify/read-digests.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
+import { openWorld } from '../export/export-world.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { configOf, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from '../sync/with-sandbox.ts'
+import { commit, message } from '../warehouse/row-fixtures.ts'
 
 const lists = { conversations: 12, visitors: 8, calls: 4, days: 3 }
 const size = { ...lists, messagesPerConversation: [1, 4], activityPerVisitor: [0, 3] } as const
@@ -31,8 +34,16 @@ function certificates({ sandbox, url }: Pick<SandboxContext, 'sandbox' | 'url'>)
   const signal = new AbortController().signal
   const file = join(folder, 'shop')
   const now = Date.now
-  const certify = async (over: { overwrite?: boolean; streams?: readonly StreamName[] } = {}) => {
-    const options = { file, overwrite: false, streams: streamNames, limit: 10, signal, now, software: 'deskmirror 1.2.3' }
+  const certify = async (over: { overwrite?: boolean; sampleSize?: number; streams?: readonly StreamName[] } = {}) => {
+    const options = {
+      file,
+      overwrite: false,
+      streams: streamNames,
+      limit: 10,
+      signal,
+      now,
+      software: 'deskmirror 1.2.3',
+    }
     const shown = { onProgress: () => {}, log: pino({ level: 'silent' }) }
     const report = await certifyProject(config, project, { ...options, ...shown, ...over })
     return { report, certificate: JSON.parse(readFileSync(`${file}.json`, 'utf8')) as Certificate }
@@ -49,10 +60,14 @@ function expectedMessageDays(sandbox: Sandbox) {
     const json = toCanonicalJson(stringifyJson(row as Json))
     return { conversation: parentId!, id, day: createdAt.slice(0, 10), line: `["${parentId}","${id}"] ${json}\n` }
   })
-  const ordered = rows.toSorted((a, b) => (a.conversation < b.conversation ? -1 : a.conversation > b.conversation ? 1 : a.id - b.id))
+  const ordered = rows.toSorted((a, b) =>
+    a.conversation < b.conversation ? -1 : a.conversation > b.conversation ? 1 : a.id - b.id,
+  )
   return [...Map.groupBy(ordered, ({ day }) => day)]
     .map(([day, of]) => {
-      const digest = createHash('sha256').update(of.map(({ line }) => line).join('')).digest('hex')
+      const digest = createHash('sha256')
+        .update(of.map(({ line }) => line).join(''))
+        .digest('hex')
       return { day, rows: of.length, digest }
     })
     .toSorted((a, b) => (a.day < b.day ? -1 : 1))
@@ -61,8 +76,9 @@ function expectedMessageDays(sandbox: Sandbox) {
 const streamOf = (certificate: Certificate, name: StreamName) =>
   certificate.streams.find(({ stream }) => stream === name)!
 
-describe.for(sqliteAndPostgres)('a certificate — $name', (db) => {
-  test('has the digests that follow from the rows of the service, states what was compared, and opens as a page', async () => {
+describe('a certificate', () => {
+  const title = 'has the digests that follow from the rows of the service, states what was compared, and opens as a page'
+  test.for(sqliteAndPostgres)(`${title} — $name`, async (db) => {
     await withSandbox({ ...world, db }, async (context) => {
       await context.sync()
       const { certify, file } = certificates(context)
@@ -74,7 +90,7 @@ describe.for(sqliteAndPostgres)('a certificate — $name', (db) => {
         version: 1,
         software: 'deskmirror 1.2.3',
         project: { id: context.sandbox.projectId, name: 'shop' },
-        comparison: { extent: 'whole', differences: [], truncated: false },
+        comparison: { sample: null, differences: [], truncated: false },
         digest: report.certificate.digest,
       })
       const compared = certificate.comparison.streams.filter(({ notCompared }) => notCompared === null)
@@ -92,7 +108,7 @@ describe.for(sqliteAndPostgres)('a certificate — $name', (db) => {
   })
 
   test('is unchanged by what is only bookkeeping, and names the day of one changed character', async () => {
-    await withSandbox({ ...world, db }, async (context) => {
+    await withSandbox(world, async (context) => {
       const { sandbox, warehouse, sync } = context
       await sync()
       const { certify, compare } = certificates(context)
@@ -104,13 +120,17 @@ describe.for(sqliteAndPostgres)('a certificate — $name', (db) => {
       expect(await changes()).toEqual([])
       const { parentId, id, row } = [...sandbox.truth('messages')][0]!
       await corruptMessage(warehouse, parentId!, id!, `${(row as { content: string }).content}.`)
-      const changed = { stream: 'messages', state: 'changed', day: (row as { createdAt: string }).createdAt.slice(0, 10) }
+      const changed = {
+        stream: 'messages',
+        state: 'changed',
+        day: (row as { createdAt: string }).createdAt.slice(0, 10),
+      }
       expect(await changes()).toMatchObject([changed])
     })
   })
 
   test('shows more rows, and fewer', async () => {
-    await withSandbox({ ...world, db }, async (context) => {
+    await withSandbox(world, async (context) => {
       const { sandbox, sync } = context
       await sync()
       const { certify, compare } = certificates(context)
@@ -125,6 +145,23 @@ describe.for(sqliteAndPostgres)('a certificate — $name', (db) => {
       expect(states('visitors')).toEqual([['fewer', -1]])
     })
   })
+})
+
+test('the digests are the same on both databases, whatever the texts are, and in whatever order the rows came', async () => {
+  const { signal } = new AbortController()
+  const streams = ['conversations', 'messages', 'visitors'] as const
+  const digestsOf = async (db: (typeof sqliteAndPostgres)[number], reversed: boolean) => {
+    const { warehouse } = await openWorld(db)
+    const rows = [1, 2, 3, 4].map((n) => message('c3', n, { content: `${n}` }))
+    await warehouse.mirror('main').commit(commit('messages', reversed ? rows.toReversed() : rows))
+    return warehouse.withSnapshot((snapshot) => readDigests({ snapshot, projectId: 'main', streams, signal }))
+  }
+  const [sqlite, postgres] = [
+    await digestsOf(sqliteAndPostgres[0]!, false),
+    await digestsOf(sqliteAndPostgres[1]!, true),
+  ]
+  expect(postgres).toEqual(sqlite)
+  expect(sqlite.map(({ rows }) => rows)).toEqual([2, 24, 2])
 })
 
 test('a row of the mirror that differs from the service is in the certificate, and a missing one', async () => {
@@ -142,13 +179,46 @@ test('a row of the mirror that differs from the service is in the certificate, a
   })
 })
 
+test('a sample compares rows of the mirror with their children, and says that the others were not', async () => {
+  await withSandbox(world, async (context) => {
+    const { sandbox, sync } = context
+    await sync()
+    sandbox.mutate.editMessage([...sandbox.truth('conversations')][0]!.id!, 0, 'Something else.')
+    const { certificate } = await certificates(context).certify({ sampleSize: 12 })
+    const compared = certificate.comparison.streams.map(({ stream, compared, differing }) => [
+      stream,
+      compared,
+      differing,
+    ])
+    expect(compared).toEqual([
+      ['conversations', 12, 0],
+      ['messages', [...sandbox.truth('messages')].length, 1],
+      ['visitors', 8, 0],
+      ['visitor_activity', [...sandbox.truth('visitor_activity')].length, 0],
+      ['calls', 0, 0],
+      ['call_recordings', 0, 0],
+      ['analytics', 0, 0],
+      ['availability', 0, 0],
+    ])
+    expect(certificate.limits).toContainEqual(
+      expect.objectContaining({ stream: 'calls', why: 'not compared: a sample has none of it' }),
+    )
+    expect(certificate.limits).toContainEqual(expect.objectContaining({ what: 'rows that were not drawn' }))
+  })
+})
+
 describe('a file is refused', () => {
   test.for([
     ['of another project', (text: string) => text, 'another', /is of the project .+ not of another/],
     ['of an unknown version', (text: string) => text.replace('"version": 1', '"version": 2'), undefined, /version 2/],
     ['that is no certificate', () => '{"projects":[]}', undefined, /is not a certificate of deskmirror/],
     ['that is no JSON', (text: string) => text.slice(1), undefined, /is not a certificate of deskmirror/],
-    ['whose counts were changed', (text: string) => text.replace(/"rows": 12/g, '"rows": 13'), undefined, /changed or damaged/],
+    [
+      'whose counts were changed',
+      (text: string) => text.replace(/"rows": 12/g, '"rows": 13'),
+      undefined,
+      /changed or damaged/,
+    ],
   ] as const)('%s', async ([, change, projectId, why]) => {
     await withSandbox(world, async (context) => {
       await context.sync({ streams: ['conversations'] })

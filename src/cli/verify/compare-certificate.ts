@@ -41,7 +41,9 @@ export function renderComparison(
       `${project}: the certificate counted at ${certificate.countedAt}, the mirror counted at ${countedAt}`,
       ...alignColumns([header, ...rows]),
       ...alignColumns(changed.slice(0, limit).map(dayRow)),
-      ...(changed.length > limit ? [`… and ${formatCount(changed.length - limit)} more; --limit raises the number`] : []),
+      ...(changed.length > limit
+        ? [`… and ${formatCount(changed.length - limit)} more; --limit raises the number`]
+        : []),
       ...conclusion(changed),
     ],
     exit: hasChanges(streams) ? 3 : 0,

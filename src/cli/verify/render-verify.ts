@@ -1,6 +1,6 @@
 /** The result of `verify` as lines, and its exit code. */
 import type { Difference, VerifyReport } from '../../core/command-reports.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { renderStreamReasons } from '../render/stream-reasons.ts'
 import { alignColumns } from '../render/table.ts'
@@ -20,6 +20,11 @@ export function renderVerify(report: VerifyReport): { readonly lines: readonly s
     `${formatCount(differing)} differ`,
     pluralize(report.requests, 'request'),
   ]
+  const incomplete = report.streams.flatMap((stream) =>
+    stream.incomplete === undefined
+      ? []
+      : [toPrintable(`not all of ${stream.stream} could be read: ${stream.incomplete}`)],
+  )
   const more = report.truncated ? ['… and more; --limit raises the number'] : []
   return {
     lines: [
@@ -27,8 +32,9 @@ export function renderVerify(report: VerifyReport): { readonly lines: readonly s
       ...alignColumns(report.differences.map(differenceRow)),
       ...more,
       ...skipped,
+      ...incomplete,
     ],
-    exit: differing === 0 && skipped.length === 0 ? 0 : 3,
+    exit: differing + skipped.length + incomplete.length === 0 ? 0 : 3,
   }
 }
 

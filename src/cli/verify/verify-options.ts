@@ -6,6 +6,7 @@ export type VerifyCommandOptions = CommonOptions & {
   readonly streams?: readonly StreamName[]
   /** How many differences, or days that are not the same, are listed. */
   readonly limit: number
+  readonly sample?: number
   readonly certificate?: string
   readonly against?: string
   readonly force?: true

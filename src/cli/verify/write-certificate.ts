@@ -24,6 +24,7 @@ export async function runCertify(
     software: `deskmirror ${packageVersion()}`,
     streams: selectStreams(project, options.streams),
     limit: options.limit,
+    sampleSize: options.sample,
     signal: context.openInterruptSignal(display),
     onProgress: display.onProgress,
     notify: display.notify,
