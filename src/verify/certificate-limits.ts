@@ -47,7 +47,7 @@ function limitsOfStream(facts: LimitFacts, certified: CertifiedStream): Certific
           ),
         ]
       : []),
-    ...(facts.startDate !== null && hasStartDate(stream)
+    ...(facts.startDate !== null && (hasStartDate(stream) || stream === 'analytics')
       ? [limit(`anything before ${facts.startDate}`, 'the start date of the configuration: it is not mirrored')]
       : []),
     ...(isListStream(stream) && rows > 0 && (order === undefined || /^(unknown|both)/.test(order))

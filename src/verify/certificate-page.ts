@@ -81,7 +81,13 @@ function limitsSection({ limits }: Certificate): Section {
 }
 
 function gapsSection({ gaps }: Certificate): Section {
-  const rows = gaps.map(({ stream, from, to, reason, foundAt }) => [titleOf(stream), from ?? '–', to ?? '–', reason, foundAt])
+  const rows = gaps.map(({ stream, from, to, reason, foundAt }) => [
+    titleOf(stream),
+    from ?? '–',
+    to ?? '–',
+    reason,
+    foundAt,
+  ])
   const columns = ['stream', 'from', 'to', 'why', 'found'].map(text)
   const block: Block =
     gaps.length === 0

@@ -86,11 +86,8 @@ export function parseCertificate(path: string, text: string, projectId: string):
       `its format has version ${version}, and this deskmirror knows version ${certificateVersion}`,
       'use the deskmirror that wrote it, or a newer one',
     )
-  const { data: certificate } = certificateSchema.safeParse(document)
-  const isWhole =
-    certificate?.streams.every(({ days, digest }) => digestOfDays(days) === digest) &&
-    digestOfCertificate(certificate.project.id, certificate.streams) === certificate.digest
-  if (!isWhole)
+  const { success, data: certificate } = certificateSchema.safeParse(document)
+  if (!success || !fitsItsDigests(certificate))
     throw refuse('its counts do not fit its own digests: it was changed or damaged', 'take an unchanged copy of it')
   if (certificate.project.id !== projectId)
     throw refuse(
@@ -98,6 +95,10 @@ export function parseCertificate(path: string, text: string, projectId: string):
       'name the project with --project, or another certificate',
     )
   return certificate
+}
+
+function fitsItsDigests({ project, streams, digest }: StoredCertificate): boolean {
+  return streams.every((stream) => digestOfDays(stream.days) === stream.digest) && digestOfCertificate(project.id, streams) === digest
 }
 
 function parseOrNull(text: string): unknown {

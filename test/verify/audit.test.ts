@@ -5,6 +5,7 @@ import { auditProject } from '../../src/app/audit.ts'
 import { auditedStreams } from '../../src/core/audit.ts'
 import type { AuditReport } from '../../src/core/command-reports.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { type CompareDeps, compareParent } from '../../src/verify/compare-parent.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
 import { configOf, findDifferences, projectConfigOf, unlimited } from '../sync/sync-sandbox.ts'
@@ -145,6 +146,29 @@ test('a mirror that has never been read to its end is not audited', async () => 
     expect(report.audits).toEqual([])
     expect(report.notices).toHaveLength(auditedStreams.length)
   })
+})
+
+test('every request of a comparison has the lowest priority', async () => {
+  const asked: string[] = []
+  const response = { status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 }
+  const deps: CompareDeps = {
+    projectId: 'p',
+    streams: new Set(['conversations', 'messages']),
+    startDate: null,
+    get: async (path, _query, priority) => {
+      asked.push(`${priority} ${path}`)
+      return { ...response, data: path.endsWith('/messages') ? { items: [], hasMore: false } : { id: 'c' } }
+    },
+    mirror: {
+      readRawById: async () => new Map([['c', '{"id":"c"}']]),
+      readRows: async () => [],
+      readBehaviours: async () => new Map(),
+    },
+    now: () => 0,
+    signal: new AbortController().signal,
+  }
+  expect(await compareParent(deps, 'conversations', 'c')).toMatchObject({ kind: 'compared', differences: [] })
+  expect(asked).toEqual(['reconcile /public/conversations/c', 'reconcile /public/conversations/c/messages'])
 })
 
 test('nothing is written to the service', async () => {

@@ -77,7 +77,8 @@ const streamOf = (certificate: Certificate, name: StreamName) =>
   certificate.streams.find(({ stream }) => stream === name)!
 
 describe('a certificate', () => {
-  const title = 'has the digests that follow from the rows of the service, states what was compared, and opens as a page'
+  const title =
+    'has the digests that follow from the rows of the service, states what was compared, and opens as a page'
   test.for(sqliteAndPostgres)(`${title} — $name`, async (db) => {
     await withSandbox({ ...world, db }, async (context) => {
       await context.sync()
