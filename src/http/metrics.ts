@@ -5,6 +5,7 @@ import type { WorkerMetrics } from '../app/worker/resources.ts'
 import { errorText } from '../core/error-text.ts'
 import type { ProjectHealth } from '../core/health.ts'
 import type { FailingJob } from '../core/job-failure.ts'
+import { auditedStreams } from '../core/audit.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
@@ -39,7 +40,7 @@ export function createMetrics({
   checkReadiness = async () => [],
 }: MetricsOptions) {
   const registry = new Registry()
-  const { throttled, ...counters } = createCounters(registry)
+  const { startAtZero, ...counters } = createCounters(registry)
   const up = new Gauge({
     name: 'deskmirror_health_up',
     help: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
@@ -56,8 +57,7 @@ export function createMetrics({
     try {
       const all = await withTimeout(readTimeoutMs, cachedHealth())
       healthGauges.update(all)
-      // `increase()` ignores a counter's first value: without a 0 the first 429 would not show.
-      for (const { project } of all) throttled.inc({ project }, 0)
+      for (const { project } of all) startAtZero(project)
       up.set(1)
       if (!wasUp) log.info({ event: 'health.read_recovered' })
       wasUp = true
@@ -119,7 +119,11 @@ function createCounters(registry: Registry) {
   }
   return {
     ...workerMetrics,
-    throttled,
+    /** `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would not show. */
+    startAtZero: (project: string) => {
+      throttled.inc({ project }, 0)
+      for (const stream of auditedStreams) auditDifferences.inc({ project, stream }, 0)
+    },
     observeSyncRun: ({
       tookMs,
       ...labels

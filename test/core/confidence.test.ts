@@ -49,6 +49,23 @@ describe('the upper limit of a share at 95 %', () => {
     )
   })
 
+  test('holds for samples without repetition from few rows', () => {
+    const world = fc
+      .tuple(fc.integer({ min: 1, max: 50 }), fc.nat(), fc.nat())
+      .map(([rows, n, k]) => ({ rows, sampled: 1 + (n % rows), wrong: k % (rows + 1) }))
+    fc.assert(
+      fc.property(world, ({ rows, sampled, wrong }) => {
+        const missed = withoutRepetition(rows, wrong, sampled).reduce(
+          (sum, probability, differing) =>
+            upperLimit({ sampled, differing }) < wrong / rows ? sum + probability : sum,
+          0,
+        )
+        expect(missed).toBeLessThanOrEqual(0.05 + 1e-9)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
   test('holds on average over nights with different shares, if their samples are counted together', () => {
     const nights = fc.array(fc.double({ min: 0, max: 0.9, noNaN: true }), { minLength: 2, maxLength: 6 })
     fc.assert(
@@ -76,6 +93,16 @@ function probabilityOfMissing(sampled: number, share: number): number {
     probability *= ((sampled - differing) / (differing + 1)) * (share / (1 - share))
   }
   return missed
+}
+
+/** The probability of each number of wrong rows in a sample, row by row. */
+function withoutRepetition(rows: number, wrong: number, sampled: number): number[] {
+  let counts = [1]
+  for (let drawn = 0; drawn < sampled; drawn++) {
+    const share = (found: number) => Math.max(0, wrong - found) / (rows - drawn)
+    counts = counts.concat(0).map((same, n) => same * (1 - share(n)) + (n === 0 ? 0 : (counts[n - 1] ?? 0) * share(n - 1)))
+  }
+  return counts
 }
 
 /** The probability of each number of cases, if each draw has a share of its own. */
