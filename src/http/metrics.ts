@@ -2,10 +2,10 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerMetrics } from '../app/worker/resources.ts'
+import { auditedStreams } from '../core/audit.ts'
 import { errorText } from '../core/error-text.ts'
 import type { ProjectHealth } from '../core/health.ts'
 import type { FailingJob } from '../core/job-failure.ts'
-import { auditedStreams } from '../core/audit.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, Ms } from '../core/time.ts'

@@ -98,7 +98,10 @@ export function parseCertificate(path: string, text: string, projectId: string):
 }
 
 function fitsItsDigests({ project, streams, digest }: StoredCertificate): boolean {
-  return streams.every((stream) => digestOfDays(stream.days) === stream.digest) && digestOfCertificate(project.id, streams) === digest
+  return (
+    streams.every((stream) => digestOfDays(stream.days) === stream.digest) &&
+    digestOfCertificate(project.id, streams) === digest
+  )
 }
 
 function parseOrNull(text: string): unknown {

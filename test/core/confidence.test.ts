@@ -100,7 +100,9 @@ function withoutRepetition(rows: number, wrong: number, sampled: number): number
   let counts = [1]
   for (let drawn = 0; drawn < sampled; drawn++) {
     const share = (found: number) => Math.max(0, wrong - found) / (rows - drawn)
-    counts = counts.concat(0).map((same, n) => same * (1 - share(n)) + (n === 0 ? 0 : (counts[n - 1] ?? 0) * share(n - 1)))
+    counts = counts
+      .concat(0)
+      .map((same, n) => same * (1 - share(n)) + (n === 0 ? 0 : (counts[n - 1] ?? 0) * share(n - 1)))
   }
   return counts
 }
