@@ -1,6 +1,6 @@
 /** The command line: registers the commands, and turns every outcome into an exit code. */
-import { existsSync, readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { auditCommand } from './audit.ts'
 import { checkCommand } from './check.ts'
 import { createCommandContext } from './command-context.ts'
 import { consoleCommand } from './console.ts'
@@ -9,6 +9,7 @@ import { explainError, renderError } from './explain-error.ts'
 import { exportCommand } from './export.ts'
 import { initCommand } from './init.ts'
 import { migrateCommand } from './migrate.ts'
+import { packageVersion } from './package-version.ts'
 import { pushCommand } from './push.ts'
 import { reportCommand } from './report.ts'
 import { sandboxCommand } from './sandbox.ts'
@@ -57,6 +58,7 @@ const commands = [
   statusCommand,
   reportCommand,
   verifyCommand,
+  auditCommand,
   exportCommand,
   tokenCommand,
   migrateCommand,
@@ -98,11 +100,4 @@ function usageErrorDocument({ message }: CommanderError): string {
   const next = '`deskmirror --help` lists the commands'
   const error = { what: 'the command line is invalid', why, next, exitCode: 2 }
   return `${JSON.stringify({ error }, null, 2)}\n`
-}
-
-/** The version of the package that this file belongs to, in a checkout or compiled. */
-function packageVersion(): string {
-  const here = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
-  const found = here.find((url) => existsSync(url))
-  return found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
 }

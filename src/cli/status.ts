@@ -5,11 +5,12 @@ import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
 import type { StatusReport } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
-import type { JobKind } from '../core/job-failure.ts'
+import { failedStream, type JobKind } from '../core/job-failure.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
+import { auditRows } from './render/audits.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
@@ -88,6 +89,7 @@ function renderStatus(
       ...budgetRows(report, now),
       ...factsRow(report),
       ...rollupsRow(report),
+      ...auditRows(report.audits, now),
       ...writebackRows(report, hint, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
@@ -143,9 +145,9 @@ const jobNames: Readonly<Record<JobKind, string>> = {
 /** The table `sync_failures` has all of them. */
 const maxFailures = 10
 
-/** Other failing jobs of the workers; streams have a line of their own. */
+/** Other failing jobs of the workers; streams that are not read have a line of their own. */
 function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
-  const others = failures.filter(({ job }) => job !== 'pass')
+  const others = failures.filter(({ job, subject }) => failedStream({ job, key: subject }) === null)
   const lines = others.slice(0, maxFailures).map(({ job, subject, since, failures: times, reason }) => {
     const what = subject === '' ? jobNames[job] : `${jobNames[job]} ${subject}`
     return toPrintable(

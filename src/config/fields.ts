@@ -75,6 +75,7 @@ const rows = 'write a number of rows, like 500, or off'
 const anyRows = z.literal('off').transform(() => null)
 /** Null: any number. */
 export const rowCount = z.union([anyRows, wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)], { error: rows })
+export const auditSample = wholeNumberField('write how many rows, between 1 and 100000', 1, 100_000)
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
 const share = 'write a share between 0 and 0.9, like 0.2'
 export const reserve = z.number({ error: share }).min(0, share).max(0.9, share)

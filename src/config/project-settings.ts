@@ -40,6 +40,8 @@ export const projectSettings = {
   timeZone: setting('time_zone', field.timeZone.default('UTC')),
   /** How far before its cursor an incremental sync starts, because rows may appear this late. */
   lookBackMs: setting('look_back', field.duration.default(600_000)),
+  /** How many conversations, and how many visitors, an audit reads again. */
+  auditSample: setting('audit_sample', field.auditSample.default(500)),
   verifyAfterMs: setting('verify_after', field.duration.default(120_000)),
   /** Whether a reply without a response is sent again after two verifications did not find it. */
   resendReplies: setting('resend_replies', field.flag.default(true)),

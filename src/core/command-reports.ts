@@ -1,4 +1,6 @@
 /** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
+import type { AuditEstimate, AuditResult } from './audit.ts'
+import type { StreamChange } from './certificate-changes.ts'
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { ReasonGroup } from './outbox/group-reasons.ts'
@@ -113,6 +115,8 @@ export type StatusReport = {
   readonly gaps: readonly GapReport[]
   readonly facts: FactsWaiting
   readonly rollups: readonly RollupDefinition[]
+  /** What the audits of the last 30 days show, by stream. */
+  readonly audits: readonly AuditEstimate[]
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
   readonly nameless: number
@@ -225,6 +229,8 @@ export type VerifyReport = {
     readonly differing: number
     /** The missing scope if the stream was not compared, else null. */
     readonly skipped: string | null
+    /** Why not every row of the service could be read; missing if all were. */
+    readonly incomplete?: string
   }[]
   readonly differences: readonly Difference[]
   readonly requests: number
@@ -239,4 +245,39 @@ export type Difference = {
   readonly kind: 'missing here' | 'gone there' | 'different'
   /** The top-level fields that differ; empty if the whole row is missing. */
   readonly fields: readonly string[]
+}
+
+/** `verify --certificate`, one project. */
+export type CertifiedReport = VerifyReport & {
+  readonly certificate: {
+    /** The files. */
+    readonly json: string
+    readonly page: string
+    readonly countedAt: string
+    readonly digest: string
+    /** How many things it says that it does not prove. */
+    readonly limits: number
+  }
+}
+
+/** `verify --against`, one project. */
+export type CertificateComparison = {
+  readonly project: string
+  readonly certificate: { readonly file: string; readonly countedAt: string; readonly digest: string }
+  readonly countedAt: string
+  readonly streams: readonly StreamChange[]
+}
+
+/** `audit`, one project: one for each stream; empty if none could be audited yet. */
+export type AuditReport = {
+  readonly project: string
+  readonly audits: readonly AuditResult[]
+  /** The rows that differed; all of them. */
+  readonly differences: readonly Difference[]
+  /** What all audits of the last 30 days show. */
+  readonly estimates: readonly AuditEstimate[]
+  readonly outcome: 'done' | 'interrupted'
+  readonly requests: number
+  /** Why a stream was not audited. Sentences for users. */
+  readonly notices: readonly string[]
 }

@@ -14,6 +14,7 @@ import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'
 import { readReportData } from './analytics/report-data.ts'
 import { createRollupComparison } from './analytics/rollup-comparison.ts'
+import { createAuditStore, deleteAudits } from './audits.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { createAuditLog } from './console/audit-log.ts'
 import { createBudgetHistory } from './console/budget.ts'
@@ -164,6 +165,10 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
       readReportData(db, kind, project, now, choosePeriod),
     /** What the pages of the console show of the project. */
     console: (project: string) => createConsoleReads(ofProject(project)),
+    /** Random samples of the project's mirror that are read again. */
+    audits: (project: string) => createAuditStore(ofProject(project)),
+    /** Deletes audits that ended before that. */
+    deleteAudits: (before: EpochMs) => deleteAudits(db, before),
     auditLog: createAuditLog(db),
     budgetHistory: createBudgetHistory(db),
     /** The projects that anything has been read of, with the time zone of their facts. */

@@ -77,6 +77,7 @@ function ofProjects(of: (project: string) => Warehouse) {
     reportData: (project, ...rest) => of(project).reportData(project, ...rest),
     console: (project) => of(project).console(project),
     listGaps: (project) => of(project).listGaps(project),
+    audits: (project) => of(project).audits(project),
     recordRequests: (source, ...rest) => of(source.project).recordRequests(source, ...rest),
   } satisfies Partial<Warehouse>
 }
@@ -161,6 +162,7 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       return granted[0] as (typeof granted)[number]
     },
     analyzeTables: async () => void (await each((warehouse) => warehouse.analyzeTables())),
+    deleteAudits: async (before) => void (await each((warehouse) => warehouse.deleteAudits(before))),
     deleteIdleRuns: (olderThan) => sum((warehouse) => warehouse.deleteIdleRuns(olderThan)),
     ping: async () => void (await each((warehouse) => warehouse.ping())),
     close: async () => void (await each((warehouse) => warehouse.close())),

@@ -1,5 +1,6 @@
 /** The status report of a project, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
+import { estimateDifferences, pooledMs } from '../core/audit.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { failedStream, type JobFailure } from '../core/job-failure.ts'
@@ -9,6 +10,7 @@ import { isChildStream, type StreamName, streamNames, streamSpecs } from '../cor
 import { toTimestamp } from '../core/time.ts'
 import { listRollupDefinitions } from './analytics/rollup-changes.ts'
 import { countWaitingConversations } from './analytics/waiting-facts.ts'
+import { listFinishedAudits } from './audits.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
 import type { ProjectDb } from './database/project-db.ts'
@@ -63,6 +65,7 @@ export async function readStatus(
     gaps: await listGaps(db, project),
     facts: await countWaitingConversations(context),
     rollups: await listRollupDefinitions(db, project),
+    audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),

@@ -75,6 +75,7 @@ describe('one project is described by variables', () => {
       verifyAfterMs: 120_000,
       resendReplies: true,
       approveOver: null,
+      auditSample: 500,
       approveGraceMs: 30_000,
       approveOwn: true,
       search: true,
@@ -148,6 +149,7 @@ describe('one project is described by variables', () => {
       reconcile: { kind: 'cron', pattern: '0 3 * * sun' },
       analytics: { kind: 'off' },
       availability: { kind: 'cron', pattern: '*/10 * * * * *' },
+      audit: { kind: 'nightly' },
     })
     expect(project.widgetUrl?.href).toBe('https://widget.example.com/')
     expect(project.webhookSecrets.map((hook) => hook.reveal())).toEqual(['whsec'])

@@ -5,6 +5,7 @@ import type { ProjectFrame } from '../../src/console/page.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview-sentences.ts'
 import { exactText, markedText } from '../../src/console/text.ts'
 import { formatTime, roughly } from '../../src/console/time.ts'
+import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
 import type { OverviewData, StreamRow } from '../../src/core/console/data.ts'
 import { hideMessages } from '../../src/core/console/hide-messages.ts'
 import { streamStateOf } from '../../src/core/console/stream-state.ts'
@@ -52,6 +53,7 @@ describe('the overview says', () => {
       streams: [row()],
       workers: 1,
       gaps: 0,
+      audits: [],
       paused: null,
       failures: [],
       writebacks: {},
@@ -72,6 +74,19 @@ describe('the overview says', () => {
       'fine: Nothing is known to be missing.',
       'fine: Nobody waits for an answer.',
     ])
+  })
+
+  test('what the audits show', () => {
+    const result = (differing: number): AuditResult => ({
+      ...{ id: 'a', stream: 'conversations', startedAt: ago(3600), finishedAt: ago(60), population: 90_000 },
+      ...{ drawn: 10_000, compared: 10_000, differing, gone: 0, unreadable: 0, requests: 1, tookMs: 1 },
+    })
+    expect(said({ audits: estimateDifferences([result(0)], now) })).toContain(
+      'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. 10,000 were read again, none differed.',
+    )
+    expect(said({ audits: estimateDifferences([result(2)], now) })).toContain(
+      'note: Audit: with 95 % confidence fewer than 7 in 10,000 conversations differ. 10,000 were read again, 2 differed.',
+    )
   })
 
   test('what a person must do', () => {

@@ -9,6 +9,7 @@ import type { Warehouse } from '../../warehouse/open.ts'
 import { openShards } from '../../warehouse/shards.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
 import type { AcquiredLock } from '../sync-run.ts'
+import { type AuditSliceOptions, runAuditSlice } from './audit-slice.ts'
 import { readMirrorHealth } from './health.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
 import { createRepeatFilter } from './repeat-filter.ts'
@@ -34,6 +35,7 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     warehouse,
     lanes: createOutboxLanes(resources),
     runSyncSlice: (project: ProjectConfig, slice: SyncSliceOptions) => runSyncSlice(resources, project, slice),
+    runAuditSlice: (project: ProjectConfig, slice: AuditSliceOptions) => runAuditSlice(resources, project, slice),
     processDeliveries: (project: ProjectConfig, batch: DeliveriesOptions) =>
       processDeliveries(resources, project, batch),
     markSyncedAndListPending: (project: ProjectConfig) => markSyncedAndListPending(warehouse, project),
@@ -93,12 +95,15 @@ async function readLastCompletions({ streamStates }: Warehouse) {
 
 const idleRunRetentionMs = 7 * 86_400_000
 const deliveryRetentionMs = 30 * 86_400_000
+/** Three times what `status` counts. */
+const auditRetentionMs = 90 * 86_400_000
 const budgetRetentionMs = 90 * 86_400_000
 
-/** Deletes runs without changes after a week and webhook deliveries after a month; updates table statistics. */
+/** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
 async function runHousekeeping(warehouse: Warehouse) {
   const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
   const expired = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+  await warehouse.deleteAudits(Date.now() - auditRetentionMs)
   await warehouse.budgetHistory.deleteBefore(Date.now() - budgetRetentionMs)
   const deliveriesDeleted = expired + (await warehouse.deliveries.trimDone())
   await warehouse.analyzeTables()

@@ -26,6 +26,7 @@ const rareSchedules: Partial<ProjectConfig> = {
     reconcile: { kind: 'off' },
     analytics: { kind: 'off' },
     availability: { kind: 'off' },
+    audit: { kind: 'off' },
   },
 }
 

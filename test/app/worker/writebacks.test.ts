@@ -10,7 +10,7 @@ import { useWorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const off = { kind: 'off' } as const
-const noSchedules = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off } }
+const noSchedules = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off, audit: off } }
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 for (const { kind, make } of workerStores) {
