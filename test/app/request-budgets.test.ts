@@ -41,7 +41,7 @@ test('a closed budget logs when it is open again', async () => {
   const rate = { requests: 100, windowMs: 200 }
   const opened: Promise<void>[] = []
   const store = createSharedStore({
-    policy: { rate, writeRate: rate, reserve: 0 },
+    policy: { rate, writeRate: rate, reserve: 0, rateMargin: null },
     record: warehouse.budgetRecord('key'),
     keyUse: warehouse.keyUse('key'),
     maxDurationMs: 100,

@@ -23,9 +23,10 @@ export function closeBudget(policy: BudgetPolicy, before: BudgetState, now: Epoc
   }
 }
 
-/** The first state of a budget that was unused for so long that no earlier request can matter. */
+/** The first state of a budget that was unused for so long that no earlier request can matter; margins stay learned. */
 export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
-  return { ...initialBudgetState, at: now, generation: nextGeneration(before, now) }
+  const { margins } = shiftClock(before, now - before.at)
+  return { ...initialBudgetState, at: now, margins, generation: nextGeneration(before, now) }
 }
 
 /** By the clock, so that a process that starts without knowing earlier generations gets a later one. */

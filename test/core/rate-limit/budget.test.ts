@@ -14,7 +14,12 @@ import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { maxDurationMs } from './simulated-world.ts'
 
 const windowMs = 60_000
-const policy: BudgetPolicy = { rate: { requests: 600, windowMs }, writeRate: { requests: 120, windowMs }, reserve: 0 }
+const policy: BudgetPolicy = {
+  rate: { requests: 600, windowMs },
+  writeRate: { requests: 120, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const write: PendingRequest = { priority: 'write', write: true, maxDurationMs }
 

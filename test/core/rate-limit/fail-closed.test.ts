@@ -16,7 +16,12 @@ import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, limit, slidingLog, windowMs } from './limited-servers.ts'
 import { type Burst, maxDurationMs, maxInWindow, simulate } from './simulated-world.ts'
 
-const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 120, windowMs }, reserve: 0 }
+const policy: BudgetPolicy = {
+  rate: { requests: limit, windowMs },
+  writeRate: { requests: 120, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const saturated: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 
@@ -146,6 +151,12 @@ describe('the encoded state', () => {
     )
   const time = fc.double({ min: -1e13, max: 1e13, noNaN: true }).map((value) => value + 0)
   const usage = fc.record({ taken: slots, pacedAt: time })
+  const margin = fc.record({
+    quietWindows: fc.nat(),
+    refusedPercent: fc.nat(4),
+    windowFrom: time,
+    responses: fc.nat(),
+  })
   const anyState: fc.Arbitrary<BudgetState> = fc.record({
     at: time,
     all: usage,
@@ -154,6 +165,8 @@ describe('the encoded state', () => {
     closedUntil: time,
     generation: fc.nat(),
     reduction: fc.record({ at: time, share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0) }),
+    margins: fc.record({ all: margin, writes: margin }),
+    cautiousUntil: time,
     throttled: fc.nat(),
     waiters: fc.array(fc.record({ id: fc.string(), rank: fc.nat(3), since: time, until: time }), {
       maxLength: 9,

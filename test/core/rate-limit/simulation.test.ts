@@ -8,7 +8,12 @@ import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, fixedWindow, limit, refusals, slidingLog, windowMs } from './limited-servers.ts'
 import { type Burst, countBetween, type Latency, maxInWindow, simulate } from './simulated-world.ts'
 
-const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 120, windowMs }, reserve: 0 }
+const policy: BudgetPolicy = {
+  rate: { requests: limit, windowMs },
+  writeRate: { requests: 120, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 const slots = 570
 const endless: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 const minutes = (count: number) => count * 60_000
