@@ -60,13 +60,20 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   let useRecordedAt = Number.NEGATIVE_INFINITY
 
   /** `wasUnused`: evaluated at most once per commit. */
-  async function findStart(reading: RecordReading, wasUnused: () => Promise<boolean>): Promise<StartingState> {
+  async function findStart(
+    reading: RecordReading,
+    gainMs: Ms,
+    wasUnused: () => Promise<boolean>,
+  ): Promise<StartingState> {
     const { now, restarted } = reading
     const state = reading.text === null ? null : decodeBudgetState(reading.text)
     const why =
       state === null
         ? missingReason(reading, lastSeen !== null)
-        : invalidReason({ state, now, restarted }, lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at })
+        : invalidReason(
+            { state, now, restarted },
+            lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at, gainMs },
+          )
     if (state !== null && why === null) return { state, isReset: false, invalidReason: why }
     const known = await withLearnedMargins(newestState(lastSeen?.state, state))
     const canStart = lastSeen === null && (await wasUnused())
@@ -81,11 +88,11 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     return { ...known, margins }
   }
 
-  /** Whether the store's clock ran ahead of ours since it was last compared. */
-  function hasClockGained(reading: ClockReading): boolean {
+  /** How far the store's clock ran ahead of ours within a window. */
+  function compareClocks(reading: ClockReading): Ms {
     const reference = clockReference ?? reading
     clockReference = nextReference(reference, reading, windowMs)
-    return clockGainMs(reference, reading) > toleratedGainMs(windowMs)
+    return clockGainMs(reference, reading)
   }
 
   /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
@@ -101,12 +108,16 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     // Taken before the reading: then no more time has passed by the store's clock than by ours.
     const at = monotonic()
     let reading = await withTimeout(record.read())
-    const hasGained = hasClockGained({ store: reading.now, from: at, to: monotonic() })
+    const clocks = { store: reading.now, from: at, to: monotonic() }
+    const gainMs = compareClocks(clocks)
     for (let tries = 1; tries <= maxSwapAttempts; tries += 1) {
-      const starting = await findStart(reading, wasUnused)
+      const starting = await findStart(reading, gainMs, wasUnused)
       // A clock that is set back a little stands still.
       const now = Math.max(reading.now, starting.state.at)
-      const before = hasGained ? recordClockGain(policy, starting.state, now, maxDurationMs) : starting.state
+      const hasClosed = starting.state.generation !== lastSeen?.state.generation
+      if (hasClosed) clockReference = clocks
+      const mustBeCautious = !hasClosed && gainMs > toleratedGainMs(windowMs)
+      const before = mustBeCautious ? recordClockGain(policy, starting.state, now, maxDurationMs) : starting.state
       const { state, done } = applySteps(steps, before, now)
       const changed = state !== starting.state
       const text = changed ? encodeBudgetState(policy, state) : null

@@ -101,7 +101,7 @@ describe('a budget whose record was lost', () => {
 describe('a record', () => {
   const at = 1_790_000_000_000
   const state: BudgetState = { ...initialBudgetState, at, generation: 7 }
-  const last = { state, now: at + 50, agoMs: 3000 }
+  const last = { state, now: at + 50, agoMs: 3000, gainMs: 1000 }
   const found = { state, now: at + 3050, restarted: false }
   const foundAt = (now: number) => ({ ...found, now })
   const seenAgo = (agoMs: number) => ({ ...last, agoMs })
@@ -123,6 +123,7 @@ describe('a record', () => {
     ['of a store whose clock was set back', /set back by 5\.0 s/, [{ ...found, now: at - 5000 }, null]],
     ['that is older than the last one seen', /older/, [{ ...found, state: { ...state, at: at - 1 } }, last]],
     ['from before the budget was closed', /older/, [{ ...found, state: { ...state, generation: 6 } }, last]],
+    ['of a store whose clock ran ahead slowly', /ran ahead by 1\.1 s/, [found, { ...last, gainMs: 1100 }]],
     ['of a store whose clock was set forward', /set forward by 2\.0 s/, [{ ...found, now: at + 5050 }, last]],
   ])('%s is not trusted', ([, why, [now, before]]) => {
     expect(invalidReason(now, before)).toMatch(why)
