@@ -115,7 +115,6 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
       // A clock that is set back a little stands still.
       const now = Math.max(reading.now, starting.state.at)
       const hasClosed = starting.state.generation !== lastSeen?.state.generation
-      if (hasClosed) clockReference = clocks
       const mustBeCautious = !hasClosed && gainMs > toleratedGainMs(windowMs)
       const before = mustBeCautious ? recordClockGain(policy, starting.state, now, maxDurationMs) : starting.state
       const { state, done } = applySteps(steps, before, now)
@@ -124,7 +123,10 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
       const swap = text === null ? null : await withTimeout(record.compareAndSet(reading, text))
       if (swap === null || swap.swapped) {
         // A new state that was not written does not count.
-        if (changed || !starting.isReset) lastSeen = { state, now: reading.now, at }
+        if (changed || !starting.isReset) {
+          lastSeen = { state, now: reading.now, at }
+          if (hasClosed) clockReference = clocks
+        }
         if (changed && starting.invalidReason !== null) onClosed(starting.invalidReason)
         if (changed) await recordUse(at)
         onMargins?.(starting.state.margins, state.margins)

@@ -133,6 +133,15 @@ describe('limits of any size', () => {
     expect(state.all.taken.batches.length).toBeLessThanOrEqual(602)
   })
 
+  test('a fixed margin is kept, and nothing is learned', () => {
+    const fixed = { ...policy, rateMargin: 0.02 }
+    const { state, slots } = takeAll(initialBudgetState, 0, read, 100, fixed)
+    expect(budgetView(fixed, state, 0).slots).toBe(588)
+    const after = recordThrottle(fixed, releaseSlot(fixed, state, 10, slots[0]!, 'responded'), 20, slots[0]!, 1000)
+    expect(after.margins).toEqual(initialBudgetState.margins)
+    expect(budgetView({ ...policy, rateMargin: 0 }, initialBudgetState, 0).slots).toBe(600)
+  })
+
   test('a reserve is left to others', () => {
     expect(budgetView({ ...policy, reserve: 0.5 }, initialBudgetState, 0).slots).toBe(285)
   })
