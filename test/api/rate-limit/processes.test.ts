@@ -12,7 +12,7 @@ const policy: BudgetPolicy = {
   rate: { requests: limit, windowMs },
   writeRate: { requests: 12, windowMs },
   reserve: 0,
-  rateMargin: null,
+  rateMargin: 0.05,
 }
 const seed = Date.now() % 100_000
 
