@@ -9,7 +9,12 @@ import { seededRandom } from '../support/seeded-random.ts'
 // The rate of a usual key, in shorter windows: the time of each grant weighs six times as much as in a minute.
 const windowMs = 10_000
 const limit = 100
-const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 20, windowMs }, reserve: 0, rateMargin: null }
+const policy: BudgetPolicy = {
+  rate: { requests: limit, windowMs },
+  writeRate: { requests: 20, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 const seed = Date.now() % 100_000
 
 for (const count of [2, 4]) {

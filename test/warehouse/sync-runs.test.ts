@@ -212,7 +212,7 @@ for (const db of sqliteAndPostgres) {
         writebacks: {},
         heldLanes: 0,
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
-        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 300 },
+        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 316 },
       })
       await warehouse.lockStreams('main', ['calls'], now)
       expect((await warehouse.status('main', now, usualPolicy)).running).toMatchObject({
