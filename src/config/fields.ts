@@ -81,20 +81,10 @@ export const reserve = z.number({ error: share }).min(0, share).max(0.9, share)
 const margin = 'write a share between 0 and 0.5, like 0.02, or learned'
 /** Null: it is learned. */
 export const rateMargin = z
-  .union(
-    [
-      z.literal('learned').transform(() => null),
-      z.number(),
-      z
-        .string()
-        .regex(/^\d*\.?\d+$/)
-        .transform(Number),
-    ],
-    {
-      error: margin,
-    },
-  )
-  .refine((share) => share === null || (share >= 0 && share <= 0.5), { error: margin })
+  .union([z.literal('learned').transform(() => null), z.number(), z.string().regex(/^\d+(?:\.\d+)?$/).transform(Number)], {
+    error: margin,
+  })
+  .refine((value) => value === null || (value >= 0 && value <= 0.5), { error: margin })
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })
