@@ -23,6 +23,7 @@ import { requireBatch } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
 import { resolveIds } from '../writeback/resolve-ids.ts'
+import { readSlotLimits } from './learned-margins.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
 
@@ -218,7 +219,7 @@ export async function estimateSending(
   ahead: number,
   rows: number,
 ): Promise<SendEstimate> {
-  const takesMs: Ms = estimateWritesMs(project, ahead + rows)
+  const takesMs: Ms = estimateWritesMs(await readSlotLimits(warehouse, project), ahead + rows)
   return { ahead, takesMs, worker: (await warehouse.workers.listLive(Date.now())).length > 0 }
 }
 

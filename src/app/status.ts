@@ -8,9 +8,9 @@ import { withWarehouse } from './with-resources.ts'
 
 /** Throws UserError if nothing was ever mirrored. */
 export function readStatus(config: Config, project: ProjectConfig): Promise<StatusReport> {
-  const { name, projectId, rate, streams } = project
+  const { name, projectId, streams } = project
   const read = async (warehouse: Warehouse) => ({
-    ...(await warehouse.status(projectId, Date.now(), rate, streams)),
+    ...(await warehouse.status(projectId, Date.now(), project, streams)),
     project: name,
   })
   return withWarehouse(ownDatabase(config, project), read, { access: 'read' })

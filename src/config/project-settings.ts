@@ -32,6 +32,8 @@ export const projectSettings = {
   ),
   rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })),
   writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })),
+  /** The share of both rates that is not used, for what the service may count otherwise; null = it is learned. */
+  rateMargin: setting('rate_margin', field.rateMargin.default(null)),
   /** The share of the rate that is left to the customer's other programs: 0 to 0.9. */
   reserve: fileSetting('reserve', field.reserve.default(0)),
   /** How far back calls, analytics and activity go; null = all there is. */

@@ -4,8 +4,9 @@ import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
-import type { Rate } from '../core/rate-limit/rate.ts'
+import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
+import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -30,6 +31,7 @@ import { openSqliteThread } from './database/sqlite-thread.ts'
 import { analyzeAllTables } from './database/statistics.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
+import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
@@ -156,8 +158,13 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     /** Locks streams of the project for this process, and closes runs of dead processes. */
     lockStreams: (project: string, streams: readonly string[], now: EpochMs) =>
       acquireStreamLocks(ofProject(project), streams, now),
-    status: (project: string, now: EpochMs, rate: Rate, selected?: readonly StreamName[]) =>
-      readStatus(ofProject(project), now, rate, selected),
+    /** What was learned about the service. */
+    behaviours: (project: string) => ({
+      read: () => readBehaviours(ofProject(project)),
+      record: (behaviours: readonly ServiceBehaviour[]) => recordBehaviours(ofProject(project), behaviours),
+    }),
+    status: (project: string, now: EpochMs, policy: BudgetPolicy, selected?: readonly StreamName[]) =>
+      readStatus(ofProject(project), now, policy, selected),
     /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
     grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
     /** The numbers of a report. Null: no facts of the project have been derived yet. */

@@ -5,7 +5,9 @@ import type { FailureReport, GapReport, StatusReport } from '../core/command-rep
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { failedStream, type JobFailure } from '../core/job-failure.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
-import type { Rate } from '../core/rate-limit/rate.ts'
+import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
+import { estimateRequestsMs, steadyLimits } from '../core/rate-limit/estimate.ts'
+import { decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import { listRollupDefinitions } from './analytics/rollup-changes.ts'
@@ -35,7 +37,7 @@ const maxFutureRows = 10_000
 export async function readStatus(
   context: ProjectDb,
   now: number,
-  rate: Rate,
+  policy: BudgetPolicy,
   selected: readonly StreamName[] = streamNames,
 ): Promise<StatusReport> {
   const { db, project } = context
@@ -52,6 +54,9 @@ export async function readStatus(
     streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
+  const behaviours = await readBehaviours(db, project)
+  const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
+  const { rate } = policy
   const { paused, lost } = await readProjectIncidents(db, project, now)
   return {
     project,
@@ -69,12 +74,12 @@ export async function readStatus(
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),
-    behaviours: await readBehaviours(db, project),
+    behaviours,
     budget: {
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
       windowMs: rate.windowMs,
-      forecastMs: Math.ceil((due * rate.windowMs) / rate.requests),
+      forecastMs: estimateRequestsMs(limits, due),
       lost,
     },
   }

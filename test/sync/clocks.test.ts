@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
+import { usualPolicy } from '../support/budget-policy.ts'
 import { databases } from '../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from './with-sandbox.ts'
@@ -121,7 +122,7 @@ test('sync and status report future-dated rows and clock differences', async () 
       expect(notices).toContainEqual(expect.stringMatching(pattern))
     }
     expect(notices).toContainEqual(expect.stringContaining('The clocks differ'))
-    const status = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 60_000 })
+    const status = await warehouse.status(sandbox.projectId, Date.now(), usualPolicy)
     expect(status.clockOffset).toBeLessThan(-year / 12)
     const futureDated = new Map(status.streams.map((it) => [it.stream, it.ahead]))
     for (const stream of ['conversations', 'visitors', 'calls', 'messages'] as const)

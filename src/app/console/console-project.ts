@@ -47,6 +47,7 @@ const defaultRates: BudgetPolicy = {
   rate: { requests: 600, windowMs: 60_000 },
   writeRate: { requests: 120, windowMs: 60_000 },
   reserve: 0,
+  rateMargin: null,
 }
 
 /** Of a warehouse that is opened without a configuration. */

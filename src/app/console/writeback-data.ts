@@ -21,6 +21,7 @@ import { nameEntries } from '../../writeback/name-entries.ts'
 import { reviewBatch } from '../../writeback/review/review-source.ts'
 import { batchSource } from '../../writeback/review/review-sources.ts'
 import { type BatchProject, estimateBatch, readBatch } from '../batches.ts'
+import { readSlotLimits } from '../learned-margins.ts'
 import { readWriteback } from '../outbox.ts'
 import { rememberResults } from '../remember-results.ts'
 import type { ConsoleProject } from './console-project.ts'
@@ -89,8 +90,10 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
       }
     },
     /** How long so many rows take once nothing is before them. */
-    estimateMs: async ({ rates }: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> =>
-      estimateBatchMs(rates, Object.fromEntries(operations.map(({ operation, count }) => [operation, count])), 0),
+    estimateMs: async (project: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> => {
+      const counts = Object.fromEntries(operations.map(({ operation, count }) => [operation, count]))
+      return estimateBatchMs(await readSlotLimits(await open(), toBatchProject(project)), counts, 0)
+    },
     /** The ids of the rows of a batch that would do this, in the order of the queue. */
     idsByOutcome: async (
       project: ConsoleProject,
@@ -132,8 +135,8 @@ type BatchRequest = {
 type ReviewRequest = { readonly project: ConsoleProject; readonly batch: string }
 
 function toBatchProject({ name, projectId, rates }: ConsoleProject): BatchProject {
-  const { rate, writeRate, reserve } = rates
-  return { name, projectId, rate, writeRate, reserve }
+  const { rate, writeRate, reserve, rateMargin } = rates
+  return { name, projectId, rate, writeRate, reserve, rateMargin }
 }
 
 async function listWritebacks(

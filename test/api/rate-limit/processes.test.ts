@@ -11,7 +11,12 @@ import { injectFaults, storeKinds } from './scenario.ts'
 
 const windowMs = 2000
 const limit = 60
-const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 12, windowMs }, reserve: 0 }
+const policy: BudgetPolicy = {
+  rate: { requests: limit, windowMs },
+  writeRate: { requests: 12, windowMs },
+  reserve: 0,
+  rateMargin: 0.05,
+}
 const seed = Date.now() % 100_000
 
 describe.concurrent('three processes', () => {

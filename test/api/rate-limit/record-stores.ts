@@ -92,7 +92,12 @@ export async function overwriteRecord(record: BudgetRecord, text: string): Promi
 }
 
 const windowMs = 60_000
-export const testPolicy = { rate: { requests: 100, windowMs }, writeRate: { requests: 20, windowMs }, reserve: 0 }
+export const testPolicy = {
+  rate: { requests: 100, windowMs },
+  writeRate: { requests: 20, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 
 /** No process used the key before. */
 export const unusedKey: KeyUse = { isUnusedFor: async () => true, recordUse: async () => {} }

@@ -73,14 +73,14 @@ for (const { kind, make } of workerStores) {
       sandbox.advance(2000)
       sandbox.mutateIn(one).addConversation()
       await waitUntilEqual(worker, sandbox, one)
-      const { paused } = await stores.warehouse.status(two, Date.now(), denied.rate)
+      const { paused } = await stores.warehouse.status(two, Date.now(), denied)
       expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
       expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
 
       sandbox.addKey({ key: 'svc_live_right' }, two)
       worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
       await waitUntilEqual(worker, sandbox, two)
-      expect((await stores.warehouse.status(two, Date.now(), denied.rate)).paused).toBeNull()
+      expect((await stores.warehouse.status(two, Date.now(), denied)).paused).toBeNull()
     })
 
     sampledTest(on('redis'), 'adds and drops projects when it reloads its configuration', async () => {
@@ -170,9 +170,9 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
       // The newest one may be read again: nothing shows that its last second was complete.
       expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
-      expect(
-        (await stores.warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!.rate)).workers,
-      ).toHaveLength(2)
+      expect((await stores.warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!)).workers).toHaveLength(
+        2,
+      )
 
       await workers[0].stop()
       sandbox.mutate.addConversation()
