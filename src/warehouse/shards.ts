@@ -78,6 +78,7 @@ function ofProjects(of: (project: string) => Warehouse) {
     console: (project) => of(project).console(project),
     listGaps: (project) => of(project).listGaps(project),
     audits: (project) => of(project).audits(project),
+    behaviours: (project) => of(project).behaviours(project),
     recordRequests: (source, ...rest) => of(source.project).recordRequests(source, ...rest),
   } satisfies Partial<Warehouse>
 }

@@ -7,8 +7,9 @@ import type { AuditReport } from '../../src/core/command-reports.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { type CompareDeps, compareParent } from '../../src/verify/compare-parent.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
+import { unlimitedPolicy } from '../api/test-service.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
-import { configOf, findDifferences, projectConfigOf, unlimited } from '../sync/sync-sandbox.ts'
+import { configOf, findDifferences, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from '../sync/with-sandbox.ts'
 
 const lists = { conversations: 30, visitors: 20, calls: 1, days: 3 }
@@ -43,7 +44,7 @@ describe('an audit', () => {
         'none of the 30 conversations differed from the service',
         'none of the 20 visitors differed from the service',
       ])
-      const status = await context.warehouse.status(context.sandbox.projectId, Date.now(), unlimited)
+      const status = await context.warehouse.status(context.sandbox.projectId, Date.now(), unlimitedPolicy)
       expect(status.audits).toEqual(report.estimates)
     })
   })
