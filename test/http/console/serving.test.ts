@@ -1,9 +1,11 @@
 /** How the console is served: small, kept by browsers, live, and never in the way of stopping. */
-import { get } from 'node:http'
+import { get, type ServerResponse } from 'node:http'
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
+import { tell } from '../../../src/http/console/live.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { commit, conversation, timeAt } from '../../warehouse/row-fixtures.ts'
-import { startConsole } from './console-server.ts'
+import { ownForm, startConsole } from './console-server.ts'
 
 const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
 const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [waiting('c1')]))
@@ -79,6 +81,31 @@ async function drained(reader: ReadableStreamDefaultReader<string>): Promise<boo
     if (done) return true
   }
 }
+
+test('a stream ends with its session, and nobody has all streams', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const listen = (by: string) => fetch(`${console.address}/console/p/main/live`, { headers: { cookie: by } })
+  const streams = await Promise.all(Array.from({ length: 17 }, () => listen(cookie)))
+  expect(streams.map(({ status }) => status).sort()).toEqual([...Array(16).fill(200), 503])
+  const other = await listen(await console.signIn('ann'))
+  expect(other.status).toBe(200)
+  await console.ask('/console/sign-out', { method: 'POST', headers: { cookie, ...ownForm } })
+  const ends = streams.map((stream) => stream.text().catch(() => 'ended'))
+  expect((await Promise.all(ends)).filter((end) => end === 'ended')).toHaveLength(16)
+  await other.body?.cancel()
+})
+
+test('who does not read a stream misses numbers, which are not kept for them', async () => {
+  const written: string[] = []
+  const response = new PassThrough({ highWaterMark: 10 })
+  const listener = { response: response as unknown as ServerResponse, person: 'vera', mayListen: () => true }
+  for (const text of ['first message', 'second', 'third']) {
+    tell(listener, text)
+    written.push(String(response.readableLength + response.writableLength))
+  }
+  expect(written).toEqual(['13', '13', '13'])
+})
 
 test('an address that leads nowhere is a page, too', async () => {
   const console = await startConsole(fill)
