@@ -1,7 +1,8 @@
 /** How the console is served: small, kept by browsers, live, and never in the way of stopping. */
 import { get, type ServerResponse } from 'node:http'
-import { PassThrough } from 'node:stream'
+import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { unconfiguredProject } from '../../../src/app/console/console-project.ts'
 import { tell } from '../../../src/http/console/live.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { commit, conversation, timeAt } from '../../warehouse/row-fixtures.ts'
@@ -97,14 +98,17 @@ test('a stream ends with its session, and nobody has all streams', async () => {
 })
 
 test('who does not read a stream misses numbers, which are not kept for them', async () => {
-  const written: string[] = []
-  const response = new PassThrough({ highWaterMark: 10 })
-  const listener = { response: response as unknown as ServerResponse, person: 'vera', mayListen: () => true }
-  for (const text of ['first message', 'second', 'third']) {
+  const neverRead = new Writable({ highWaterMark: 10, write: () => {} })
+  const listener = { response: neverRead as unknown as ServerResponse, person: 'vera', mayListen: () => true }
+  const kept = ['first message', 'second', 'third'].map((text) => {
     tell(listener, text)
-    written.push(String(response.readableLength + response.writableLength))
-  }
-  expect(written).toEqual(['13', '13', '13'])
+    return neverRead.writableLength
+  })
+  expect(kept).toEqual([13, 13, 13])
+})
+
+test.each([null, 'Nowhere/Else', '5'])('a warehouse whose time zone is %s is shown in UTC', (timeZone) => {
+  expect(unconfiguredProject('p1', timeZone).timeZone).toBe('UTC')
 })
 
 test('an address that leads nowhere is a page, too', async () => {
@@ -120,6 +124,13 @@ test('an address that leads nowhere is a page, too', async () => {
     expect([status, headers['content-type']], path).toEqual([404, 'text/html; charset=utf-8'])
     expect(text).toContain('There is nothing here.')
   }
+})
+
+test('batches before one that is not there are the newest, and no other names are looked through', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const { status, text } = await console.ask('/console/p/main/writebacks?before=none', { headers: { cookie } })
+  expect([status, text]).toEqual([200, expect.stringContaining('No batch has been queued yet.')])
 })
 
 test('a warehouse that cannot be read is said on the page, without its address', async () => {
