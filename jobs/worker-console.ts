@@ -18,7 +18,7 @@ export type WorkerConsole = {
 /** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
 export function openWorkerConsole(config: () => Config, warehouse: Warehouse, log: Logger): WorkerConsole {
   const { httpToken } = config()
-  for (const { token } of config().console.people) token.reveal()
+  requirePeopleTokens(config())
   const reader = openConsoleReader(config(), Date.now)
   const people = () => config().console.people
   const decisions = createConsoleDecisions(config, reader.writebacks, Date.now)
@@ -40,4 +40,9 @@ export function openWorkerConsole(config: () => Config, warehouse: Warehouse, lo
   const createLink = async (address: string) =>
     httpToken === null && people().length === 0 ? createConsoleLink(warehouse, address, Date.now()) : null
   return { routes, createLink, close: reader.close }
+}
+
+/** One that cannot be read would keep others from signing in. Throws UserError. */
+export function requirePeopleTokens({ console: { people } }: Pick<Config, 'console'>): void {
+  for (const { token } of people) token.reveal()
 }

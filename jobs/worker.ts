@@ -32,7 +32,7 @@ import { schedulerJobs } from './scheduler-jobs.ts'
 import { syncJobs } from './sync-jobs.ts'
 import { webhookJobs } from './webhook-follow-ups.ts'
 import { createWebhookReceiver } from './webhook-receiver.ts'
-import { openWorkerConsole } from './worker-console.ts'
+import { openWorkerConsole, requirePeopleTokens } from './worker-console.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
@@ -95,8 +95,9 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       address: http?.address ?? null,
       /** Signs in to the console once; null = people have tokens, or HTTP is off. */
       consoleLink: http === null ? null : await webConsole.createLink(http.address),
-      /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
+      /** Applies changed projects, keys, schedules and people. Returns the settings that need a restart. Throws UserError. */
       reload: (next: Config): readonly string[] => {
+        requirePeopleTokens(next)
         const moved = movedProjects(config, next)
         // Their rows must not go into a database that is not theirs.
         current = moved.length === 0 ? next : { ...next, projects: current.projects }

@@ -127,7 +127,7 @@ function wholeNumberField(allowed: string, min: number, max: number) {
     .refine((value) => Number.isInteger(value) && value >= min && value <= max, { error: allowed })
 }
 
-function isTimeZone(name: string): boolean {
+export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
     return true

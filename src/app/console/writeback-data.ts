@@ -16,7 +16,6 @@ import { describeChange, describeDifference, describeGroup, describeOrder } from
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
-import { requireBatch } from '../../writeback/find-batch.ts'
 import { nameEntries } from '../../writeback/name-entries.ts'
 import { reviewBatch } from '../../writeback/review/review-source.ts'
 import { batchSource } from '../../writeback/review/review-sources.ts'
@@ -150,7 +149,8 @@ async function listWritebacks(
     const shown = await listRows(warehouse, project, { statuses: [status] }, after)
     return { counts, status, batches: [], olderBatches: null, rows: shown.entries, next: shown.next }
   }
-  const from = before === null ? undefined : await requireBatch(admin, before, 'nothing was listed')
+  // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
+  const from = before === null ? undefined : ((await admin.findBatch(before)) ?? undefined)
   const found = await admin.listBatches(batchesPerPage + 1, from)
   const batches = found.slice(0, batchesPerPage)
   const olderBatches = found.length > batches.length ? (batches.at(-1)?.id ?? null) : null
