@@ -35,7 +35,9 @@ function treeOf(root: number): readonly number[] {
 }
 
 function listProcesses(): readonly number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
 }
 
 function parentOf(pid: number): number {
