@@ -39,6 +39,7 @@ import { createRevertSource } from './outbox/revert-source.ts'
 import { createReviewReader } from './outbox/review-rows.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
+import { rememberRowCounts } from './mirror/row-counts.ts'
 import { listGaps, readStatus } from './status.ts'
 import { createStreamStates } from './stream-states.ts'
 import { createDeliveries } from './webhook-deliveries.ts'
@@ -157,6 +158,9 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
       acquireStreamLocks(ofProject(project), streams, now),
     status: (project: string, now: EpochMs, rate: Rate, selected?: readonly StreamName[]) =>
       readStatus(ofProject(project), now, rate, selected),
+    /** Remembers how many rows a stream has, for `status`. `changed`: how many rows a sync changed. */
+    rememberRowCounts: (project: string, changed: ReadonlyMap<StreamName, number>, now: EpochMs) =>
+      rememberRowCounts(ofProject(project), changed, now),
     /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
     grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
     /** The numbers of a report. Null: no facts of the project have been derived yet. */
