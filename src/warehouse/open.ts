@@ -22,7 +22,6 @@ import { type ConnectionPool, type Db, type LocalReads, openKysely } from './dat
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
-import { openPostgresPool, pageLimits } from './database/postgres.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { openSqliteThread } from './database/sqlite-thread.ts'
@@ -30,6 +29,7 @@ import { analyzeAllTables } from './database/statistics.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
+import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
@@ -39,7 +39,6 @@ import { createRevertSource } from './outbox/revert-source.ts'
 import { createReviewReader } from './outbox/review-rows.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
-import { rememberRowCounts } from './mirror/row-counts.ts'
 import { listGaps, readStatus } from './status.ts'
 import { createStreamStates } from './stream-states.ts'
 import { createDeliveries } from './webhook-deliveries.ts'
@@ -83,8 +82,11 @@ async function openPool(
   apart: 'brief' | 'long' | null,
   synchronous: 'normal' | 'full',
 ): Promise<ConnectionPool> {
-  if (location.kind === 'postgres')
+  if (location.kind === 'postgres') {
+    // Only then: its client takes a while to load.
+    const { openPostgresPool, pageLimits } = await import('./database/postgres.ts')
     return openPostgresPool(location.url, isWriter, apart === null ? undefined : pageLimits[apart])
+  }
   return apart !== null
     ? openSqliteThread(location.path)
     : openSqlitePool(location.path, { mustExist: !isWriter, synchronous })

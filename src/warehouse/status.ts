@@ -46,7 +46,11 @@ export async function readStatus(
   const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
   const streams = []
   for (const stream of streamNames) {
-    const { unreadable, ...counted } = await describeRows(context, stream, countToShow(counts.get(stream) ?? null)).catch(toUnreadable)
+    const { unreadable, ...counted } = await describeRows(
+      context,
+      stream,
+      countToShow(counts.get(stream) ?? null),
+    ).catch(toUnreadable)
     const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
     const streamStatus = statusOf(stream)
     const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
