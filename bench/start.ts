@@ -1,10 +1,8 @@
 /**
  * How long the start of a command takes beyond that of Node.js itself, and `status` over a million messages whose file is
- * not in the cache of the system. BASELINE=FOLDER measures another checkout beside this one, in turns. MIRROR=FILE uses
- * an existing mirror.
+ * not in the cache of the system. BASELINE=FOLDER measures another checkout beside this one, in turns.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runSync } from './command.ts'
 import { median, printFigure } from './figures.ts'
@@ -12,7 +10,7 @@ import { launcher, messagesEach, startSandboxProcess } from './sandbox.ts'
 import { withTempFolder } from './temp-folder.ts'
 
 const [rounds, coldRounds, messages] = [15, 5, 1_000_000]
-const { BASELINE: baseline, MIRROR: mirror } = process.env
+const { BASELINE: baseline } = process.env
 const programs = [
   { name: '', program: launcher },
   ...(baseline === undefined ? [] : [{ name: ' (baseline)', program: join(baseline, 'bin/deskmirror.js') }]),
@@ -25,13 +23,11 @@ const environment = {
 }
 
 await withTempFolder(async (folder) => {
-  const files = await Promise.all(programs.map(async (_, n) => `${folder}/mirror-${n}.db`))
+  const files = programs.map((_, n) => `${folder}/mirror-${n}.db`)
   for (const [n, file] of files.entries()) {
     const { program } = programs[n] ?? { program: launcher }
-    if (mirror === undefined) environment.DESKMIRROR_PROJECT_ID = await createMirror(file, program)
-    else copyFileSync(mirror, file)
+    environment.DESKMIRROR_PROJECT_ID = await createMirror(file, program)
   }
-  if (mirror !== undefined) environment.DESKMIRROR_PROJECT_ID = process.env['DESKMIRROR_PROJECT_ID'] ?? ''
   const bare = median(times(rounds, () => run(['-e', '0'], '')))
   printFigure('node alone', bare, 's')
   for (const args of [['--version'], ['--help'], ['status']]) {
