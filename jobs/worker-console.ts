@@ -3,7 +3,7 @@ import { consoleProjectOf } from '../src/app/console/console-project.ts'
 import { createConsoleDecisions } from '../src/app/console/decisions.ts'
 import { createConsoleLink, openConsoleReader } from '../src/app/console/open-console.ts'
 import type { Config } from '../src/config/config.ts'
-import { consoleRoutes } from '../src/http/console/routes.ts'
+import type { ConsoleOptions } from '../src/http/console/console-options.ts'
 import type { HttpRoutes } from '../src/http/server.ts'
 import type { Logger } from '../src/log.ts'
 import type { Warehouse } from '../src/warehouse/open.ts'
@@ -22,7 +22,7 @@ export function openWorkerConsole(config: () => Config, warehouse: Warehouse, lo
   const reader = openConsoleReader(config(), Date.now)
   const people = () => config().console.people
   const decisions = createConsoleDecisions(config, reader.writebacks, Date.now)
-  const routes = consoleRoutes({
+  const options: ConsoleOptions = {
     data: reader.data,
     writebacks: reader.writebacks,
     decisions: () => (config().readOnly ? null : decisions),
@@ -36,7 +36,12 @@ export function openWorkerConsole(config: () => Config, warehouse: Warehouse, lo
     isReadOnly: false,
     log,
     now: Date.now,
-  })
+  }
+  const load = async () => {
+    const { consolePlugin } = await import('../src/http/console/routes.ts')
+    return consolePlugin(options)
+  }
+  const routes: HttpRoutes = { prefix: '/console', auth: 'own', load }
   const createLink = async (address: string) =>
     httpToken === null && people().length === 0 ? createConsoleLink(warehouse, address, Date.now()) : null
   return { routes, createLink, close: reader.close }

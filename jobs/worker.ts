@@ -20,7 +20,7 @@ import type { Logger } from '../src/log.ts'
 import { type Backend, openBackend } from './backends/backend.ts'
 import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
 import type { JobQueue } from './backends/ensure-schedule.ts'
-import { bullBoardRoutes } from './bull-board.ts'
+import { collectGarbage, collectGarbageWhenQuiet } from './collect-garbage.ts'
 import { createEnqueuer, openJobQueues } from './enqueue.ts'
 import { createJobHandler, type JobDeps, type JobType } from './job-type.ts'
 import { laneJobs } from './lane-jobs.ts'
@@ -89,6 +89,10 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       random: Math.random,
     }
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
+    // What loading and opening left behind.
+    collectGarbage()
+    const stopCollecting = collectGarbageWhenQuiet()
+    closer.add(async () => stopCollecting())
     return {
       queue: backend.kind,
       /** The address of the HTTP server; null = off. */
@@ -195,7 +199,11 @@ async function openWorkerHttp(
 ): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
-  const board = bullBoardRoutes(Object.values(queues) as unknown as JobQueue<never>[])
+  const load = async () => {
+    const { bullBoardPlugin } = await import('./bull-board.ts')
+    return bullBoardPlugin(Object.values(queues) as unknown as JobQueue<never>[])
+  }
+  const board: HttpRoutes = { prefix: '/queues', auth: 'token', load }
   const plugins = [board, ...routes]
   return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
 }

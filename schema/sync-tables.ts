@@ -96,6 +96,8 @@ export const syncTables = {
       skipped: ['text?', 'the scope that the key lacked, so that the last sync skipped it'],
       failed: ['text?', 'why the last sync failed'],
       failed_since: ['time?', 'since when every sync has failed; null = the last one did not fail'],
+      counted_rows: ['integer?', 'its number of rows when they were last counted, deleted ones included'],
+      counted_at: ['time?', 'when they were last counted'],
     },
   },
   sync_failures: {

@@ -1,7 +1,6 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openRedisRecords } from '../api/rate-limit/redis-record.ts'
 import { createRequestBudget, type RequestBudget } from '../api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../api/rate-limit/shared-store.ts'
 import type { BudgetStore } from '../api/rate-limit/state-store.ts'
@@ -15,6 +14,9 @@ import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { createBudgetRecorder } from './budget-recorder.ts'
 import type { WarehouseRetry } from './warehouse-retry.ts'
+
+/** Most commands need no Redis, whose client takes a while to load. */
+const loadRedisRecords = async () => (await import('../api/rate-limit/redis-record.ts')).openRedisRecords
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
@@ -30,7 +32,9 @@ export async function openRequestBudgets(
 ) {
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
-  const redis = inRedis ? openRedisRecords(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
+  const redis = inRedis
+    ? (await loadRedisRecords())(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why }))
+    : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.budgetHistory)

@@ -93,6 +93,7 @@ function renderStatus(
       ...writebackRows(report, hint, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
+    ...countedLines(report, now),
     ...aheadLines(report),
     ...renderStreamReasons(report.streams.filter(({ failed }) => failed !== interruptedText)),
     ...failureLines(report, now),
@@ -172,6 +173,14 @@ function clockRow({ clockOffset: offset }: StatusReport): string[][] {
   if (offset === null || Math.abs(offset) <= clockToleranceSeconds) return []
   const difference = `${formatDuration(Math.abs(offset) * 1000)} ${offset > 0 ? 'ahead of' : 'behind'}`
   return [['clock', `the service's is ${difference} this machine's: no row is missed, but some are read again`]]
+}
+
+/** Which numbers of rows are remembered ones. */
+function countedLines({ streams }: StatusReport, now: EpochMs): string[] {
+  const counted = streams.flatMap(({ stream, countedAt }) =>
+    countedAt === null ? [] : [`${stream} ${formatAge(countedAt, now)}`],
+  )
+  return counted.length === 0 ? [] : [`rows were counted: ${counted.join(', ')}`]
 }
 
 function aheadLines({ streams }: StatusReport): string[] {

@@ -1,5 +1,5 @@
 /** The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it is, comments too. */
-import { parse, parseDocument } from 'yaml'
+import { loadYaml } from './lazy-packages.ts'
 
 /** What a project needs at least. `key`: the key itself, or the path of a file that holds it. */
 export type NewProject = {
@@ -25,14 +25,17 @@ export function keyVariable(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
 }
 
-/** The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that id, or of a name with the same variable. */
+/**
+ * The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that id, or of a name with the
+ * same variable.
+ */
 export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewProject): string | null {
-  const known: unknown = parse(text)?.projects
+  const known: unknown = loadYaml().parse(text)?.projects
   const others = typeof known === 'object' && known !== null ? Object.entries(known) : []
   const isKnown = ([other, settings]: [string, unknown]) =>
     keyVariable(other) === keyVariable(name) || Object(settings).project_id === projectId
   if (others.some(isKnown)) return null
-  const document = parseDocument(text)
+  const document = loadYaml().parseDocument(text)
   const reference = 'file' in key ? { file: key.file } : { env: keyVariable(name) }
   document.setIn(
     ['projects', name],

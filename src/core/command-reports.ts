@@ -76,6 +76,8 @@ export type StatusReport = {
     readonly stream: StreamName
     readonly rows: number
     readonly deleted: number
+    /** When the rows were counted, if not now. */
+    readonly countedAt: string | null
     /** When the stream was last read completely; null = never. */
     readonly syncedAt: string | null
     /** The newest time in a mirrored row. */

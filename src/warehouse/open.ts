@@ -24,7 +24,6 @@ import { type ConnectionPool, type Db, type LocalReads, openKysely } from './dat
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
-import { openPostgresPool, pageLimits } from './database/postgres.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { openSqliteThread } from './database/sqlite-thread.ts'
@@ -33,6 +32,7 @@ import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
+import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
@@ -85,8 +85,11 @@ async function openPool(
   apart: 'brief' | 'long' | null,
   synchronous: 'normal' | 'full',
 ): Promise<ConnectionPool> {
-  if (location.kind === 'postgres')
+  if (location.kind === 'postgres') {
+    // Only then: its client takes a while to load.
+    const { openPostgresPool, pageLimits } = await import('./database/postgres.ts')
     return openPostgresPool(location.url, isWriter, apart === null ? undefined : pageLimits[apart])
+  }
   return apart !== null
     ? openSqliteThread(location.path)
     : openSqlitePool(location.path, { mustExist: !isWriter, synchronous })
@@ -165,6 +168,9 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     }),
     status: (project: string, now: EpochMs, policy: BudgetPolicy, selected?: readonly StreamName[]) =>
       readStatus(ofProject(project), now, policy, selected),
+    /** Remembers how many rows a stream has, for `status`. `changed`: how many rows a sync changed. */
+    rememberRowCounts: (project: string, changed: ReadonlyMap<StreamName, number>, now: EpochMs) =>
+      rememberRowCounts(ofProject(project), changed, now),
     /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
     grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
     /** The numbers of a report. Null: no facts of the project have been derived yet. */

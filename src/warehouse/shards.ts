@@ -73,6 +73,7 @@ function ofProjects(of: (project: string) => Warehouse) {
     reviewReader: (project) => of(project).reviewReader(project),
     importLookups: (project) => of(project).importLookups(project),
     lockStreams: (project, ...rest) => of(project).lockStreams(project, ...rest),
+    rememberRowCounts: (project, ...rest) => of(project).rememberRowCounts(project, ...rest),
     status: (project, ...rest) => of(project).status(project, ...rest),
     reportData: (project, ...rest) => of(project).reportData(project, ...rest),
     console: (project) => of(project).console(project),

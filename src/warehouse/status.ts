@@ -8,6 +8,7 @@ import { clockOffsetCursor } from '../core/mirror.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { estimateRequestsMs, steadyLimits } from '../core/rate-limit/estimate.ts'
 import { decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
+import { countToShow, type RowCount } from '../core/row-counts.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import { listRollupDefinitions } from './analytics/rollup-changes.ts'
@@ -20,6 +21,7 @@ import { listFailures } from './job-failures.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
 import { countPendingParents } from './mirror/pending-children.ts'
+import { countRows, readRowCounts } from './mirror/row-counts.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
 import { hasDeletedAt } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/follow-decisions.ts'
@@ -43,11 +45,16 @@ export async function readStatus(
   const { db, project } = context
   const failures = await listFailures(db, project)
   const statusOf = await readStreamStatuses(db, project, failures)
+  const counts = await readRowCounts(context)
   const clockOffset = await readClockOffset(context)
   const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
   const streams = []
   for (const stream of streamNames) {
-    const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)
+    const { unreadable, ...counted } = await describeRows(
+      context,
+      stream,
+      countToShow(counts.get(stream) ?? null),
+    ).catch(toUnreadable)
     const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
     const streamStatus = statusOf(stream)
     const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
@@ -91,24 +98,26 @@ async function readClockOffset(context: ProjectDb): Promise<number | null> {
   return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
 }
 
-async function countRows(db: Db, project: string, stream: StreamName) {
+async function describeRows(context: ProjectDb, stream: StreamName, known: RowCount | null) {
+  const { db, project } = context
   const spec = streamSpecs[stream]
   const table = sql.table(spec.table)
   const select = (value: RawBuilder<unknown>, where = sql``) =>
     sql`(select ${value} from ${table} where project_id = ${project} ${where})`
-  const count = sql`count(*)`
-  const deletedCount = hasDeletedAt(spec.table) ? select(count, sql`and deleted_at is not null`) : sql`0`
+  const deletedCount = hasDeletedAt(spec.table) ? select(sql`count(*)`, sql`and deleted_at is not null`) : sql`0`
   const newest = spec.timeColumn === null ? sql`null` : select(sql`max(${sql.ref(spec.timeColumn)})`)
-  const { rows } = await sql<{ total: number; deleted: number; newest: string | null }>`
-    select ${select(count)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
-  const { total = 0, deleted = 0, newest: at = null } = rows[0] ?? {}
-  return { rows: total - deleted, deleted, newest: at, unreadable: null }
+  const total = known?.rows ?? (await countRows(context, stream))
+  const { rows } = await sql<{ deleted: number; newest: string | null }>`
+    select ${deletedCount} as deleted, ${newest} as newest`.execute(db)
+  const { deleted = 0, newest: at = null } = rows[0] ?? {}
+  const countedAt = known === null ? null : toTimestamp(known.countedAt)
+  return { rows: total - deleted, deleted, countedAt, newest: at, unreadable: null }
 }
 
 /** A table that is missing or unreadable must not hide the status of the others. */
 function toUnreadable(error: unknown) {
   if (error instanceof WarehouseError && error.kind === 'unusable') {
-    return { rows: 0, deleted: 0, newest: null, unreadable: error.message }
+    return { rows: 0, deleted: 0, countedAt: null, newest: null, unreadable: error.message }
   }
   throw error
 }

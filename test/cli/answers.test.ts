@@ -267,6 +267,7 @@ describe('status', () => {
         stream: 'messages',
         rows: 93_540,
         deleted: 2,
+        countedAt: '2026-06-01T11:48:00Z',
         syncedAt: '2026-06-01T11:58:00Z',
         newest: '2026-06-01T11:57:31Z',
         ahead: 12,
@@ -328,6 +329,7 @@ describe('status', () => {
       "clock         the service's is 3 h 20 min behind this machine's: no row is missed, but some are read again",
       'dated in the future, and read again until that time has come: 12 of messages',
       'messages   93,540         2        14   2026-06-01T11:57:31Z   2 min ago',
+      'rows were counted: messages 12 min ago',
       'gap: messages: the list ends at 50',
       '1 behaviour of the service learned (--verbose shows the evidence)',
     ]) {

@@ -71,6 +71,26 @@ for (const db of sqliteAndPostgres) {
       expect((await warehouse.lockStreams('main', ['calls'], now + 60_000)).held).toBe(true)
     })
 
+    test('a sync counts the rows of streams that it changed, and status shows the count of a large one', async () => {
+      const { warehouse, mirror, one, all } = await openTestWarehouse(db)
+      await mirror.commit(commit('calls', [call('a'), call('b')]))
+      await mirror.finishRun(await mirror.startRun('full', now), 'complete', [report('calls'), report('visitors')], now)
+      await warehouse.rememberRowCounts('main', new Map([['calls', 2] as const, ['visitors', 0] as const]), now)
+      const calls = async () =>
+        (await warehouse.status('main', now, usualPolicy)).streams.find(({ stream }) => stream === 'calls')
+      expect(await one("select counted_rows, counted_at from sync_streams where stream = 'calls'")).toEqual({
+        counted_rows: 2,
+        counted_at: '2026-06-01T00:00:00Z',
+      })
+      expect(await one("select counted_rows from sync_streams where stream = 'visitors'")).toEqual({
+        counted_rows: null,
+      })
+      expect(await calls()).toMatchObject({ rows: 2, countedAt: null })
+      await all("update calls set deleted_at = '2026-05-31T00:00:00Z' where id = 'a'")
+      await all("update sync_streams set counted_rows = 60000 where stream = 'calls'")
+      expect(await calls()).toMatchObject({ rows: 59_999, deleted: 1, countedAt: '2026-06-01T00:00:00Z' })
+    })
+
     test('several streams are locked together or not at all, and others stay free', async () => {
       const { warehouse } = await openTestWarehouse(db)
       const both = await warehouse.lockStreams('main', ['calls', 'visitors'], now)

@@ -1,7 +1,7 @@
 /** The console below `/console`: checks every request, then answers with a page. */
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ProjectFrame } from '../../console/page.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
@@ -40,7 +40,11 @@ const prefix = '/console'
 const openRoutes: ReadonlySet<string> = new Set([`${prefix}/sign-in`])
 
 export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
-  const plugin = async (app: FastifyInstance) => {
+  return { prefix, auth: 'own', plugin: consolePlugin(options) }
+}
+
+export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
+  return async (app) => {
     const access = { sessions: createSessions(options.access), attempts: createAttempts() }
     app.decorateRequest('viewer', null)
     await app.register(fastifyCookie)
@@ -58,7 +62,6 @@ export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
     await addImport(app, options, frameFor, send)
     addLive(app, options, access, assets)
   }
-  return { prefix, auth: 'own', plugin }
 }
 
 /** Sends an answer if the request may not go on. */
