@@ -86,6 +86,8 @@ for (const db of databases) {
       expect(await idsOf({ minAgeMs: 60_000 })).toEqual(['c2', 'c1'])
       expect(await idsOf({ isUnassigned: true })).toEqual(['c2', 'c1'])
       expect(await idsOf({ after: `${timeAt(50)} c2` })).toEqual(['c1', 'c3'])
+      for (const since of ['9999-99-99T99:99:99Z', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z'])
+        expect((await reads.waiting({ ...all, after: `${since} c2` }, now)).rows, since).toBeInstanceOf(Array)
     })
 
     test('a thread is read from its end, with who wrote what, and what changed', async () => {
