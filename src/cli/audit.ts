@@ -1,8 +1,9 @@
 /** `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says what follows. */
 import { Command } from 'commander'
 import type { AuditResult } from '../core/audit.ts'
-import type { AuditReport, Difference } from '../core/command-reports.ts'
+import type { Difference } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize } from '../core/format.ts'
+import type { AuditReport } from '../core/proof-reports.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'

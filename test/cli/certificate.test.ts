@@ -4,7 +4,7 @@ import { auditCommand } from '../../src/cli/audit.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
 import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
 import { compareDigests } from '../../src/core/certificate-changes.ts'
-import type { AuditReport, CertificateComparison, CertifiedReport } from '../../src/core/command-reports.ts'
+import type { AuditReport, CertificateComparison, CertifiedReport } from '../../src/core/proof-reports.ts'
 import { runCommand } from './run-command.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')

@@ -1,7 +1,7 @@
 /** `deskmirror verify --against FILE`. */
 import { type DayChange, hasChanges } from '../../core/certificate-changes.ts'
-import type { CertificateComparison } from '../../core/command-reports.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
+import type { CertificateComparison } from '../../core/proof-reports.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, joinResults, selectOneProject } from '../command-result.ts'
 import type { ExitCode } from '../exit-code.ts'

@@ -1,6 +1,7 @@
 /** `deskmirror verify --certificate FILE`. */
-import type { CertifiedReport } from '../../core/command-reports.ts'
+
 import { pluralize } from '../../core/format.ts'
+import type { CertifiedReport } from '../../core/proof-reports.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, joinResults, selectOneProject } from '../command-result.ts'
 import { selectStreams } from '../options.ts'
