@@ -20,7 +20,10 @@ if (!require('./file-limit.js')()) {
   if (!isBrief()) require('./heap-flags.js')()
   require('./load-module.js')(program)
 } else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
-  require('./run-bundled-node.js')(bundled, [__filename].concat(process.argv.slice(2)))
+  var args = [__filename].concat(process.argv.slice(2))
+  // Where a process can become another program, there is no second one.
+  if (process.execve) process.execve(bundled, [bundled].concat(args), process.env)
+  else require('./run-bundled-node.js')(bundled, args)
 } else {
   process.stderr.write(
     'deskmirror needs Node.js ' +
