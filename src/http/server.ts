@@ -20,6 +20,8 @@ type HealthChecks = {
   readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
 }
 
+export type RoutesPlugin = FastifyPluginAsync
+
 /**
  * Routes of another module. `token`: requests need the token, and without a configured token the routes are off. `own`:
  * the routes authenticate requests themselves, and accept any host name.
@@ -28,9 +30,9 @@ export type HttpRoutes = {
   readonly prefix: string
   readonly auth: 'token' | 'own'
 } & (
-  | { readonly plugin: FastifyPluginAsync }
+  | { readonly plugin: RoutesPlugin }
   /** Called at the first request. */
-  | { readonly load: () => Promise<FastifyPluginAsync> }
+  | { readonly load: () => Promise<RoutesPlugin> }
 )
 
 export type HttpServerOptions = {

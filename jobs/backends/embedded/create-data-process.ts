@@ -4,7 +4,6 @@
  */
 import { execFile } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { baselineFlags } from './wasm-flags.ts'
 
@@ -13,12 +12,16 @@ const program = new URL(`./create-data${import.meta.url.slice(import.meta.url.la
 
 const flags = [...baselineFlags, '--semi-space-growth-factor=1']
 
+/** With the compile cache, as the thread of the store. */
+const startScript = `
+  const [, cache, file] = process.argv
+  if (cache !== '') require('node:module').enableCompileCache(cache)
+  import(file)`
+
 /** Resolves when the folder has the data; rejects with a reason for people. */
 export async function createData(folder: string): Promise<void> {
-  const cache = getCompileCacheDir()
-  const env = { ...process.env, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }) }
-  const args = [...flags, fileURLToPath(program), folder]
-  await promisify(execFile)(process.execPath, args, { env, windowsHide: true }).catch((error) => {
+  const args = [...flags, '--eval', startScript, '--', getCompileCacheDir() ?? '', program.href, folder]
+  await promisify(execFile)(process.execPath, args, { windowsHide: true }).catch((error) => {
     const reason = String(error.stderr).trim()
     throw new Error(reason === '' ? `the process that creates it ended with ${error.code ?? error.signal}` : reason)
   })

@@ -1,5 +1,5 @@
 /**
- * A process that creates the data of the embedded store in the folder of its first argument, and prints why it could not.
+ * A process that creates the data of the embedded store in the folder of its last argument, and prints why it could not.
  * Postgres creates them in memory, where they are copied from: PGlite itself would pack and unpack an archive of them,
  * which takes 200 MB more.
  */
@@ -24,7 +24,7 @@ copySparsely()
 process.umask(0o077)
 
 try {
-  const [, , target = ''] = process.argv
+  const target = process.argv.at(-1) ?? ''
   const database = await createDatabase()
   const files: MemoryFiles = database.Module.FS
   await database.close()

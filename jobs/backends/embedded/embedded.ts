@@ -67,7 +67,13 @@ async function startStore(lockedFolder: LockedFolder, onClosed: (error: Error) =
   compileBaselineOnly()
   if (!lockedFolder.hasData()) await lockedFolder.createData(createData)
   let isOpen = false
-  const threadOptions = { dataFolder: lockedFolder.dataFolder, schema, maintainMs: hourMs, silenceMs: 30_000 }
+  const threadOptions = {
+    dataFolder: lockedFolder.dataFolder,
+    schema,
+    maintainMs: hourMs,
+    checkLogMs: 20_000,
+    silenceMs: 30_000,
+  }
   const session = await startThreadSession(threadOptions, (error) => isOpen && onClosed(error))
   try {
     await migrateStore(createPool(session), schema)

@@ -10,10 +10,8 @@ import { startParams } from './start-params.ts'
 const options: unknown = workerData?.options
 if (parentPort === null || !isThreadOptions(options)) throw new Error('this file is a thread of the embedded queue')
 const port = parentPort
-const { dataFolder, schema, maintainMs } = options
+const { dataFolder, schema, maintainMs, checkLogMs } = options
 const send = (message: ThreadMessage) => port.postMessage(message)
-
-const logCheckMs = 20_000
 
 /** Of 1 MB each; two of them and two folders are always there. */
 const maxLogFiles = 8
@@ -65,7 +63,7 @@ async function maintain(): Promise<void> {
 }
 
 /** A Postgres without other processes makes no checkpoints by itself, and its log grows until one. */
-const logCheck = setInterval(shortenLog, Math.min(maintainMs, logCheckMs))
+const logCheck = setInterval(shortenLog, checkLogMs)
 
 async function shortenLog(): Promise<void> {
   if (readdirSync(join(dataFolder, 'pg_wal')).length > maxLogFiles) await database.exec('checkpoint')
