@@ -96,7 +96,7 @@ async function openPool(
 }
 
 /** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
-function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
+export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
   const explain = (error: unknown): never => {
     throw explainRuntimeError(location, error) ?? error
   }
