@@ -42,7 +42,8 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
       const rows = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
       const read = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
-      const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, read)
+      const more = { ...read, activeReaders: () => run.readers.active }
+      const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
     }
   }

@@ -1,0 +1,107 @@
+/**
+ * Commits pages that are ready together in one transaction. Each transaction writes every page of the tables and indexes
+ * that it touches to the log, so ten small ones write several times as much as a large one.
+ */
+import type { CommitResult, MirrorCommit } from '../../core/mirror.ts'
+import { streamSpecs } from '../../core/stream-specs.ts'
+import type { Ms } from '../../core/time.ts'
+import type { ProjectContext } from './project-context.ts'
+import { keyColumns } from './stream-tables.ts'
+
+export type PageCommits = {
+  readonly alone: (page: MirrorCommit) => Promise<CommitResult>
+  /** Stores all of these pages or none. Null: they have to be committed one by one. */
+  readonly together: (pages: readonly MirrorCommit[]) => Promise<readonly CommitResult[] | null>
+  readonly runSerially: ProjectContext['runSerially']
+}
+
+/** How long a page waits for others. */
+const maxWaitMs: Ms = 50
+/** So many rows are committed without waiting for more, as a transaction holds up other writers. */
+const maxRows = 1000
+
+type WaitingPage = {
+  readonly page: MirrorCommit
+  readonly parent: string
+  readonly resolve: (result: CommitResult | Promise<CommitResult>) => void
+}
+
+/** A page that fails does not fail the others. */
+export function createCommitQueue(commits: PageCommits): (page: MirrorCommit) => Promise<CommitResult> {
+  let waiting: readonly WaitingPage[] = []
+  let timer: NodeJS.Timeout | undefined
+  let isScheduled = false
+
+  const commitWaiting = async () => {
+    isScheduled = false
+    const [group, rest] = splitGroup(waiting)
+    waiting = rest
+    await commitGroup(commits, group)
+    // Readers whose pages have just been committed continue first.
+    if (waiting.length > 0) setImmediate(commitIfReady)
+  }
+  const schedule = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (isScheduled) return
+    isScheduled = true
+    void commits.runSerially(commitWaiting)
+  }
+  const commitIfReady = () => {
+    if (waiting.length === 0) return
+    if (isWorthCommitting(waiting)) schedule()
+    else timer ??= setTimeout(schedule, maxWaitMs)
+  }
+  return (page) => {
+    const parent = parentOfPage(page)
+    if (parent === null) return commits.runSerially(() => commits.alone(page))
+    const { promise, resolve } = Promise.withResolvers<CommitResult>()
+    waiting = [...waiting, { page, parent, resolve }]
+    commitIfReady()
+    return promise
+  }
+}
+
+/** Half of the readers wait: the requests of the others keep the service busy meanwhile. */
+function isWorthCommitting(waiting: readonly WaitingPage[]): boolean {
+  const readers = Math.max(...waiting.map(({ page }) => page.activeReaders?.() ?? 0))
+  return waiting.length * 2 >= readers || countRows(waiting) >= maxRows
+}
+
+function countRows(pages: readonly WaitingPage[]): number {
+  return pages.reduce((sum, { page }) => sum + page.rows.length, 0)
+}
+
+/** The pages of the next transaction, no two of one parent, and those that have to wait for another one. */
+function splitGroup(waiting: readonly WaitingPage[]): [group: readonly WaitingPage[], rest: readonly WaitingPage[]] {
+  const group: WaitingPage[] = []
+  const rest: WaitingPage[] = []
+  for (const entry of waiting) {
+    const isParentInGroup = group.some(
+      ({ page, parent }) => parent === entry.parent && page.stream === entry.page.stream,
+    )
+    const into = rest.length > 0 || isParentInGroup || countRows(group) >= maxRows ? rest : group
+    into.push(entry)
+  }
+  return [group, rest]
+}
+
+async function commitGroup({ alone, together }: PageCommits, group: readonly WaitingPage[]): Promise<void> {
+  const results = group.length < 2 ? null : await together(group.map(({ page }) => page)).catch(() => null)
+  for (const [i, { page, resolve }] of group.entries()) {
+    const result = results?.[i] ?? alone(page)
+    resolve(result)
+    // The next one begins when this one has ended, whether it succeeded or failed.
+    await Promise.resolve(result).catch(() => {})
+  }
+}
+
+/** The parent whose children the page has; null: the page stores more than rows and is committed alone. */
+function parentOfPage(page: MirrorCommit): string | null {
+  const { stream, rows, childRead } = page
+  if (streamSpecs[stream].kind !== 'child-list' || childRead?.completeness === 'incomplete') return null
+  const isMore = [page.gaps, page.resolvedGapKeys, page.rejectedRows, page.observations].some((list) => list?.length)
+  if (isMore || page.cursors !== undefined || page.seenRowsKey !== undefined || page.isAuthoritative) return null
+  const parent = childRead?.parentId ?? rows[0]?.columns[keyColumns(stream)[0] ?? '']
+  return typeof parent === 'string' ? parent : null
+}

@@ -1,0 +1,107 @@
+/** Which pages are committed together: decided without a database. */
+import { expect, test } from 'vitest'
+import type { CommitResult, MirrorCommit } from '../../src/core/mirror.ts'
+import { createCommitQueue, type PageCommits } from '../../src/warehouse/mirror/commit-queue.ts'
+import { createSerialQueue } from '../../src/warehouse/mirror/project-context.ts'
+import { commit, conversation, message } from './row-fixtures.ts'
+
+const page = (parent: string, activeReaders: number, more: Partial<MirrorCommit> = {}): MirrorCommit =>
+  commit('messages', [message(parent, 1)], { activeReaders: () => activeReaders, ...more })
+
+const parentsOf = (pages: readonly MirrorCommit[]) => pages.map(({ rows }) => String(rows[0]?.columns.conversation_id))
+
+/** A queue that notes the parents of each transaction. */
+function notedQueue(commits: Partial<PageCommits> = {}) {
+  const transactions: string[][] = []
+  const done: CommitResult = { changed: 1 }
+  const submit = createCommitQueue({
+    alone: async (single) => (transactions.push(parentsOf([single])), done),
+    together: async (pages) => (transactions.push(parentsOf(pages)), pages.map(() => done)),
+    runSerially: createSerialQueue(),
+    ...commits,
+  })
+  return { submit, transactions }
+}
+
+test('pages wait until half of the readers have one, and are then one transaction', async () => {
+  const { submit, transactions } = notedQueue()
+  await Promise.all(['a', 'b', 'c', 'd'].map((parent) => submit(page(parent, 8))))
+  expect(transactions).toEqual([['a', 'b', 'c', 'd']])
+})
+
+test('the page of a single reader does not wait', async () => {
+  const { submit, transactions } = notedQueue({ runSerially: (write) => write() })
+  void submit(page('a', 1))
+  expect(transactions).toEqual([['a']])
+})
+
+test('a page waits 50 ms for others at most', async () => {
+  const { submit, transactions } = notedQueue()
+  const began = performance.now()
+  await submit(page('a', 16))
+  expect(transactions).toEqual([['a']])
+  expect(performance.now() - began).toBeGreaterThan(45)
+})
+
+test('pages with a thousand rows do not wait for more', async () => {
+  const { submit, transactions } = notedQueue()
+  const rows = Array.from({ length: 500 }, (_, i) => message('a', i))
+  await Promise.all([submit(page('a', 16, { rows })), submit(page('b', 16, { rows: rows.slice() }))])
+  expect(transactions).toHaveLength(1)
+})
+
+test('pages that arrive during a transaction are the next one', async () => {
+  const running = Promise.withResolvers<CommitResult>()
+  const { submit, transactions } = notedQueue({ alone: () => running.promise })
+  const results = [submit(page('a', 1)), submit(page('b', 1)), submit(page('c', 1))]
+  running.resolve({ changed: 1 })
+  await Promise.all(results)
+  expect(transactions).toEqual([['b', 'c']])
+})
+
+test('two pages of one parent are two transactions, in their order', async () => {
+  const { submit, transactions } = notedQueue()
+  await Promise.all(['a', 'b', 'a'].map((parent) => submit(page(parent, 6))))
+  expect(transactions).toEqual([['a', 'b'], ['a']])
+})
+
+test('if pages cannot be committed together, each is tried alone, and fails alone', async () => {
+  const alone: PageCommits['alone'] = async (single) => {
+    if (parentsOf([single])[0] === 'b') throw new Error('b fails')
+    return { changed: 7 }
+  }
+  for (const together of [() => Promise.reject(new Error('all fail')), () => Promise.resolve(null)]) {
+    const { submit } = notedQueue({ alone, together })
+    const results = await Promise.allSettled(['a', 'b', 'c'].map((parent) => submit(page(parent, 6))))
+    expect(results).toEqual([
+      { status: 'fulfilled', value: { changed: 7 } },
+      { status: 'rejected', reason: new Error('b fails') },
+      { status: 'fulfilled', value: { changed: 7 } },
+    ])
+  }
+})
+
+const incomplete = {
+  parentId: 'a',
+  requestedVersion: 1,
+  cursor: null,
+  completeness: 'incomplete',
+  dueAt: null,
+} as const
+const alonePages: Readonly<Record<string, MirrorCommit>> = {
+  'a list': commit('conversations', [conversation('a')]),
+  'a gap': page('a', 16, { gaps: [{ stream: 'messages', from: 1, to: 1, reason: 'full' }] }),
+  'a closed gap': page('a', 16, { resolvedGapKeys: ['k'] }),
+  'a rejected row': page('a', 16, { rejectedRows: [{ id: null, why: 'unreadable' }] }),
+  'an observation': page('a', 16, { observations: [{ name: 'n', value: 'v', evidence: 'e' }] }),
+  'a cursor': page('a', 16, { cursors: { messages: 'x' } }),
+  'an incomplete list': page('a', 16, { childRead: { stream: 'messages', ...incomplete } }),
+}
+
+for (const [name, single] of Object.entries(alonePages)) {
+  test(`a page that stores ${name} is committed alone and at once`, async () => {
+    const { submit, transactions } = notedQueue({ runSerially: (write) => write() })
+    void submit(single)
+    expect(transactions).toHaveLength(1)
+  })
+}

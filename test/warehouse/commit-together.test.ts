@@ -1,0 +1,107 @@
+/** Pages of several readers in one transaction. */
+import { describe, expect, test } from 'vitest'
+import type { ChildReadResult, Mirror, MirrorCommit } from '../../src/core/mirror.ts'
+import type { ChildStreamName } from '../../src/core/stream-specs.ts'
+import { sqliteAndPostgres } from '../support/databases.ts'
+import { activity, commit, conversation, message, visitor } from './row-fixtures.ts'
+import { openTestWarehouse } from './test-warehouse.ts'
+
+const requestedAt = Date.UTC(2026, 6, 1)
+
+function page(stream: ChildStreamName, parentId: string, more: Partial<MirrorCommit & ChildReadResult> = {}) {
+  const { completeness = 'complete', requestedVersion = 1, dueAt = null, why, ...rest } = more
+  const childRead = { stream, parentId, requestedVersion, cursor: `cursor ${parentId}`, completeness, dueAt }
+  return commit(stream, [], { childRead: why === undefined ? childRead : { ...childRead, why }, requestedAt, ...rest })
+}
+
+const ids = ['c1', 'c2', 'c3', 'c4', 'c5']
+
+/** Conversations with messages, one of them known to be incomplete and one that could not be read. */
+async function prepare(mirror: Mirror): Promise<void> {
+  const at = { requestedAt: requestedAt - 10 }
+  await mirror.commit(commit('visitors', [visitor('v1'), visitor('v2')], at))
+  await mirror.commit(
+    commit(
+      'conversations',
+      ids.map((id) => conversation(id)),
+      at,
+    ),
+  )
+  await mirror.commit(
+    page('messages', 'c2', { rows: [message('c2', 1)], completeness: 'incomplete', why: 'cut', ...at }),
+  )
+  await mirror.commit(page('messages', 'c3', { rows: [message('c3', 1), message('c3', 2)], ...at }))
+  await mirror.recordChildFailure('messages', 'c4', 'it failed', requestedAt)
+  await mirror.commit(commit('conversations', [conversation('c5', { origin: 'again' })], at))
+}
+
+/** New, changed, unchanged and older rows; a page that is not the last one of its list; two streams. */
+const pages: readonly MirrorCommit[] = [
+  page('messages', 'c1', { rows: Array.from({ length: 30 }, (_, i) => message('c1', i)) }),
+  page('messages', 'c2', { rows: [message('c2', 1), message('c2', 2, { content: '"\\{},NULL\n␛' })] }),
+  page('messages', 'c3', {
+    rows: [message('c3', 1, { content: 'edited' }), message('c3', 2)],
+    completeness: 'unchanged',
+  }),
+  page('messages', 'c4', { dueAt: 77 }),
+  commit('messages', [message('c5', 1)], { requestedAt }),
+  page('visitor_activity', 'v1', { rows: [activity('v1', 'hash', 0, { page: '/a', score: 1.5 })] }),
+  page('visitor_activity', 'v2', { rows: [activity('v2', 'hash', 0, { page: '/b', score: 'high' })] }),
+]
+
+const tables = {
+  messages: 'conversation_id, id',
+  visitor_activity: 'visitor_id',
+  conversations: 'id',
+  sync_children: 'stream, parent_id',
+  facts_due: 'kind, id',
+}
+const gaps = 'select stream, subject, reason, resolved_at is null as is_open from sync_gaps order by subject'
+
+for (const db of sqliteAndPostgres) {
+  describe(`pages that are committed together — ${db.name}`, () => {
+    test('store the same as one after the other, and count the same changes', async () => {
+      const outcomes: unknown[][] = []
+      for (const readers of [0, pages.length * 2]) {
+        const { mirror, all, warehouse } = await openTestWarehouse(db)
+        await prepare(mirror)
+        const run = await mirror.startRun('incremental', requestedAt)
+        await warehouse.query('delete from facts_due')
+        const results = await Promise.all(pages.map((it) => mirror.commit({ ...it, activeReaders: () => readers })))
+        const stored = Object.entries(tables).map(([name, key]) => all(`select * from ${name} order by ${key}`))
+        const escaped = await all('select strings_escaped from sync_runs')
+        const outcome = [results, await Promise.all(stored), await all(gaps), escaped]
+        outcomes.push(JSON.parse(JSON.stringify(outcome).replaceAll(run, 'run')))
+      }
+      expect(outcomes[1]).toEqual(outcomes[0])
+      expect(outcomes[0]?.[0]).toEqual([30, 1, 1, 0, 1, 1, 1].map((changed) => ({ changed })))
+    })
+
+    test('are stored without the row that the database rejects, and without one whose key is unreadable', async () => {
+      const { mirror, warehouse, list } = await openTestWarehouse(db)
+      await prepare(mirror)
+      await warehouse.query(rejecting[db.name as keyof typeof rejecting])
+      const hostile = [
+        page('messages', 'c1', { rows: [message('c1', 1), message('c1', 2, { content: 'rejected' })] }),
+        page('messages', 'c4', { rows: [message('c4', 1), message('c4', 2n ** 80n)] }),
+        page('messages', 'c5', { rows: [message('c5', 1)] }),
+      ]
+      const results = await Promise.all(hostile.map((it) => mirror.commit({ ...it, activeReaders: () => 6 })))
+      expect(results).toMatchObject([
+        { changed: 1, rejectedRows: [{ id: '2' }] },
+        { changed: 1, rejectedRows: [{ id: String(2n ** 80n) }] },
+        { changed: 1 },
+      ])
+      const complete =
+        'select id from conversations where messages_complete and id in (select conversation_id from messages)'
+      expect(await list(`${complete} order by id`)).toEqual(['c3', 'c5'])
+    })
+  })
+}
+
+/** No message may have the content `rejected`. */
+const rejecting = {
+  sqlite: `create trigger rejecting before insert on messages when new.content = 'rejected'
+    begin select raise(abort, 'rejected'); end`,
+  postgres: "alter table messages add constraint rejecting check (content <> 'rejected')",
+}
