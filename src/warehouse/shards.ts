@@ -2,6 +2,8 @@
  * One warehouse of several databases: each project is mirrored into one of them, and every database is complete by itself for
  * its projects. What belongs to all of them is in the first: request budgets, the lock of the leader, the console's audit log.
  */
+import { resolve } from 'node:path'
+import { parseDatabaseUrl } from './database/location.ts'
 import type { MigrationSummary } from './database/migrate.ts'
 import { openWarehouse, type Warehouse, type WarehouseOptions } from './open.ts'
 
@@ -23,14 +25,21 @@ export function ownDatabase({ databaseUrl }: Databases, project: Databases['proj
 
 /** The addresses of all databases, the first one first. */
 export function databaseUrls({ databaseUrl, projects }: Databases): readonly string[] {
-  return [...new Set([databaseUrl, ...projects.map((project) => project.databaseUrl ?? databaseUrl)])]
+  const urls = [databaseUrl, ...projects.map((project) => project.databaseUrl ?? databaseUrl)]
+  return [...Map.groupBy(urls, placeOf).values()].flatMap(([url]) => url ?? [])
+}
+
+/** Two ways to write the path of one file are one database: two connections of a process would wait for each other. */
+function placeOf(url: string): string {
+  const location = parseDatabaseUrl(url)
+  return location.kind === 'sqlite' ? resolve(location.path) : location.url
 }
 
 /** Throws UserError. */
 export async function openShards(databases: Databases, options: WarehouseOptions = {}): Promise<Warehouse> {
   const opened = new Map<string, Warehouse>()
   try {
-    for (const url of databaseUrls(databases)) opened.set(url, await openWarehouse(url, options))
+    for (const url of databaseUrls(databases)) opened.set(placeOf(url), await openWarehouse(url, options))
   } catch (error) {
     for (const warehouse of opened.values()) await warehouse.close().catch(() => {})
     throw error
@@ -40,7 +49,7 @@ export async function openShards(databases: Databases, options: WarehouseOptions
   if (others.length === 0) return first
   const byProject = new Map<string, Warehouse>()
   for (const { projectId, databaseUrl } of databases.projects)
-    byProject.set(projectId, opened.get(databaseUrl ?? databases.databaseUrl) ?? first)
+    byProject.set(projectId, opened.get(placeOf(databaseUrl ?? databases.databaseUrl)) ?? first)
   return joinShards(first, others, (project) => byProject.get(project) ?? first)
 }
 
