@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
-  type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
   recordThrottle,
@@ -13,15 +12,9 @@ import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { closeBudget, invalidReason, startBudget } from '../../../src/core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../../src/core/rate-limit/state-encoding.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
-import { everyServer, limit, slidingLog, windowMs } from './limited-servers.ts'
+import { everyServer, policy, slidingLog, windowMs } from './limited-servers.ts'
 import { type Burst, maxDurationMs, maxInWindow, simulate } from './simulated-world.ts'
 
-const policy: BudgetPolicy = {
-  rate: { requests: limit, windowMs },
-  writeRate: { requests: 120, windowMs },
-  reserve: 0,
-  rateMargin: null,
-}
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const saturated: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 

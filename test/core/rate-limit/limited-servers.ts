@@ -1,4 +1,6 @@
 /** Services that limit a key in the common ways; each reports whether it would have answered 429. */
+import type { BudgetPolicy } from '../../../src/core/rate-limit/budget.ts'
+
 export type LimitedServer = {
   readonly name: string
   /** A request is counted at `at` (milliseconds, never falling). False: over the limit. */
@@ -7,6 +9,14 @@ export type LimitedServer = {
 
 export const limit = 600
 export const windowMs = 60_000
+
+/** The budget of a client that knows these limits. */
+export const policy: BudgetPolicy = {
+  rate: { requests: limit, windowMs },
+  writeRate: { requests: 120, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 
 /** Windows that start at `phase` and every minute after; a request over the limit is not counted. */
 export function fixedWindow(phase: number, allowed = limit): LimitedServer {

@@ -1,7 +1,7 @@
 /** The guarantees of the budget against services that count in different ways, tested in simulated time. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BudgetPolicy, initialBudgetState, recordPriorUsage } from '../../../src/core/rate-limit/budget.ts'
+import { initialBudgetState, recordPriorUsage } from '../../../src/core/rate-limit/budget.ts'
 import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { learnedMargin } from '../../../src/core/rate-limit/margin.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
@@ -11,6 +11,7 @@ import {
   exactServers,
   fixedWindow,
   limit,
+  policy,
   refusals,
   slidingLog,
   wholeSeconds,
@@ -18,12 +19,6 @@ import {
 } from './limited-servers.ts'
 import { type Burst, countBetween, type Latency, maxInWindow, simulate } from './simulated-world.ts'
 
-const policy: BudgetPolicy = {
-  rate: { requests: limit, windowMs },
-  writeRate: { requests: 120, windowMs },
-  reserve: 0,
-  rateMargin: null,
-}
 /** With a wide margin, and with the narrowest. */
 const [slots, mostSlots] = [570, 594]
 const endless: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
