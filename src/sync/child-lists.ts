@@ -42,8 +42,7 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
       const rows = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
       const read = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
-      const more = { ...read, activeReaders: () => run.readers.active }
-      const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
+      const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, read)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
     }
   }

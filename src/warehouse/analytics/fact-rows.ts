@@ -3,15 +3,10 @@ import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
-import {
-  arrayLiteral,
-  compileArrayInsert,
-  type InsertColumns,
-  rowsPerArrayInsert,
-} from '../database/array-parameter.ts'
 import { batchesOf, inList, rowsPerStatement } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { withoutNullability } from '../mirror/stream-tables.ts'
+import { arrayLiteral, compileArrayInsert, type InsertColumns, rowsPerArrayInsert } from './array-insert.ts'
 import { timeText } from './time-text.ts'
 
 export type AnalyticsTable = keyof typeof analyticsTables
@@ -39,7 +34,7 @@ export async function insertRows<T extends AnalyticsTable>(
   const plan = planFor(trx.kind, table)
   if (trx.kind === 'postgres') return insertArrays(trx, table, plan, rows)
   let from = 0
-  for (const size of rowsPerStatement) {
+  for (const size of rowsPerStatement.sqlite) {
     for (; rows.length - from >= size; from += size) {
       const text = plan.texts.get(size) ?? compileInsert(trx, table, plan, size)
       await trx.db.executeQuery(CompiledQuery.raw(text, parametersOf(trx, plan, rows.slice(from, from + size))))

@@ -29,25 +29,25 @@ export async function markFactsOfRows(trx: ProjectDb, stream: StreamName, keys: 
 
 /**
  * Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. `changed`: what
- * is marked in any case, as it changed whether or not the update finds something to do.
+ * is marked instead, as it changed whether or not the update finds something to do.
  */
 export async function markFactsOfUpdated(
   trx: ProjectDb,
   kind: FactKind,
   update: RawBuilder<{ id: string }>,
-  changed: readonly string[],
+  changed: string | null = null,
 ): Promise<void> {
   if (trx.kind === 'sqlite') {
     const { rows } = await update.execute(trx.db)
-    const ids = [...changed, ...rows.map(({ id }) => id)]
+    const ids = changed === null ? rows.map(({ id }) => id) : [changed]
     if (ids.length > 0) await markPendingFacts(trx, kind, ids)
     return
   }
+  const ids = changed === null ? sql`select id from updated` : sql`select ${trx.typed('text', changed)} as id`
   await sql`
     with updated as (${update})
     insert into facts_due (project_id, kind, id)
-    select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id
-    from (select id from updated union all select value from ${listParameter(trx.kind, changed)} as listed) as due
+    select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id from (${ids}) as due
     on conflict do nothing`.execute(trx.db)
 }
 

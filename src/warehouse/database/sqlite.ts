@@ -25,8 +25,6 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     database.pragma(`synchronous = ${options.synchronous}`)
     // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not measurably faster.
     database.pragma('cache_size = -8192')
-    // Pages of the log, 16 MB, until it is copied into the database: most of them are written several times by then.
-    database.pragma('wal_autocheckpoint = 4000')
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     // Rows of each index that `analyze` samples: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')

@@ -7,20 +7,17 @@ import type { EpochMs } from '../../core/time.ts'
 import { markFactsOfRows } from '../analytics/pending-facts.ts'
 import { replaceMetrics } from './analytics-metrics.ts'
 import { clearForRollup, rollupWindow } from './analytics-rollups.ts'
-import { createCommitQueue } from './commit-queue.ts'
-import { createGroupCommitter } from './commit-together.ts'
 import { findIdsToRecheck, readStoredConversations, recheckSet, recordChanges } from './conversation-changes.ts'
 import { writeCursors } from './cursors.ts'
 import type { EncodedRow } from './encode-value.ts'
-import { closeGaps, indexableText, openGap } from './gaps.ts'
+import { closeGap, indexableText, openGap } from './gaps.ts'
 import { createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
 import { recordBehaviours } from './learned-behaviours.ts'
-import { addPendingChildren, marksFactsOfParent, recordChildReads, unlistedGapKey } from './pending-children.ts'
+import { addPendingChildren, marksFactsOfParent, recordChildRead, unlistedGapKey } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { addToIdSet } from './seen-rows.ts'
 import { keyColumns } from './stream-tables.ts'
-import { addEscapedCount } from './sync-runs.ts'
 
 /** Keeps compiled insert plans from page to page. */
 export function createPageCommitter(context: ProjectContext): (commit: MirrorCommit) => Promise<CommitResult> {
@@ -39,7 +36,7 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
         const { changed, rejectedRows: unstorableRows } = await storeAll(trx)
         const rejectedRows = [...(commit.rejectedRows ?? []), ...rowsWithoutKey, ...unstorableRows]
         await storeSyncState(trx, commit, rejectedRows, changed > 0)
-        await addEscapedCount(trx, escapeCount.escaped - escapedBefore)
+        if (escapeCount.escaped > escapedBefore) await addEscapedCount(trx, escapeCount.escaped - escapedBefore)
         return rejectedRows.length === 0 ? { changed } : { changed, rejectedRows }
       })
     // Rows that the database rejects are rare, so they are isolated only after a commit of the whole page has failed.
@@ -48,8 +45,7 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
       return commitWith((trx) => isolateBadRows(trx.db, plan, rows, (some) => store(trx, some)))
     })
   }
-  const together = createGroupCommitter(context, planFor)
-  return createCommitQueue({ alone: commitPage, together, runSerially: context.runSerially })
+  return (commit) => context.runSerially(() => commitPage(commit))
 }
 
 /** Rows of a page that are stored in one transaction. */
@@ -113,11 +109,11 @@ async function storeSyncState(
   rejectedRows: readonly RejectedRow[],
   hasChanges: boolean,
 ) {
-  const { stream, childRead, requestedAt: now } = commit
+  const { stream, childRead } = commit
   if (childRead !== undefined)
-    await recordChildReads(trx, childRead.stream, [{ read: addRejectedRows(childRead, rejectedRows), now, hasChanges }])
+    await recordChildRead(trx, addRejectedRows(childRead, rejectedRows), commit.requestedAt, hasChanges)
   for (const gap of commit.gaps ?? []) await openGap(trx, gap)
-  await closeGaps(trx, stream, commit.resolvedGapKeys ?? [])
+  for (const key of commit.resolvedGapKeys ?? []) await closeGap(trx, stream, key)
   if (childRead === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(commit, row))
   await recordBehaviours(trx, commit.observations ?? [])
   await writeCursors(trx, commit.cursors ?? {})
@@ -153,4 +149,13 @@ async function updateCheckedAt({ trx, plan, rows, requestedAt }: Page, column: '
       where project_id = ${trx.project} and ${sql.join(parts, sql` and `)} and asked_at <= ${requestedAt}
         and ${sql.ref(column)} is distinct from ${trx.typed('time', row[at])}`.execute(trx.db)
   }
+}
+
+/** Adds to the run's count of strings that had to be escaped for the database. */
+async function addEscapedCount(trx: ProjectContext, count: number): Promise<void> {
+  await trx.db
+    .updateTable('sync_runs')
+    .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
+    .where((eb) => eb.and({ project_id: trx.project, id: trx.currentRunId() ?? '' }))
+    .execute()
 }

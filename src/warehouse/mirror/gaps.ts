@@ -4,7 +4,6 @@ import { sql } from 'kysely'
 import type { Gap } from '../../core/row.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../core/time.ts'
-import { inList } from '../database/dialect.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
@@ -50,16 +49,10 @@ function storableReason(text: string): string {
   return text.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
 }
 
-export async function closeGaps(
-  { db, kind, project, clock }: ProjectDb,
-  stream: StreamName,
-  dedupKeys: readonly string[],
-): Promise<void> {
-  if (dedupKeys.length === 0) return
+export async function closeGap({ db, project, clock }: ProjectDb, stream: StreamName, dedupKey: string): Promise<void> {
   await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
-    where project_id = ${project} and stream = ${stream} and subject ${inList(kind, dedupKeys)}
-      and resolved_at is null`.execute(db)
+    where project_id = ${project} and stream = ${stream} and subject = ${dedupKey} and resolved_at is null`.execute(db)
 }
 
 /** Closes gaps that a complete read since `since` did not find again, except those of parents. */

@@ -11,18 +11,16 @@ import type { StatementShape } from './upsert.ts'
 
 export type InsertPlan = {
   readonly shape: StatementShape
-  /** The same with the first part of the key of new and changed rows as its result. */
-  readonly shapeReturningKey: StatementShape
   /** The key's columns as indexes into a row, without `project_id`. */
   readonly keyIndexes: readonly number[]
   /** Parameters of one row. `raw`, times and texts are encoded for the database. */
   readonly encodeRow: (row: MirrorRow, requestedAt: number) => EncodedRow
 }
 
-export type InsertPlans = (stream: StreamName, fields: StreamFields, authoritative: boolean) => InsertPlan
-
 /** Caches plans by what they depend on, so that statements are compiled once. */
-export function createInsertPlans(context: ProjectContext): InsertPlans {
+export function createInsertPlans(
+  context: ProjectContext,
+): (stream: StreamName, fields: StreamFields, authoritative: boolean) => InsertPlan {
   const plans = new WeakMap<StreamFields, Map<string, InsertPlan>>()
   return (stream, fields, authoritative) => {
     const plansByName = plans.get(fields) ?? new Map<string, InsertPlan>()
@@ -42,10 +40,8 @@ function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: St
   const newerBy = stream === 'conversations' && !authoritative ? 'last_message_at' : null
   const key = keyColumns(stream)
   const hasDependents = childStreamsOf(stream).length > 0 || stream === 'analytics'
-  const shapeReturningKey = { table, columns, returning: key[0] ?? null, newerBy }
   return {
-    shape: hasDependents ? shapeReturningKey : { ...shapeReturningKey, returning: null },
-    shapeReturningKey,
+    shape: { table, columns, returning: hasDependents ? (key[0] ?? null) : null, newerBy },
     keyIndexes: key.map((name) => columns.findIndex((column) => column.name === name)),
     encodeRow: createRowEncoder(context, columns, documented.length, fields),
   }

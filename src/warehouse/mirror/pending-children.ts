@@ -5,10 +5,10 @@ import { type ChildStreamName, childStreamNames, streamSpecs } from '../../core/
 import { type EpochMs, parseTime } from '../../core/time.ts'
 import { markFactsOfUpdated } from '../analytics/pending-facts.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { inList, listParameter, rowsParameter } from '../database/dialect.ts'
+import { inList, listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { timeColumnOf } from './future-rows.ts'
-import { closeGaps, openGap } from './gaps.ts'
+import { closeGap, openGap } from './gaps.ts'
 
 type MarkPending = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
 
@@ -31,52 +31,26 @@ export const markChildrenPending: MarkPending = async ({ db, kind, project, type
     where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(db)
 }
 
-/** `hasChanges`: some of the children changed, so that the parent's facts are pending. */
-export type RecordedRead = { readonly read: ChildReadResult; readonly now: EpochMs; readonly hasChanges: boolean }
-
-/** Children of these parents have been read: a parent becomes due again if it changed meanwhile, or at `dueAt`. */
-export async function recordChildReads(trx: ProjectDb, stream: ChildStreamName, reads: readonly RecordedRead[]) {
-  if (reads.length === 0) return
-  await updateReadState(trx, stream, reads)
-  const ofKind = (kind: ChildReadResult['completeness']) => reads.filter(({ read }) => read.completeness === kind)
-  const [complete, incomplete] = [ofKind('complete'), ofKind('incomplete')]
-  const closed = [
-    ...reads.map(({ read }) => unreadGapKey(read.parentId)),
-    ...complete.map(({ read }) => unlistedGapKey(read.parentId)),
-  ]
-  await closeGaps(trx, stream, closed)
-  if (stream === 'messages') {
-    await setMessagesComplete(trx, complete, true)
-    await setMessagesComplete(trx, incomplete, false)
-  }
-  for (const { read } of incomplete) {
-    const reason = read.why ?? 'the service would not list all of them'
-    await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(read.parentId))
-  }
-}
-
-async function updateReadState(
-  { db, kind, project }: ProjectDb,
-  stream: ChildStreamName,
-  reads: readonly RecordedRead[],
-) {
-  const listed = rowsParameter(
-    kind,
-    { parent: 'text', version: 'integer', due: 'integer', at: 'integer', cursor: 'text' },
-    reads.map(({ read, now }) => {
-      const { parentId: parent, requestedVersion: version, dueAt: due, cursor } = read
-      return { parent, version, due, at: now, cursor }
-    }),
-  )
-  const parents = reads.map(({ read }) => read.parentId)
+/**
+ * A parent's children have been read: it becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: some of
+ * them changed, so that the parent's facts are pending.
+ */
+export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now: EpochMs, hasChanges: boolean) {
+  const { stream, parentId, completeness } = read
+  const { db, project, typed } = trx
+  const [version, at] = [typed('integer', read.requestedVersion), typed('integer', now)]
   await sql`
     update sync_children set
-      fetched = case when fetched > reads.version then fetched else reads.version end,
-      due_at = case when wanted > reads.version then coalesce(due_at, reads.at) else reads.due end,
-      attempts = 0, error = null, whole = null, checked_at = reads.at, position = reads.cursor
-    from ${listed} as reads
-    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, parents)}
-      and parent_id = reads.parent`.execute(db)
+      fetched = case when fetched > ${version} then fetched else ${version} end,
+      due_at = case when wanted > ${version} then coalesce(due_at, ${at}) else ${typed('integer', read.dueAt)} end,
+      attempts = 0, error = null, whole = null, checked_at = ${at}, position = ${typed('text', read.cursor)}
+    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
+  await closeGap(trx, stream, unreadGapKey(parentId))
+  if (completeness === 'unchanged') return
+  if (marksFactsOfParent(read)) await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
+  if (completeness === 'complete') return closeGap(trx, stream, unlistedGapKey(parentId))
+  const reason = read.why ?? 'the service would not list all of them'
+  await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
 }
 
 /** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
@@ -88,17 +62,14 @@ export function marksFactsOfParent({ stream, completeness }: ChildReadResult): b
   return stream === 'messages' && completeness !== 'unchanged'
 }
 
-async function setMessagesComplete(trx: ProjectDb, reads: readonly RecordedRead[], complete: boolean) {
-  if (reads.length === 0) return
+async function setMessagesComplete(trx: ProjectDb, parentId: string, complete: boolean, hasChanges: boolean) {
   const { kind, project } = trx
   const flag = kind === 'sqlite' ? Number(complete) : complete
-  const parents = reads.map(({ read }) => read.parentId)
   const update = sql<{ id: string }>`
     update conversations set messages_complete = ${flag}
-    where project_id = ${project} and id ${inList(kind, parents)} and messages_complete is distinct from ${flag}
+    where project_id = ${project} and id = ${parentId} and messages_complete is distinct from ${flag}
     returning id`
-  const changed = reads.flatMap(({ read, hasChanges }) => (hasChanges ? [read.parentId] : []))
-  await markFactsOfUpdated(trx, 'conversation', update, changed)
+  await markFactsOfUpdated(trx, 'conversation', update, hasChanges ? parentId : null)
 }
 
 export async function recordChildFailure(
@@ -226,5 +197,5 @@ export async function removePendingChildren(trx: ProjectDb, stream: ChildStreamN
   await sql`
     delete from sync_children
     where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
-  await closeGaps(trx, stream, [unlistedGapKey(parentId), unreadGapKey(parentId)])
+  for (const key of [unlistedGapKey(parentId), unreadGapKey(parentId)]) await closeGap(trx, stream, key)
 }

@@ -8,7 +8,6 @@ import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { addSample, parseSamples } from '../request-counts.ts'
-import type { ProjectContext } from './project-context.ts'
 
 /** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(
@@ -107,14 +106,4 @@ export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number>
     delete from sync_runs
     where finished_at < ${olderThan} and rows_changed = 0 and strings_escaped = 0`.execute(db)
   return Number(numAffectedRows)
-}
-
-/** Adds to the run's count of strings that had to be escaped for the database. */
-export async function addEscapedCount(trx: ProjectContext, count: number): Promise<void> {
-  if (count === 0) return
-  await trx.db
-    .updateTable('sync_runs')
-    .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
-    .where((eb) => eb.and({ project_id: trx.project, id: trx.currentRunId() ?? '' }))
-    .execute()
 }

@@ -6,9 +6,8 @@ import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { MirroredTable } from '../../core/stream-specs.ts'
-import { arrayInsert, arrayLiteral, rowsPerArrayInsert } from '../database/array-parameter.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { batchesOf, maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
+import { maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import type { EncodedRow, SqlValue } from './encode-value.ts'
 import { hasDeletedAt } from './stream-tables.ts'
 
@@ -31,53 +30,24 @@ export type UpsertRows = (trx: Db, shape: StatementShape, rows: readonly Encoded
 
 /** Caches the compiled statements. */
 export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
-  const statementsOf = kind === 'sqlite' ? createRowStatements(db) : createArrayStatements(db)
+  const texts = new WeakMap<StatementShape, Map<number, string>>()
+  const textFor = (shape: StatementShape, size: number): string => {
+    const sizes = texts.get(shape) ?? new Map<number, string>()
+    texts.set(shape, sizes)
+    const text = sizes.get(size) ?? compileUpsert(db, kind, shape, size)
+    sizes.set(size, text)
+    return text
+  }
   return async (trx, shape, rows) => {
     let changed = 0
     const returned: string[] = []
-    for (const statement of statementsOf(shape, rows)) {
-      const result = await trx.executeQuery<Record<string, string>>(statement)
+    for (const batch of splitIntoBatches(kind, shape.columns.length, rows)) {
+      const query = CompiledQuery.raw(textFor(shape, batch.length), flatten(batch))
+      const result = await trx.executeQuery<Record<string, string>>(query)
       changed += Number(result.numAffectedRows ?? 0n)
       if (shape.returning !== null) for (const row of result.rows) returned.push(row[shape.returning] ?? '')
     }
     return { changed, returned }
-  }
-}
-
-type Statements = (shape: StatementShape, rows: readonly EncodedRow[]) => Iterable<CompiledQuery<never>>
-
-/** A parameter for each value, and a text for each of few numbers of rows. */
-function createRowStatements(db: Db): Statements {
-  const texts = new WeakMap<StatementShape, Map<number, string>>()
-  return function* (shape, rows) {
-    const sizes = texts.get(shape) ?? new Map<number, string>()
-    texts.set(shape, sizes)
-    for (const batch of splitIntoBatches(shape.columns.length, rows)) {
-      const text = sizes.get(batch.length) ?? compileRowUpsert(db, shape, batch.length)
-      sizes.set(batch.length, text)
-      yield CompiledQuery.raw(text, flatten(batch)) as CompiledQuery<never>
-    }
-  }
-}
-
-/** A parameter for each column, and one text for any number of rows. */
-function createArrayStatements(db: Db): Statements {
-  const texts = new WeakMap<StatementShape, string>()
-  return function* (shape, rows) {
-    const { table, columns } = shape
-    const text = texts.get(shape) ?? sql`${arrayInsert(table, columns)} ${onConflict(shape)}`.compile(db).sql
-    texts.set(shape, text)
-    for (const batch of batchesOf(rows, rowsPerArrayInsert)) {
-      const arrays = columns.map(({ type }, i) =>
-        i === 0
-          ? (batch[0]?.[0] ?? null)
-          : arrayLiteral(
-              type,
-              batch.map((row) => row[i] ?? null),
-            ),
-      )
-      yield CompiledQuery.raw(text, arrays) as CompiledQuery<never>
-    }
   }
 }
 
@@ -88,27 +58,26 @@ function flatten(rows: readonly EncodedRow[]): SqlValue[] {
   return values
 }
 
-function* splitIntoBatches<T>(width: number, rows: readonly T[]): Generator<readonly T[]> {
-  const maxRows = Math.max(1, Math.floor(maxParameters / width))
+function* splitIntoBatches<T>(kind: DatabaseKind, width: number, rows: readonly T[]): Generator<readonly T[]> {
+  const maxRows = Math.max(1, Math.floor(maxParameters[kind] / width))
   let from = 0
-  for (const batchSize of rowsPerStatement) {
-    const size = Math.min(maxRows, batchSize)
+  for (const batchSize of rowsPerStatement[kind]) {
+    const size = Math.min(maxRows, batchSize === 0 ? Math.max(1, rows.length - from) : batchSize)
     for (; rows.length - from >= size; from += size) yield rows.slice(from, from + size)
   }
+  // Rows so wide that a statement holds fewer of them than the batch sizes say.
+  for (; from < rows.length; from += maxRows) yield rows.slice(from, from + maxRows)
 }
 
-function compileRowUpsert(db: Db, shape: StatementShape, size: number): string {
+function compileUpsert(db: Db, kind: DatabaseKind, shape: StatementShape, size: number): string {
   const { table, columns } = shape
-  const row = sql`(${sql.join(columns.map(({ type }) => typedParameter('sqlite', type, null)))})`
+  const row = sql`(${sql.join(columns.map(({ type }) => typedParameter(kind, type, null)))})`
   const names = sql.join(columns.map(({ name }) => sql.ref(name)))
-  const rows = sql.join(Array.from({ length: size }, () => row))
-  return sql`insert into ${sql.table(table)} (${names}) values ${rows} ${onConflict(shape)}`.compile(db).sql
-}
-
-function onConflict(shape: StatementShape) {
-  const key = sql.join(tables[shape.table].key.map((name) => sql.ref(name)))
-  return sql`on conflict (${key}) do update set ${assignments(shape)} where ${updateCondition(shape)}
-    ${shape.returning === null ? sql`` : sql`returning ${sql.ref(shape.returning)}`}`
+  const text = sql`
+    insert into ${sql.table(table)} (${names}) values ${sql.join(Array.from({ length: size }, () => row))}
+    on conflict (${sql.join(tables[table].key.map((name) => sql.ref(name)))}) do update set ${assignments(shape)}
+    where ${updateCondition(shape)} ${shape.returning === null ? sql`` : sql`returning ${sql.ref(shape.returning)}`}`
+  return text.compile(db).sql
 }
 
 /** No row has `deleted_at`, so its excluded value is null: a row that the service returned exists. */

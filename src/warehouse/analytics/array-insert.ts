@@ -1,10 +1,10 @@
 /**
- * Rows as parameters of Postgres: one for each column, an array. The driver and the server take several times as long for
- * a parameter of each value, and a statement's text does not depend on the number of rows, so it is prepared once.
+ * Inserts rows into Postgres with one parameter for each column, an array. The driver and the server take several times as
+ * long for a parameter of each value.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type ColumnType, sqlTypes } from '../../../schema/column-types.ts'
-import type { Db } from './connection-pool.ts'
+import type { Db } from '../database/connection-pool.ts'
 
 /** `project_id` first. */
 export type InsertColumns = readonly { readonly name: string; readonly type: ColumnType }[]
@@ -12,16 +12,12 @@ export type InsertColumns = readonly { readonly name: string; readonly type: Col
 /** Texts of a statement are some megabytes at most. */
 export const rowsPerArrayInsert = 2000
 
-/** An insert. Its parameters: the project, and an array of each other column. */
-export function arrayInsert(table: string, [project, ...columns]: InsertColumns): RawBuilder<unknown> {
+/** Its parameters: the project, and an array of each other column. */
+export function compileArrayInsert(db: Db, table: string, [project, ...columns]: InsertColumns): string {
   const names = [project, ...columns].map((column) => sql.ref(column?.name ?? ''))
   const arrays = columns.map(({ type }) => sql`cast(${null} as ${sql.raw(`${elementType(type)}[]`)})`)
   return sql`insert into ${sql.table(table)} (${sql.join(names)})
-    select cast(${null} as text), listed.* from unnest(${sql.join(arrays)}) as listed`
-}
-
-export function compileArrayInsert(db: Db, table: string, columns: InsertColumns): string {
-  return arrayInsert(table, columns).compile(db).sql
+    select cast(${null} as text), listed.* from unnest(${sql.join(arrays)}) as listed`.compile(db).sql
 }
 
 /** A key is a text; its collation belongs to the column. */
@@ -30,8 +26,8 @@ function elementType(type: ColumnType): string {
 }
 
 /** As Postgres reads an array from a text. Times and dates are texts without a quote, a comma or a brace. */
-export function arrayLiteral(type: ColumnType, values: readonly (string | number | bigint | boolean | null)[]): string {
-  const isQuoted = type === 'text' || type === 'key' || type === 'json'
+export function arrayLiteral(type: ColumnType, values: readonly (string | number | boolean | null)[]): string {
+  const isQuoted = type === 'text' || type === 'key'
   const elements = values.map((value) => {
     if (value === null) return 'NULL'
     return isQuoted ? quote(String(value)) : String(value)
