@@ -10,6 +10,9 @@ export async function withRollupNotices(
   run: SyncResult,
 ): Promise<SyncResult> {
   if (run.outcome === 'interrupted' || run.fatalFailure !== null) return run
-  const comparison = await warehouse.rollups(project.projectId, project).compareIfDue()
-  return comparison === null ? run : { ...run, notices: [...run.notices, ...comparison.notices] }
+  const rollups = warehouse.rollups(project.projectId, project)
+  const learned = await rollups.learnIfDue()
+  if (learned === null) return run
+  await rollups.store(learned)
+  return { ...run, notices: [...run.notices, ...learned.notices] }
 }

@@ -72,15 +72,34 @@ export function createWarehouseRetry({
   }
 }
 
+/**
+ * What long work does without, repeats by itself, or does before it begins. Everything else is retried: the compiler asks
+ * for each new member.
+ */
+const notRetried = [
+  ...(['kind', 'migration', 'close', 'ping', 'query', 'withSnapshot', 'grantToAnalyst'] as const),
+  // Pages that people look at fail soon, and so do their decisions.
+  ...(['console', 'auditLog', 'reportData', 'revertSource', 'reviewReader', 'importLookups', 'listProjects'] as const),
+  // An audit continues when it is started again.
+  ...(['audits', 'deleteAudits'] as const),
+  // Budgets are given the retry where they are opened; the others are written again seconds later.
+  ...(['budgetRecord', 'keyUse', 'budgetHistory', 'recordRequests'] as const),
+  // Workers repeat their jobs.
+  ...(['jobFailures', 'deliveries', 'analyzeTables', 'deleteIdleRuns'] as const),
+] satisfies readonly (keyof Warehouse)[]
+
 export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): Warehouse {
   return {
-    ...warehouse,
+    ...pick(warehouse, notRetried),
     mirror: (project, options) => retryingMirror(warehouse.mirror(project, options), retry),
     facts: (...args) => retryAllMethods(warehouse.facts(...args), retry),
+    rollups: (...args) => retryAllMethods(warehouse.rollups(...args), retry),
     outbox: (project) => retryingOutbox(warehouse.outbox(project), retry),
     outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
     // A lock whose response was lost is held by no process, and expires.
     lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
+    behaviours: (project) => retryAllMethods(warehouse.behaviours(project), retry),
+    rememberRowCounts: (...args) => retry.run(() => warehouse.rememberRowCounts(...args)),
     status: (...args) => retry.run(() => warehouse.status(...args)),
     listGaps: (project) => retry.run(() => warehouse.listGaps(project)),
     workers: retryAllMethods(warehouse.workers, retry),
@@ -132,6 +151,10 @@ function retryingOutbox(outbox: OutboxRepository, retry: WarehouseRetry): Outbox
 function retryingOutboxAdmin(admin: OutboxAdmin, retry: WarehouseRetry): OutboxAdmin {
   const { enqueue, decide } = admin
   return { ...retryAllMethods(admin, retry), enqueue, decide }
+}
+
+function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>
 }
 
 function retryAllMethods<T extends object>(port: T, retry: WarehouseRetry): T {

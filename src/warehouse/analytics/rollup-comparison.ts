@@ -18,6 +18,7 @@ import { createRollupDays, likelyZones, otherZones, rollupBorders } from '../../
 import type { Candidate } from '../../core/analytics/rollup-definitions.ts'
 import { rollupMeasures } from '../../core/analytics/rollup-measures.ts'
 import { vocabularyOf } from '../../core/analytics/rollup-vocabulary.ts'
+import type { ServiceBehaviour } from '../../core/row.ts'
 import { type EpochSeconds, rfc3339 } from '../../core/time.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -30,9 +31,17 @@ import { type RollupReading, readRollupReadings } from './rollup-readings.ts'
 import { readRollupRows } from './rollup-rows.ts'
 import { findUndocumentedColumns } from './rollup-undocumented.ts'
 
+/** Two steps, so that each can be repeated when the response of the database is lost. */
 export type RollupComparison = {
-  /** Null: nothing has been learned since the last time. Notices are sentences for people. */
-  readonly compareIfDue: () => Promise<{ readonly notices: readonly string[] } | null>
+  /** Null: it is not due, or there is nothing to compare. Stores nothing. */
+  readonly learnIfDue: () => Promise<LearnedRollups | null>
+  readonly store: (learned: LearnedRollups) => Promise<void>
+}
+
+/** `notices`: sentences for people. */
+export type LearnedRollups = Learned & {
+  readonly behaviours: readonly ServiceBehaviour[]
+  readonly notices: readonly string[]
 }
 
 /** Numbers of a rollup that are compared; a hostile service may show any number of them. */
@@ -40,7 +49,7 @@ const maxMetrics = 200
 
 export function createRollupComparison(context: ProjectDb, settings: FactsSettings): RollupComparison {
   return {
-    compareIfDue: async () => {
+    learnIfDue: async () => {
       const now = Math.floor(context.clock() / 1000)
       if (!(await isComparisonDue(context, now))) return null
       const readings = await readRollupReadings(context)
@@ -56,13 +65,15 @@ export function createRollupComparison(context: ProjectDb, settings: FactsSettin
         const { definition: proven = null, isEqual: wasEqual = false } = before.get(metric) ?? {}
         return toDefinitionChange(decodeText(metric), definition, { proven, wasEqual })
       })
-      await inTransaction(context, async (trx) => {
-        await storeLearned(trx, { readings, learned, now })
-        const behaviours = changes.flatMap(({ behaviour }) => (behaviour === null ? [] : [behaviour]))
-        await recordBehaviours(trx, behaviours)
-      })
-      return { notices: changes.flatMap(({ notice }) => (notice === null ? [] : [notice])) }
+      const behaviours = changes.flatMap(({ behaviour }) => (behaviour === null ? [] : [behaviour]))
+      const notices = changes.flatMap(({ notice }) => (notice === null ? [] : [notice]))
+      return { readings, learned, now, behaviours, notices }
     },
+    store: (learned) =>
+      inTransaction(context, async (trx) => {
+        await storeLearned(trx, learned)
+        await recordBehaviours(trx, learned.behaviours)
+      }),
   }
 }
 

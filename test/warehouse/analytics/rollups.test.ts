@@ -65,8 +65,13 @@ async function mirrorDays(db: TestDatabase, fixtures: readonly Fixture[], toRoll
   const run = await mirror.startRun('incremental', endOfSync)
   await mirror.finishRun(run, 'complete', [report('conversations'), report('calls')], endOfSync)
   await facts.refresh()
-  const compareAt = (ms: number) =>
-    warehouse.rollups('main', { timeZone: 'UTC', analytics: settings }, () => ms).compareIfDue()
+  const compareAt = async (ms: number) => {
+    const rollups = warehouse.rollups('main', { timeZone: 'UTC', analytics: settings }, () => ms)
+    const learned = await rollups.learnIfDue()
+    if (learned === null) return null
+    await rollups.store(learned)
+    return { notices: learned.notices }
+  }
   return { ...opened, compareAt }
 }
 
