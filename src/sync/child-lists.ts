@@ -16,7 +16,19 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
   const isExtended = (await newlyCoveredRanges(run, stream.name)).length > 0
   if (isExtended) await run.mirror.requestFullRereads(stream.name, 'all', run.now())
   await storeStartDate(run, stream.name)
-  await syncChildren(run, stream.name, childListReader(run, stream))
+  await syncChildren(run, stream.name, countingReaders(run, childListReader(run, stream)))
+}
+
+/** Commits wait for the pages of other lists only while there are some. */
+function countingReaders({ readers }: SyncRun, read: ChildReader): ChildReader {
+  return async (...args) => {
+    readers.active++
+    try {
+      await read(...args)
+    } finally {
+      readers.active--
+    }
+  }
 }
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */

@@ -58,15 +58,12 @@ async function readAll(run: SyncRun, stream: ChildStreamName, pending: readonly 
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (parent: PendingParent) => {
     throwIfSliceOver(run)
-    run.readers.active++
     try {
       await read(parent, priorityOf(parent), lowWatermark)
       return []
     } catch (error) {
       await handleChildFailure(run, stream, parent, error)
       return isRefused(error) ? [] : [parent]
-    } finally {
-      run.readers.active--
     }
   }
   return (await mapConcurrently(pending, concurrency, attempt)).flat()

@@ -1,6 +1,7 @@
 /** Which pages are committed together: decided without a database. */
 import { expect, test } from 'vitest'
 import type { CommitResult, MirrorCommit } from '../../src/core/mirror.ts'
+import { WarehouseError } from '../../src/warehouse/database/explain-error.ts'
 import { createCommitQueue, type PageCommits } from '../../src/warehouse/mirror/commit-queue.ts'
 import { createSerialQueue } from '../../src/warehouse/mirror/project-context.ts'
 import { commit, conversation, message } from './row-fixtures.ts'
@@ -57,6 +58,14 @@ test('pages with a thousand rows do not wait for more', async () => {
   expect(transactions).toEqual([['a', 'b']])
 })
 
+test('pages with some megabytes neither wait for more nor share a transaction', async () => {
+  const { submit, transactions } = notedQueue()
+  const raw = ' '.repeat(4_000_000)
+  const pages = ['a', 'b', 'c'].map((parent) => page(parent, 16, { rows: [{ ...message(parent, 1), raw }] }))
+  await Promise.all(pages.map(submit))
+  expect(transactions).toEqual([['a'], ['b'], ['c']])
+})
+
 test('pages that arrive during a transaction are the next one', async () => {
   const [started, running] = [Promise.withResolvers<void>(), Promise.withResolvers<CommitResult>()]
   const { submit, transactions } = notedQueue({
@@ -93,6 +102,30 @@ test('if pages cannot be committed together, each is tried alone, and fails alon
       { status: 'fulfilled', value: { changed: 7 } },
     ])
   }
+})
+
+test('if the warehouse is away, no page is tried alone, and its readers try again together', async () => {
+  const away = new WarehouseError(
+    'cannot use it',
+    { why: 'it is away', next: 'wait', exitCode: 1 },
+    'unavailable',
+    '08',
+  )
+  let tries = 0
+  const { submit, transactions } = notedQueue({
+    alone: () => Promise.reject(new Error('tried alone')),
+    together: async (pages) => {
+      if (++tries === 1) throw away
+      transactions.push(parentsOf(pages))
+      return pages.map(() => ({ changed: 1 }))
+    },
+  })
+  const readers = ['a', 'b', 'c'].map(async (parent) => {
+    await expect(submit(page(parent, 3))).rejects.toBe(away)
+    return submit(page(parent, 3))
+  })
+  await Promise.all(readers)
+  expect(transactions.flat().toSorted()).toEqual(['a', 'b', 'c'])
 })
 
 const incomplete = {

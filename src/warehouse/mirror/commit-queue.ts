@@ -5,6 +5,7 @@
 import type { CommitResult, MirrorCommit } from '../../core/mirror.ts'
 import { streamSpecs } from '../../core/stream-specs.ts'
 import type { Ms } from '../../core/time.ts'
+import { isWarehouseUnavailable } from '../database/explain-error.ts'
 import type { ProjectContext } from './project-context.ts'
 import { keyColumns } from './stream-tables.ts'
 
@@ -17,16 +18,19 @@ export type PageCommits = {
 
 /** How long a page waits for others. */
 const maxWaitMs: Ms = 50
-/** So many rows are committed without waiting for more, as a transaction holds up other writers. */
-const maxRows = 1000
+/** As many rows, or characters of them, are committed without waiting for more: they hold up other writers, and memory. */
+const [maxRows, maxCharacters] = [1000, 4_000_000]
 
 type WaitingPage = {
   readonly page: MirrorCommit
   readonly parent: string
-  readonly resolve: (result: CommitResult | Promise<CommitResult>) => void
+  /** Of its rows. */
+  readonly characters: number
+  readonly resolve: (result: CommitResult) => void
+  readonly reject: (error: unknown) => void
 }
 
-/** A page that fails does not fail the others. */
+/** A page that cannot be stored does not fail the others. */
 export function createCommitQueue(commits: PageCommits): (page: MirrorCommit) => Promise<CommitResult> {
   let waiting: readonly WaitingPage[] = []
   let timer: NodeJS.Timeout | undefined
@@ -55,8 +59,9 @@ export function createCommitQueue(commits: PageCommits): (page: MirrorCommit) =>
   return (page) => {
     const parent = parentOfPage(page)
     if (parent === null) return commits.runSerially(() => commits.alone(page))
-    const { promise, resolve } = Promise.withResolvers<CommitResult>()
-    waiting = [...waiting, { page, parent, resolve }]
+    const { promise, resolve, reject } = Promise.withResolvers<CommitResult>()
+    const characters = page.rows.reduce((sum, { raw }) => sum + raw.length, 0)
+    waiting = [...waiting, { page, parent, characters, resolve, reject }]
     commitIfReady()
     return promise
   }
@@ -65,11 +70,12 @@ export function createCommitQueue(commits: PageCommits): (page: MirrorCommit) =>
 /** Half of the readers wait: the requests of the others keep the service busy meanwhile. */
 function isWorthCommitting(waiting: readonly WaitingPage[]): boolean {
   const readers = Math.max(...waiting.map(({ page }) => page.activeReaders?.() ?? 0))
-  return waiting.length * 2 >= readers || countRows(waiting) >= maxRows
+  return waiting.length * 2 >= readers || isFull(waiting)
 }
 
-function countRows(pages: readonly WaitingPage[]): number {
-  return pages.reduce((sum, { page }) => sum + page.rows.length, 0)
+function isFull(pages: readonly WaitingPage[]): boolean {
+  const rows = pages.reduce((sum, { page }) => sum + page.rows.length, 0)
+  return rows >= maxRows || pages.reduce((sum, { characters }) => sum + characters, 0) >= maxCharacters
 }
 
 /** The pages of the next transaction, no two of one parent, and those that have to wait for another one. */
@@ -80,20 +86,24 @@ function splitGroup(waiting: readonly WaitingPage[]): [group: readonly WaitingPa
     const isParentInGroup = group.some(
       ({ page, parent }) => parent === entry.parent && page.stream === entry.page.stream,
     )
-    const into = rest.length > 0 || isParentInGroup || countRows(group) >= maxRows ? rest : group
+    const into = rest.length > 0 || isParentInGroup || isFull(group) ? rest : group
     into.push(entry)
   }
   return [group, rest]
 }
 
 async function commitGroup({ alone, together }: PageCommits, group: readonly WaitingPage[]): Promise<void> {
-  const results = group.length < 2 ? null : await together(group.map(({ page }) => page)).catch(() => null)
-  for (const [i, { page, resolve }] of group.entries()) {
-    const result = results?.[i] ?? alone(page)
-    resolve(result)
-    // The next one begins when this one has ended, whether it succeeded or failed.
-    await Promise.resolve(result).catch(() => {})
+  try {
+    const results = group.length < 2 ? null : await together(group.map(({ page }) => page))
+    for (const [i, result] of (results ?? []).entries()) group[i]?.resolve(result)
+    if (results !== null) return
+  } catch (error) {
+    // It is no page's fault: each of their readers may try again, and then they are committed together again.
+    const isUnavailable = isWarehouseUnavailable(error)
+    for (const { reject } of isUnavailable ? group : []) reject(error)
+    if (isUnavailable) return
   }
+  for (const { page, resolve, reject } of group) await alone(page).then(resolve, reject)
 }
 
 /** The parent whose children the page has; null: the page stores more than rows and is committed alone. */
