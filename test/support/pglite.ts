@@ -55,7 +55,7 @@ export function openPglitePool(database: PGlite): ConnectionPool {
       await previous
       return {
         run: async (text, parameters) => {
-          const result = await database.query(text, parameters.map(toText), { parsers, serializers })
+          const result = await database.query(text, parameters.map(toParameter), { parsers, serializers })
           return { rows: result.rows, affectedRows: result.affectedRows ?? result.rows.length }
         },
         release: () => resolve(),
@@ -66,11 +66,12 @@ export function openPglitePool(database: PGlite): ConnectionPool {
   return pool
 }
 
-/** Every type as text, as values reach a real server. */
+/** Every type as a text or as its bytes, as values reach a real server. The last ones are arrays. */
 const serializers = Object.fromEntries(
-  [16, 20, 21, 23, 25, 114, 700, 701, 1043, 1082, 1184, 1700, 3802].map((oid) => [oid, asText]),
+  [16, 20, 21, 23, 25, 114, 700, 701, 1043, 1082, 1184, 1700, 3802, 1009, 3807].map((oid) => [oid, asText]),
 )
 
-function toText(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value)
+function toParameter(value: unknown): string | Buffer | null {
+  if (value === null || value === undefined) return null
+  return Buffer.isBuffer(value) ? value : String(value)
 }

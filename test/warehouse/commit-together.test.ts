@@ -35,10 +35,13 @@ async function prepare(mirror: Mirror): Promise<void> {
   await mirror.commit(commit('conversations', [conversation('c5', { origin: 'again' })], at))
 }
 
+/** Characters of each length, and those that mean something in an array or in JSON. */
+const hostile = '"\\{},NULL\n␛é漢🙂'
+
 /** New, changed, unchanged and older rows; a page that is not the last one of its list; two streams. */
 const pages: readonly MirrorCommit[] = [
   page('messages', 'c1', { rows: Array.from({ length: 30 }, (_, i) => message('c1', i)) }),
-  page('messages', 'c2', { rows: [message('c2', 1), message('c2', 2, { content: '"\\{},NULL\n␛' })] }),
+  page('messages', 'c2', { rows: [message('c2', 1), message('c2', 2, { content: hostile })] }),
   page('messages', 'c3', {
     rows: [message('c3', 1, { content: 'edited' }), message('c3', 2)],
     completeness: 'unchanged',
@@ -74,6 +77,7 @@ for (const db of sqliteAndPostgres) {
         outcomes.push(JSON.parse(JSON.stringify(outcome).replaceAll(run, 'run')))
       }
       expect(outcomes[1]).toEqual(outcomes[0])
+      expect(JSON.stringify(outcomes[0])).toContain(JSON.stringify(hostile.replace('␛', '␛241b')))
       expect(outcomes[0]?.[0]).toEqual([30, 1, 1, 0, 1, 1, 1].map((changed) => ({ changed })))
     })
 
@@ -81,12 +85,12 @@ for (const db of sqliteAndPostgres) {
       const { mirror, warehouse, list } = await openTestWarehouse(db)
       await prepare(mirror)
       await warehouse.query(rejecting[db.name as keyof typeof rejecting])
-      const hostile = [
+      const unstorable = [
         page('messages', 'c1', { rows: [message('c1', 1), message('c1', 2, { content: 'rejected' })] }),
         page('messages', 'c4', { rows: [message('c4', 1), message('c4', 2n ** 80n)] }),
         page('messages', 'c5', { rows: [message('c5', 1)] }),
       ]
-      const results = await Promise.all(hostile.map((it) => mirror.commit({ ...it, activeReaders: () => 6 })))
+      const results = await Promise.all(unstorable.map((it) => mirror.commit({ ...it, activeReaders: () => 6 })))
       expect(results).toMatchObject([
         { changed: 1, rejectedRows: [{ id: '2' }] },
         { changed: 1, rejectedRows: [{ id: String(2n ** 80n) }] },

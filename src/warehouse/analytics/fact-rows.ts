@@ -4,7 +4,7 @@ import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
 import {
-  arrayLiteral,
+  arrayParameter,
   compileArrayInsert,
   type InsertColumns,
   rowsPerArrayInsert,
@@ -67,7 +67,7 @@ async function insertArrays(
   texts.set(0, text)
   for (const batch of batchesOf(rows, rowsPerArrayInsert)) {
     const arrays = columns.slice(1).map(({ name, type }) =>
-      arrayLiteral(
+      arrayParameter(
         type,
         batch.map((row) => encode('postgres', type, row[name] ?? null)),
       ),

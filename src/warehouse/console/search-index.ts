@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { wordsOf } from '../../core/console/search-words.ts'
 import type { EpochSeconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { inList, listParameter } from '../database/dialect.ts'
+import { inList, rowsParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
@@ -25,8 +25,12 @@ export async function replaceSearchEntries(
   if (existing.length === 0) return
   const numbers = await chooseNumbers(context, existing)
   const texts = await readTexts(context, ids)
-  for (const [id, number] of numbers) await insertEntry(context, id, number, [...wordsOf(texts.get(id) ?? [])])
+  const entries = [...numbers].map(([id, number]) => ({ id, number, words: [...wordsOf(texts.get(id) ?? [])] }))
+  if (context.kind === 'postgres') return insertAll(context, entries)
+  for (const entry of entries) await insertEntry(context, entry)
 }
+
+type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
 
 async function removeEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
   const entries = sql`select id from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
@@ -36,18 +40,23 @@ async function removeEntries({ db, kind, project }: Context, ids: readonly strin
     delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`.execute(db)
 }
 
-async function insertEntry(
-  { db, kind, project }: Context,
-  conversation_id: string,
-  id: number,
-  words: readonly string[],
-): Promise<void> {
-  await db.insertInto('search_conversations').values({ project_id: project, conversation_id, id }).execute()
-  await (kind === 'sqlite'
-    ? sql`insert into search_words (rowid, words) values (${id}, ${words.join(' ')})`
-    : sql`insert into search_words (id, words)
-        values (${id}, array_to_tsvector(array(select value from ${listParameter(kind, words)} as listed)))`
-  ).execute(db)
+async function insertEntry({ db, project }: Context, { id, number, words }: Entry): Promise<void> {
+  await db.insertInto('search_conversations').values({ project_id: project, conversation_id: id, id: number }).execute()
+  await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(db)
+}
+
+/** In Postgres each statement is a round trip. */
+async function insertAll({ db, kind, project }: Context, entries: readonly Entry[]): Promise<void> {
+  const rows = entries.map(({ words, ...entry }) => ({ ...entry, words: JSON.stringify(words) }))
+  const listed = rowsParameter(kind, { id: 'text', number: 'integer', words: 'text' }, rows)
+  await sql`
+    with listed as materialized (select * from ${listed} as entries), numbered as (
+      insert into search_conversations (project_id, conversation_id, id)
+      select cast(${project} as text), id, number from listed)
+    insert into search_words (id, words)
+    select number, array_to_tsvector(array(select jsonb_array_elements_text(cast(words as jsonb)))) from listed`.execute(
+    db,
+  )
 }
 
 /** Distinguishes conversations whose last messages are of the same second. */

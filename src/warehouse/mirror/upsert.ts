@@ -6,7 +6,7 @@ import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { MirroredTable } from '../../core/stream-specs.ts'
-import { arrayInsert, arrayLiteral, rowsPerArrayInsert } from '../database/array-parameter.ts'
+import { arrayInsert, arrayParameter, rowsPerArrayInsert } from '../database/array-parameter.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { batchesOf, maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import type { EncodedRow, SqlValue } from './encode-value.ts'
@@ -71,7 +71,7 @@ function createArrayStatements(db: Db): Statements {
       const arrays = columns.map(({ type }, i) =>
         i === 0
           ? (batch[0]?.[0] ?? null)
-          : arrayLiteral(
+          : arrayParameter(
               type,
               batch.map((row) => row[i] ?? null),
             ),
