@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { uptimeMs } from '../../src/api/rate-limit/uptime.ts'
 import { fastFolder } from '../support/fast-folder.ts'
 import type { TraceLine } from './scheduler.ts'
 import { createSimulatedDatabase } from './simulated-database.ts'
@@ -49,3 +50,10 @@ async function drawNumbersUntil(isOver: () => boolean): Promise<number> {
   }
   return count
 }
+
+test('after a schedule the clock of budgets runs again', async () => {
+  await traceOf(1)
+  const before = uptimeMs()
+  await sleep(50)
+  expect(uptimeMs() - before).toBeGreaterThanOrEqual(40)
+})
