@@ -22,5 +22,6 @@ export default defineConfig({
     // No test measures time, and on a busy machine one that starts many processes takes ten times as long.
     testTimeout: 240_000,
     hookTimeout: 240_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 })
