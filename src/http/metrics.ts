@@ -49,7 +49,7 @@ export function createMetrics({
   const healthGauges = createHealthGauges(registry)
   const workerGauges = createWorkerGauges(registry)
   let measuresProcess = false
-  /** Watches the event loop a hundred times a second, half of what an idle worker costs: only where somebody scrapes. */
+  /** Watches the event loop a hundred times a second, half of what an idle worker costs: only where they are read. */
   const measureProcess = () => {
     if (!measuresProcess) collectDefaultMetrics({ register: registry })
     measuresProcess = true
