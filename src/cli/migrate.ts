@@ -3,7 +3,7 @@
  * read them.
  */
 import { Command, Option } from 'commander'
-import type { FactsRebuildReport, GrantReport } from '../core/command-reports.ts'
+import type { FactsRebuildReport, GrantReport, RewriteReport } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize } from '../core/format.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -52,7 +52,7 @@ export function migrateCommand(context: CommandContext): Command {
         if (role !== undefined) return runGrant(context, role)
         if (rebuildAnalytics === true) return runRebuild(context, options)
         if (options.project !== undefined) throw projectWithoutRebuild()
-        return runMigrate(context)
+        return runMigrate(context, options)
       })
     })
 }
@@ -62,10 +62,25 @@ function projectWithoutRebuild(): UserError {
   return new UserError({ what: 'cannot migrate one project', why, next: 'add --rebuild-analytics', exitCode: 2 })
 }
 
-async function runMigrate(context: CommandContext): Promise<CommandResult> {
+async function runMigrate(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('database')
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openInterruptSignal(display, 'the rows in hand')
   const { migrateWarehouse } = await context.load(() => import('../app/status.ts'))
-  const migrated = await migrateWarehouse(context.loadConfig('database'))
-  return { document: migrated, lines: renderMigration(migrated), exit: 0 }
+  const onProgress = (rows: number) => display.onLine(`${formatCount(rows)} messages of an older version looked at`)
+  const migrated = await migrateWarehouse(config, { signal, onProgress }).finally(display.clear)
+  const lines = [...renderMigration(migrated), ...renderRewrite(migrated.rewritten)]
+  return { document: migrated, lines, exit: migrated.rewritten.isComplete ? 0 : 1 }
+}
+
+function renderRewrite({ kind, rows, isComplete }: RewriteReport): readonly string[] {
+  if (!isComplete)
+    return [`stopped after ${formatCount(rows)} messages of an older version: the next sync or migrate continues`]
+  if (rows === 0) return []
+  const vacuum = kind === 'sqlite' ? '`vacuum` gives its space' : '`vacuum full messages` gives its space'
+  return [
+    `${formatCount(rows)} messages take less space; ${vacuum} back to the disk, and nothing else may run meanwhile`,
+  ]
 }
 
 function renderMigration({ from, to, applied }: MigrationSummary): readonly string[] {

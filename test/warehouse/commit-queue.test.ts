@@ -45,17 +45,20 @@ test('a page waits 50 ms for others at most', async () => {
 
 test('pages with a thousand rows do not wait for more', async () => {
   const { submit, transactions } = notedQueue()
-  const rows = Array.from({ length: 500 }, (_, i) => message('a', i))
-  await Promise.all([submit(page('a', 16, { rows })), submit(page('b', 16, { rows: rows.slice() }))])
-  expect(transactions).toHaveLength(1)
+  const pageOf = (parent: string) =>
+    page(parent, 16, { rows: Array.from({ length: 500 }, (_, i) => message(parent, i)) })
+  await Promise.all([submit(pageOf('a')), submit(pageOf('b'))])
+  expect(transactions).toEqual([['a', 'b']])
 })
 
 test('pages that arrive during a transaction are the next one', async () => {
-  const running = Promise.withResolvers<CommitResult>()
-  const { submit, transactions } = notedQueue({ alone: () => running.promise })
-  const results = [submit(page('a', 1)), submit(page('b', 1)), submit(page('c', 1))]
+  const [started, running] = [Promise.withResolvers<void>(), Promise.withResolvers<CommitResult>()]
+  const { submit, transactions } = notedQueue({ alone: () => (started.resolve(), running.promise) })
+  const first = submit(page('a', 1))
+  await started.promise
+  const next = [submit(page('b', 1)), submit(page('c', 1))]
   running.resolve({ changed: 1 })
-  await Promise.all(results)
+  await Promise.all([first, ...next])
   expect(transactions).toEqual([['b', 'c']])
 })
 

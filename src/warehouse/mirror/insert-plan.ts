@@ -87,7 +87,7 @@ function createRowEncoder(
 function computedColumns(context: ProjectContext): Readonly<Record<string, ValueReader>> {
   return {
     project_id: () => context.project,
-    raw: (row) => row.raw,
+    raw: (row) => row.storedRaw ?? row.raw,
     synced_at: (_row, requestTime) => requestTime.text,
     run_id: () => context.currentRunId(),
     asked_at: (_row, requestTime) => requestTime.at,

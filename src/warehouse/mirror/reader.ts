@@ -2,7 +2,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
+import { messageFields, rebuildMessage } from '../../core/message-fields.ts'
 import type { RowKey } from '../../core/mirror.ts'
+import type { Scalar } from '../../core/row.ts'
 import {
   isPagedStream,
   type MirroredTable,
@@ -29,8 +31,9 @@ export async function readRows(
   const columns = keyColumns(stream)
   const within = parent === null ? sql`` : sql`and ${sql.ref(columns[0] ?? 'id')} = ${parent}`
   const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
-  const rows = await readRowsAfterKey(db, kind, { table: streamSpecs[stream].table, columns, where, after, limit })
-  return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
+  const { table } = streamSpecs[stream]
+  const rows = await readRowsAfterKey(db, kind, { table, columns, where, after, limit })
+  return rows.map(({ key, raw, told }) => ({ key, raw: wholeRow(table, decodeJson(kind, raw), told) }))
 }
 
 type KeyRange = {
@@ -41,18 +44,37 @@ type KeyRange = {
   readonly limit: number
 }
 
+/** `told`: the values of the columns that `raw` does not repeat. */
+export type StoredRow = { readonly key: RowKey; readonly raw: string; readonly told: ToldColumns }
+type ToldColumns = Readonly<Record<string, Scalar>>
+
+/** The columns of the table that `raw` does not repeat. */
+const toldColumns = (table: MirroredTable) =>
+  table === 'messages' ? Object.values(messageFields).map(([column]) => column) : []
+
+/** The JSON text of the row as it came. */
+function wholeRow(table: MirroredTable, raw: string, told: ToldColumns): string {
+  return table === 'messages' ? rebuildMessage(raw, told) : raw
+}
+
 /** Rows in key order, with `raw` as it is stored. */
 export async function readRowsAfterKey(
   db: Db,
   kind: DatabaseKind,
   { table, columns, where, after, limit }: KeyRange,
-): Promise<{ key: RowKey; raw: string }[]> {
+): Promise<StoredRow[]> {
+  const told = toldColumns(table)
+  const all = sql.join([...new Set([...columns, ...told])].map((name) => sql.ref(name)))
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
-  const { rows } = await sql<Record<string, unknown>>`
-    select ${refs}, ${rawColumn(kind)} as raw from ${sql.table(table)}
+  const { rows } = await sql<Record<string, Scalar>>`
+    select ${all}, ${rawColumn(kind)} as raw from ${sql.table(table)}
     where ${where} ${from} order by ${refs} limit ${limit}`.execute(db)
-  return rows.map((row) => ({ key: columns.map((name) => String(row[name])), raw: String(row.raw) }))
+  return rows.map((row) => ({
+    key: columns.map((name) => String(row[name])),
+    raw: String(row.raw),
+    told: row,
+  }))
 }
 
 /** The parts of a key as parameters of the types of its columns. */
@@ -66,12 +88,14 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
 export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
-  const id = sql.ref(keyColumns(stream)[0] ?? 'id')
-  const { rows } = await sql<{ id: string; raw: string }>`
-    select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}
-    where project_id = ${project} ${notDeleted(stream)} and ${id} ${inList(kind, ids)}
+  const [name = 'id'] = keyColumns(stream)
+  const { table } = streamSpecs[stream]
+  const columns = sql.join([...new Set([name, ...toldColumns(table)])].map((column) => sql.ref(column)))
+  const { rows } = await sql<Record<string, Scalar>>`
+    select ${columns}, ${rawColumn(kind)} as raw from ${sql.table(table)}
+    where project_id = ${project} ${notDeleted(stream)} and ${sql.ref(name)} ${inList(kind, ids)}
     `.execute(db)
-  return new Map(rows.map((row) => [row.id, decodeJson(kind, row.raw)]))
+  return new Map(rows.map((row) => [String(row[name]), wholeRow(table, decodeJson(kind, String(row.raw)), row)]))
 }
 
 function rawColumn(kind: DatabaseKind) {

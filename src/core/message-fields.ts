@@ -1,0 +1,71 @@
+/** The documented fields of messages: each has a column, which stores it. `raw` keeps what the columns do not tell. */
+import { asJsonObject, type JsonObject, parseJson, stringifyJson } from './json.ts'
+import type { Json, Scalar } from './row.ts'
+import { isNormalizedTime, parseTime, rfc3339 } from './time.ts'
+
+/** By the service's name: the column, and the kind of value that it stores exactly. */
+export const messageFields = {
+  id: ['id', 'integer'],
+  conversationId: ['conversation_id', 'text'],
+  senderType: ['sender_type', 'text'],
+  kind: ['kind', 'text'],
+  content: ['content', 'text'],
+  senderDisplayName: ['sender_display_name', 'text'],
+  createdAt: ['created_at', 'time'],
+} as const
+
+type FieldName = keyof typeof messageFields
+export type MessageColumn = (typeof messageFields)[FieldName][0]
+type Columns = Readonly<Record<string, Scalar | undefined>>
+
+const fieldNames = Object.keys(messageFields) as readonly FieldName[]
+
+/**
+ * The JSON text of what the columns do not tell of a message: undocumented fields, nulls, and values that a column does not
+ * store exactly. The whole message, recognised by its id, if a column tells something that the message does not have.
+ */
+export function untoldFields(item: JsonObject, columns: Columns): string {
+  let told = 0
+  for (const field of fieldNames) {
+    if (isTold(item, field, columns)) told++
+    else if (field === 'id' || (!Object.hasOwn(item, field) && columns[messageFields[field][0]] != null))
+      return stringifyJson(item)
+  }
+  const names = Object.keys(item)
+  if (names.length === told) return '{}'
+  const untold = names.filter(
+    (name) => !Object.hasOwn(messageFields, name) || !isTold(item, name as FieldName, columns),
+  )
+  return stringifyJson(Object.fromEntries(untold.map((name) => [name, item[name] as Json])))
+}
+
+/** The message as it came, with its fields in another order. `raw`: what `untoldFields` returned. */
+export function rebuildMessage(raw: string, columns: Columns): string {
+  const untold = asJsonObject(parseJson(raw))
+  if (untold === null || Object.hasOwn(untold, 'id')) return raw
+  const told = fieldNames.flatMap((field): [string, Json][] => {
+    const value = columns[messageFields[field][0]] ?? null
+    return value === null || Object.hasOwn(untold, field) ? [] : [[field, value]]
+  })
+  return stringifyJson(Object.fromEntries([...told, ...Object.entries(untold)]))
+}
+
+/** The message has this field, and the column has exactly its value in every database. */
+function isTold(item: JsonObject, field: FieldName, columns: Columns): boolean {
+  const [column, kind] = messageFields[field]
+  const value = item[field]
+  return value !== undefined && value === columns[column] && Object.hasOwn(item, field) && isExact[kind](value)
+}
+
+const isExact: Readonly<Record<'integer' | 'text' | 'time', (value: Json) => boolean>> = {
+  integer: (value) => (typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value)),
+  // Neither NUL, nor half of a surrogate pair, nor the character that stands for those.
+  text: (value) => typeof value === 'string' && value.isWellFormed() && !/[\0\u241b]/.test(value),
+  time: (value) => typeof value === 'string' && (isNormalizedTime(value) || isExactTime(value)),
+}
+
+/** A day that not every month has. */
+function isExactTime(text: string): boolean {
+  const at = parseTime(text)
+  return at !== undefined && /^[12]/.test(text) && rfc3339(at) === text
+}
