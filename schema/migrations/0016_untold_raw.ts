@@ -40,4 +40,14 @@ export async function untoldRaw(db: Kysely<unknown>, kind: DatabaseKind): Promis
     "insert into sync_rewrites (name, position) select 'messages.raw', '' where exists (select 1 from messages)",
   )
   await run(`create view raw_messages as select project_id, conversation_id, id, ${selects[kind]} as raw from messages`)
+  if (kind === 'sqlite') return
+  await run("comment on view raw_messages is 'The messages as the service sent them.'")
+  for (const [column, note] of Object.entries(notes)) await run(`comment on column raw_messages.${column} is '${note}'`)
+}
+
+const notes = {
+  project_id: 'the project',
+  conversation_id: 'the conversation, in conversations',
+  id: 'id of the message in the service',
+  raw: 'the message as the service sent it',
 }
