@@ -200,8 +200,8 @@ function newFilePath(keep: string): string {
 function nextSteps(keep: string | undefined): string[] {
   return [
     keep === undefined
-      ? 'The demo is over and has removed its files; `deskmirror demo --keep demo.db` keeps the warehouse.'
-      : `The warehouse is in ${keep}: try sqlite3 ${keep}, or a BI tool, with the questions of docs/analytics.md.`,
+      ? 'The demo is over and has removed its files; `deskmirror demo --keep demo.db` keeps the warehouse, and\n`deskmirror console demo.db` then shows it in a browser.'
+      : `The warehouse is in ${keep}: \`deskmirror console ${keep}\` shows it in a browser; or try a BI tool, with the questions of docs/analytics.md.`,
     'For your own project: `deskmirror check` says what is needed, `deskmirror sync` mirrors it.',
   ]
 }

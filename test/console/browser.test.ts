@@ -1,26 +1,27 @@
 /** The console in a real Chromium. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ProjectConfig } from '../../src/config/config.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { startConsole, type TestConsole } from '../http/console/console-server.ts'
+import { startConsole, useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { commit, conversation, timeAt } from '../warehouse/row-fixtures.ts'
+import { commit, conversation, message, timeAt } from '../warehouse/row-fixtures.ts'
 import { openPage } from './open-page.ts'
 
 const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
-const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [waiting('c1')]))
+async function fill(warehouse: Warehouse, project: ProjectConfig) {
+  const main = warehouse.mirror('main')
+  await main.commit(commit('conversations', [waiting('c1')]))
+  await main.commit(commit('messages', [message('c1', 1, { sender_type: 'visitor', content: 'Where is the parcel?' })]))
+  await warehouse.facts('main', project).refresh()
+}
 
+const console = useConsole(fill)
 let browser: Browser
-let console: TestConsole
-const closers: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   browser = await launchBrowser()
-  console = await startConsole(fill, { end: (close) => void closers.push(close) })
 })
-afterAll(async () => {
-  await browser?.close()
-  for (const close of closers) await close()
-})
+afterAll(() => browser?.close())
 
 test('a person signs in with the keyboard alone, without JavaScript, and out again', async () => {
   const page = await openPage(browser, console, null, { javaScriptEnabled: false })
@@ -60,4 +61,30 @@ test('keys go to pages and rows, and can be switched off', async () => {
   await page.keyboard.press('o')
   expect(page.url()).toContain('/runs')
   expect(page.violations).toEqual([])
+})
+
+test('words lead to the thread that has them, and its end is read', async () => {
+  const page = await openPage(browser, console, 'vera')
+  await page.go('/console/p/main')
+  await page.keyboard.press('/')
+  await page.keyboard.type('parcel')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/search?q=parcel')
+  await page.locator('main a[href$="/conversations/c1"]').first().click()
+  await page.locator('.thread', { hasText: 'Where is the parcel?' }).waitFor()
+  expect(page.violations).toEqual([])
+})
+
+test('a session ends after twelve hours, and the page is there again after signing in', async () => {
+  let time = Date.now()
+  const dated = await startConsole(fill, { now: () => time })
+  const page = await openPage(browser, dated, 'vera')
+  await page.go('/console/p/main/streams')
+  time += 12 * 3_600_000
+  await page.reload()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.getByLabel('Your name').fill('vera')
+  await page.getByLabel('Token').fill('vera-token')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/console/p/main/streams')
 })

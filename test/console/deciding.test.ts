@@ -1,8 +1,9 @@
 /** Decisions in a real Chromium: with keys only, without JavaScript, and beside a thread. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { toTimestamp } from '../../src/core/time.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { startConsole, type TestConsole } from '../http/console/console-server.ts'
+import { useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 import { accessibilityProblems } from './axe.ts'
@@ -17,29 +18,28 @@ async function fill({ mirror, query, outboxAdmin }: Warehouse) {
   await main.commit(commit('conversations', talks))
   await main.commit(commit('messages', [message(first, 1, { sender_type: 'visitor', content: 'Where is it?' })]))
   await main.commit(commit('messages', [message(first, 2, { content: 'On its way.' })]))
-  for (const batchId of ['keys', 'forms']) {
+  for (const batchId of ['keys', 'forms', 'changed']) {
     const requests = [first, second].map((target, n) => ({
       ...({ operation: 'message', target, payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' } } as const),
       ...{ ref: null, expect: null, expiresAt: null },
     }))
     await outboxAdmin('main').enqueue([requests], { status: 'draft', batchId, createdBy: 'olga', expiresAt: null })
   }
+  await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, batch_id, status)
+    values ('main', 'h1', 'handled', '${second}', '{"handled":true}', 'flags', 'queued')`)
+  await query(`update writebacks set status = 'succeeded', sent_at = '${toTimestamp(Date.now() + 60_000)}',
+    evidence = '{"before":{"handledAt":null}}' where id = 'h1'`)
   await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
     values ('main', 'u1', 'message', '${first}', '{"content":"On its way.","sender_name":"Ann"}', 'draft')`)
   await query(`update writebacks set status = 'uncertain', sent_at = '${timeAt(2)}' where id = 'u1'`)
 }
 
+const console = useConsole(fill)
 let browser: Browser
-let console: TestConsole
-const closers: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   browser = await launchBrowser()
-  console = await startConsole(fill, { end: (close) => void closers.push(close) })
 })
-afterAll(async () => {
-  await browser?.close()
-  for (const close of closers) await close()
-})
+afterAll(() => browser?.close())
 
 const countsOf = async (batch: string) => (await console.warehouse.outboxAdmin('main').findBatch(batch))?.counts
 
@@ -95,5 +95,26 @@ test('an operator decides an uncertain reply beside its thread', async () => {
   await page.getByRole('button', { name: 'It arrived' }).click()
   await page.getByText('It arrived.', { exact: false }).first().waitFor()
   expect((await console.warehouse.outboxAdmin('main').list({ ids: ['u1'] }, 1))[0]?.status).toBe('succeeded')
+  expect(page.violations).toEqual([])
+})
+
+test('an approval of rows that have changed since they were shown does nothing, and says what changed', async () => {
+  const page = await openPage(browser, console, 'ann')
+  await page.go('/console/p/main/confirm?decision=approve&batch=changed')
+  const admin = console.warehouse.outboxAdmin('main')
+  const [row] = await admin.list({ batch: 'changed' }, 1)
+  await admin.decide('cancelled', { ids: [row?.id ?? ''] }, { by: 'bea' })
+  await page.getByRole('button', { name: 'Approve 2 write-backs' }).click()
+  await page.getByText('what you were shown is not what is there now').waitFor()
+  expect(await page.getByRole('row', { name: 'bea' }).count()).toBe(1)
+  expect(await countsOf('changed')).toEqual({ draft: 1, cancelled: 1 })
+})
+
+test('flags that arrived are taken back as drafts', async () => {
+  const page = await openPage(browser, console, 'ann')
+  await page.go('/console/p/main/batches/flags')
+  await page.getByRole('button', { name: 'Take back as drafts' }).click()
+  await page.waitForURL('**/batches/flags-revert')
+  expect(await countsOf('flags-revert')).toEqual({ draft: 1 })
   expect(page.violations).toEqual([])
 })

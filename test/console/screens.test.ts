@@ -1,30 +1,18 @@
 /** Every screen in a real Chromium: hostile texts stay texts, and nobody is shut out. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { defaultProject } from '../../src/config/config.ts'
-import { secret } from '../../src/core/secret.ts'
-import { startConsole, type TestConsole } from '../http/console/console-server.ts'
+import { useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { accessibilityProblems } from './axe.ts'
 import { attack, fillHostile, screens } from './hostile-mirror.ts'
 import { openPage } from './open-page.ts'
 
+const console = useConsole(fillHostile)
 let browser: Browser
-let console: TestConsole
-const closers: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
-  const settings = defaultProject({
-    ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
-  })
   browser = await launchBrowser()
-  console = await startConsole((warehouse) => fillHostile(warehouse, settings), {
-    end: (close) => void closers.push(close),
-  })
 })
-afterAll(async () => {
-  await browser?.close()
-  for (const close of closers) await close()
-})
+afterAll(() => browser?.close())
 
 test('hostile texts are shown as texts in every field, and every look of every screen is accessible', async () => {
   const page = await openPage(browser, console, 'ann')

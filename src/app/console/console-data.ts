@@ -27,10 +27,12 @@ export function createConsoleData(readsOf: ReadsOf, longReadsOf: ReadsOf, now: (
     (await longReadsOf(project)).days(from),
   )
   const streamRows = async (project: ConsoleProject): Promise<{ rows: readonly StreamRow[]; workers: number }> => {
-    const reads = await readsOf(project)
+    // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
+    const [reads] = await Promise.all([readsOf(project), longReadsOf(project)])
+    const counting = counts.soon(project.projectId, project, countsWaitMs)
     const workers = await reads.countWorkers(now())
     const stored = await reads.streams(project.streams, now())
-    const known = await counts.soon(project.projectId, project, countsWaitMs)
+    const known = await counting
     const rows = stored.map((row) => ({
       ...row,
       ...scheduleOf(row.stream, project, workers > 0),

@@ -1,11 +1,10 @@
 /** The decisions of the console, made with the functions of the command line. */
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import { type DecisionName, outboxDecisionOf } from '../../core/console/decisions.ts'
+import { changedStatuses, type DecisionName, outboxDecisionOf } from '../../core/console/decisions.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import type { RevertReport, SelectionMismatch } from '../../core/outbox/batches.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { ReviewOutcome } from '../../core/outbox/review.ts'
-import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { decideBatch, revertBatchOf } from '../batches.ts'
 import { decideShown, decideWritebacks } from '../outbox.ts'
@@ -50,26 +49,7 @@ export async function filterOf(
     ...(batch === null ? {} : { batch }),
     // Without a batch and without ids it would be everything.
     ...(chosen === null ? (batch === null ? { ids: [] } : {}) : { ids: chosen }),
-    statuses: statusesOf(decision, ids !== null),
-  }
-}
-
-function statusesOf(decision: DecisionName, isByIds: boolean): readonly WritebackStatus[] {
-  switch (decision) {
-    case 'approve':
-    case 'resume':
-      return ['draft']
-    case 'cancel':
-      return ['draft', 'queued']
-    case 'retry':
-      return isByIds ? ['failed', 'conflict', 'cancelled', 'expired'] : ['failed', 'conflict']
-    case 'arrived':
-    case 'lost':
-      return ['uncertain']
-    case 'undo':
-    case 'stop':
-    case 'revert':
-      return ['queued']
+    ...(decision === 'resume' ? { isResumable: true as const } : { statuses: changedStatuses(decision, ids !== null) }),
   }
 }
 
@@ -130,8 +110,7 @@ async function decideRows(
 }
 
 function toSelection({ batch, ids }: DecisionTarget): OutboxFilter {
-  if (ids !== null) return { ids }
-  return { batch: requireName(batch) }
+  return ids === null ? { batch: requireName(batch) } : { ids, ...(batch === null ? {} : { batch }) }
 }
 
 /** The drafts of a stopped batch go on as a whole, so only new or changed ones can differ. */

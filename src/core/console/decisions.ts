@@ -1,5 +1,5 @@
 /** The decisions that people make in the console, and who may make which. Pure. */
-import type { OutboxDecision } from '../outbox/state.ts'
+import type { OutboxDecision, WritebackStatus } from '../outbox/state.ts'
 import { hasRole, type Role, type Viewer } from './roles.ts'
 
 export const decisionNames = [
@@ -55,18 +55,53 @@ export const decisionEvents: Readonly<Record<DecisionName, string>> = {
   revert: 'taken_back',
 }
 
-/** Whose drafts they are: an operator may cancel their own. */
-export type DecisionSubject = { readonly createdBy: string | null; readonly isDraft: boolean }
+/** The statuses that a decision changes. By ids a person also brings back what was cancelled or has expired. */
+export function changedStatuses(decision: DecisionName, isByIds: boolean): readonly WritebackStatus[] {
+  switch (decision) {
+    case 'approve':
+      return ['draft']
+    case 'cancel':
+      return ['draft', 'queued']
+    case 'retry':
+      return isByIds ? ['failed', 'conflict', ...withheld] : ['failed', 'conflict']
+    case 'arrived':
+    case 'lost':
+      return ['uncertain']
+    case 'undo':
+    case 'stop':
+    case 'revert':
+      return ['queued']
+    case 'resume':
+      return ['draft', 'queued']
+  }
+}
+
+/** They were withheld, perhaps before anyone had approved them. */
+const withheld = ['cancelled', 'expired'] as const satisfies readonly WritebackStatus[]
+
+/** `createdBy`: of all of them; null = not known, or several people. `isByIds`: not a whole batch. */
+export type DecisionSubject = {
+  readonly createdBy: string | null
+  readonly statuses: readonly WritebackStatus[]
+  readonly isByIds: boolean
+}
 
 /** Null: this person may; otherwise the role that it needs. */
 export function missingRole(
   { name, role }: Pick<Viewer, 'name' | 'role'>,
   decision: DecisionName,
-  { createdBy, isDraft }: DecisionSubject,
+  { createdBy, statuses, isByIds }: DecisionSubject,
 ): Role | null {
-  const isOwnDraft = decision === 'cancel' && isDraft && createdBy === name
-  const needed = isOwnDraft ? 'operator' : roleOf[decision]
+  const changed = changedStatuses(decision, isByIds).filter((status) => statuses.includes(status))
+  const needed = neededRole(decision, changed, createdBy === name)
   return hasRole(role, needed) ? null : needed
+}
+
+/** `changed`: the statuses of the rows that the decision changes. */
+function neededRole(decision: DecisionName, changed: readonly WritebackStatus[], isOwn: boolean): Role {
+  if (decision === 'cancel' && isOwn && changed.every((status) => status === 'draft')) return 'operator'
+  if (decision === 'retry' && changed.some((status) => withheld.some((it) => it === status))) return 'approver'
+  return roleOf[decision]
 }
 
 /** Imports in the browser always become drafts. */

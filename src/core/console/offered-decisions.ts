@@ -1,8 +1,9 @@
 /** Which decisions a batch or a write-back allows as it is now, from one set of facts. Pure. */
 import type { BatchReport } from '../outbox/batches.ts'
 import type { NamedEntry } from '../outbox/named-entry.ts'
+import { presentStatuses } from '../outbox/state.ts'
 import type { EpochMs } from '../time.ts'
-import { type DecisionName, missingRole } from './decisions.ts'
+import { type DecisionName, type DecisionSubject, missingRole } from './decisions.ts'
 import type { Viewer } from './roles.ts'
 
 /** `approveOwn`: whether people may approve what they queued themselves. */
@@ -32,7 +33,11 @@ export function offeredForBatch(
     lost: false,
     revert: hasRevertible && queued + sending === 0 && revertedBy === null,
   }
-  return offered(allowed, deciding, { createdBy: batch.createdBy, isDraft: queued + sending === 0 })
+  return offered(allowed, deciding, {
+    createdBy: batch.createdBy,
+    statuses: presentStatuses(batch.counts),
+    isByIds: false,
+  })
 }
 
 export function offeredForWriteback(
@@ -52,7 +57,7 @@ export function offeredForWriteback(
     lost: status === 'uncertain',
     revert: false,
   }
-  return offered(allowed, deciding, { createdBy, isDraft: status === 'draft' })
+  return offered(allowed, deciding, { createdBy, statuses: [status], isByIds: true })
 }
 
 function isUndoable(undoUntil: string | null, now: EpochMs): boolean {
@@ -62,7 +67,7 @@ function isUndoable(undoUntil: string | null, now: EpochMs): boolean {
 function offered(
   allowed: Readonly<Record<DecisionName, boolean>>,
   { viewer, approveOwn }: DecidingViewer,
-  subject: Parameters<typeof missingRole>[2],
+  subject: DecisionSubject,
 ): readonly DecisionName[] {
   const names = Object.keys(allowed) as DecisionName[]
   return names.filter((name) => {

@@ -18,6 +18,8 @@ export type OutboxFilter = {
   readonly target?: string
   /** Who approved it. */
   readonly approvedBy?: string
+  /** What goes on if its stopped batch is resumed, so not the drafts that nobody has approved yet. */
+  readonly isResumable?: true
   /** A cancellation also covers rows without a project. Only if a single project is configured. */
   readonly orWithoutProject?: boolean
 }

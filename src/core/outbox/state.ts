@@ -65,6 +65,10 @@ export function fromStoredState(
 /** Rows per status; a missing status counts as zero. */
 export type StatusCounts = Readonly<Partial<Record<WritebackStatus, number>>>
 
+export function presentStatuses(counts: StatusCounts): readonly WritebackStatus[] {
+  return writebackStatuses.filter((status) => (counts[status] ?? 0) > 0)
+}
+
 export const outboxEvents = [
   'approved',
   /** A person takes an approval back, within its grace. */

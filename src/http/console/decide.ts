@@ -7,9 +7,17 @@ import { typedOver } from '../../console/pages/confirm.ts'
 import { movedPage } from '../../console/pages/moved.ts'
 import { resultPage } from '../../console/pages/result.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
-import { type DecisionName, decisionEvents, isDecision, missingRole } from '../../core/console/decisions.ts'
-import type { Role, Viewer } from '../../core/console/roles.ts'
+import {
+  type DecisionName,
+  type DecisionSubject,
+  decisionEvents,
+  isDecision,
+  missingRole,
+} from '../../core/console/decisions.ts'
+import type { Viewer } from '../../core/console/roles.ts'
+import type { SelectionData } from '../../core/console/writeback-data.ts'
 import { path } from '../../core/html/address.ts'
+import { presentStatuses } from '../../core/outbox/state.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import { targetOf, valuesOf } from './decision-target.ts'
@@ -33,8 +41,8 @@ export function addDecisions(app: FastifyInstance, options: ConsoleOptions, fram
       return refuse(reply, send, request, 403, 'Nothing can be decided here: this console only shows.')
     const asked = readForm(request, project, viewer)
     if (asked === null) return refuse(reply, send, request, 400, 'The form does not say what is to be decided.')
-    const role = await findMissingRole(options, asked)
-    if (role !== null) return refuse(reply, send, request, 403, `This needs the role ${role}.`)
+    const refusal = await findRefusal(options, asked)
+    if (refusal !== null) return refuse(reply, send, request, ...refusal)
     const wrongNumber = await findWrongNumber(options, asked)
     if (wrongNumber !== null) return refuse(reply, send, request, 400, wrongNumber)
     const outcome = await decisions
@@ -55,31 +63,36 @@ function readForm(request: FastifyRequest, project: ConsoleProject, viewer: View
   const isOfBatch = decision === 'stop' || decision === 'resume' || decision === 'revert'
   if (isOfBatch && (target.batch === null || target.ids !== null || target.would !== null)) return null
   const [digest = null] = values('digest')
+  // The beginning of a digest is for people who write it down; a page gives the whole one.
+  if (digest !== null && !/^[0-9a-f]{64}$/.test(digest)) return null
   const [typed = null] = values('typed')
   return { project, viewer, target: { decision, ...target }, digest, typed }
 }
 
+type Refusal = readonly [status: 403 | 409, why: string]
+
 /** By what it is about as it is now, not as the form says. */
-async function findMissingRole(
+async function findRefusal(
   { writebacks }: ConsoleOptions,
   { project, viewer, target }: Asked,
-): Promise<Role | null> {
+): Promise<Refusal | null> {
   const { decision, batch, ids } = target
-  const { entries, batch: known } = await writebacks.selection(
-    project,
-    batch === null ? { ids: ids ?? [] } : { batch },
-    batch === null ? 200 : 0,
-  )
-  const { queued = 0, sending = 0 } = known?.counts ?? {}
-  const creators = new Set(entries.map(({ createdBy }) => createdBy))
-  const subject =
-    batch !== null
-      ? { createdBy: known?.createdBy ?? null, isDraft: queued + sending === 0 }
-      : {
-          createdBy: creators.size === 1 ? ([...creators][0] ?? null) : null,
-          isDraft: entries.every(({ status }) => status === 'draft'),
-        }
-  return missingRole(viewer, decision, subject)
+  const filter = { ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { ids }) }
+  const { entries, batch: known } = await writebacks.selection(project, filter, ids?.length ?? 0)
+  const role = missingRole(viewer, decision, ids === null ? subjectOf(known) : subjectOfRows(entries))
+  if (role !== null) return [403, `This needs the role ${role}.`]
+  // The command line takes beginnings of ids, and they may be of rows that are not among these.
+  return ids === null || entries.length === ids.length ? null : [409, 'Not all of these write-backs are there.']
+}
+
+function subjectOf(batch: SelectionData['batch']): DecisionSubject {
+  return { createdBy: batch?.createdBy ?? null, statuses: presentStatuses(batch?.counts ?? {}), isByIds: false }
+}
+
+function subjectOfRows(entries: SelectionData['entries']): DecisionSubject {
+  const [creator = null, ...others] = new Set(entries.map(({ createdBy }) => createdBy))
+  const statuses = entries.map(({ status }) => status)
+  return { createdBy: others.length === 0 ? creator : null, statuses, isByIds: true }
 }
 
 /** Many rows: the person has written how many. */
@@ -156,7 +169,7 @@ function backTo({ name }: ConsoleProject, { batch, ids }: DecisionTarget): strin
     : path`/console/p/${name}/batches/${batch}`
 }
 
-function refuse(reply: FastifyReply, send: SendPage, request: FastifyRequest, status: 400 | 403, why: string) {
+function refuse(reply: FastifyReply, send: SendPage, request: FastifyRequest, status: 400 | 403 | 409, why: string) {
   return send(
     reply.code(status),
     problemPage(status === 403 ? 'Not allowed' : 'This did not work', why, '/console'),

@@ -1,5 +1,5 @@
 /** Importing a file in the browser: it becomes a draft batch, or a page that says what is wrong with it. */
-import fastifyMultipart from '@fastify/multipart'
+import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ImportRequest } from '../../app/console/import-drafts.ts'
@@ -45,14 +45,13 @@ export async function addImport(
       return send(reply.code(status), page, viewer, project)
     }
     if (part === undefined || part.filename === '') return show(400, { problem: 'choose a file' })
-    const wanted: ImportRequest = { ...form, name: part.filename, source: part.file, by: viewer.name }
+    const wanted: ImportRequest = { ...form, name: part.filename, source: wholeFile(part.file), by: viewer.name }
     const result = await decisions.importDrafts(project, wanted).catch((error: unknown) => {
       part.file.resume()
       if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
       throw error
     })
     if ('problem' in result) return show(422, result)
-    if (part.file.truncated) return show(422, { problem: 'the file is larger than 20 MB' })
     if (result.rejected !== null) {
       const key = result.mistakesFile === null ? null : downloads.add(viewer.name, result.mistakesFile)
       const mistakesAddress = key === null ? null : path`/console/p/${project.name}/import/mistakes/${key}`
@@ -66,6 +65,20 @@ export async function addImport(
     if (file === null) return reply.callNotFound()
     return reply.type('text/csv').header('content-disposition', 'attachment; filename="mistakes.csv"').send(file)
   })
+}
+
+/** Nothing of a file is imported unless all of it arrived, so the last of it comes only then. */
+async function* wholeFile(file: MultipartFile['file']): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const bytes of file) yield bytes
+  } catch {
+    throw refusedFile('it did not arrive whole', 'Send it again')
+  }
+  if (file.truncated) throw refusedFile('it is larger than 20 MB', 'Import it with `deskmirror writeback import`')
+}
+
+function refusedFile(why: string, next: string): UserError {
+  return new UserError({ what: 'nothing was imported', why, next, exitCode: 2 })
 }
 
 type Imported = { readonly batch: string | null; readonly queued: number; readonly known: number }

@@ -26,7 +26,7 @@ export type Sessions = ReturnType<typeof createSessions>
 
 export function createSessions({ people, httpToken }: ConsoleAccess) {
   const linkKey = randomBytes(32)
-  const findPerson = (name: string) => people().find((person) => person.name.toLowerCase() === name.toLowerCase())
+  const findPerson = (name: string) => people().find((person) => foldName(person.name) === foldName(name))
 
   /** Null: nobody can have signed in this way any more. */
   const secretOf = (method: Method, name: string): string | Buffer | null => {
@@ -78,6 +78,11 @@ export function createSessions({ people, httpToken }: ConsoleAccess) {
       return valid ? viewerOf(claims.method, claims.name) : null
     },
   }
+}
+
+/** Nobody may sign in by a name that looks like a person's, in other letters or letters of another width. */
+function foldName(name: string): string {
+  return name.normalize('NFKC').toLowerCase()
 }
 
 function approver(name: string): Viewer & { readonly role: Role } {

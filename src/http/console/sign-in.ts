@@ -31,6 +31,7 @@ export function addSignIn(app: FastifyInstance, options: ConsoleOptions, session
     const waitMs = attempts.waitMs(request.ip, now())
     if (waitMs > 0) return refuse(429, `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`)
     if (form.name === '' || form.name.length > 60) return refuse(400, 'Write your name, in 60 characters at most.')
+    if (/[\p{C}\p{Zl}\p{Zp}]/u.test(form.name)) return refuse(400, 'Write your name without invisible characters.')
     const found = await check(form)
     if (found === null) {
       attempts.recordFailure(request.ip, now())

@@ -53,18 +53,7 @@ async function findConversations(
   before: string | null,
 ): Promise<FoundConversations> {
   if (query.words.length === 0) return { conversations: [], next: null }
-  const { db, kind, project } = context
-  const number = sql.ref(kind === 'sqlite' ? 'search_words.rowid' : 'search_words.id')
-  const isBefore = before !== null && /^\d{1,16}$/.test(before) ? sql`${number} < ${Number(before)}` : sql`true`
-  type Row = { id: string; number: number; name: string | null; lastAt: string | null; handled: string | null }
-  const { rows } = await sql<Row>`
-    select c.id, found.number, visitors.name, c.last_message_at as "lastAt", c.handled_at as handled
-    from (select s.conversation_id, s.id as number from search_words join search_conversations as s on s.id = ${number}
-      where ${matches(kind, query)} and s.project_id = ${project} and ${isBefore}
-      order by ${number} desc limit ${pageRows + 1}) as found
-      join conversations as c on c.project_id = ${project} and c.id = found.conversation_id
-      left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
-    order by found.number desc`.execute(db)
+  const rows = await findEntries(context, query, before)
   const shown = rows.slice(0, pageRows)
   const words = await findWords(
     context,
@@ -77,6 +66,44 @@ async function findConversations(
     })),
     next: rows.length > pageRows ? String(shown.at(-1)?.number ?? '') : null,
   }
+}
+
+type Entry = { id: string; number: number; name: string | null; lastAt: string | null; handled: string | null }
+
+/**
+ * The newest entries with these words, one more than a page. Postgres does not know how frequent most words are: it would read
+ * the whole index backwards for a word that nobody wrote, or all entries of one that everybody wrote. So the newest ones
+ * are looked through first, and if they have no page of it, the word is rare enough for the index of words.
+ */
+async function findEntries(context: ProjectDb, query: SearchQuery, before: string | null): Promise<readonly Entry[]> {
+  const { kind } = context
+  const number = sql.ref(kind === 'sqlite' ? 'search_words.rowid' : 'search_words.id')
+  const isBefore = before !== null && /^\d{1,16}$/.test(before) ? sql`${number} < ${Number(before)}` : sql`true`
+  const isFound = sql`${matches(kind, query)} and ${isBefore}`
+  const read = (source: RawBuilder<unknown>) => readEntries(context, sql`${source} as search_words`, isFound, number)
+  if (kind === 'sqlite') return readEntries(context, sql`search_words`, isFound, number)
+  const newest = await read(sql`(select * from search_words where ${isBefore} order by id desc limit ${newestEntries})`)
+  if (newest.length > pageRows) return newest
+  // `offset 0` keeps the planner from reading backwards until it has a page.
+  return read(sql`(select * from search_words where ${isFound} offset 0)`)
+}
+
+const newestEntries = 2000
+
+async function readEntries(
+  { db, project }: ProjectDb,
+  source: RawBuilder<unknown>,
+  isFound: RawBuilder<unknown>,
+  number: RawBuilder<unknown>,
+): Promise<readonly Entry[]> {
+  const { rows } = await sql<Entry>`
+    select c.id, found.number, visitors.name, c.last_message_at as "lastAt", c.handled_at as handled
+    from (select s.conversation_id, s.id as number from ${source} join search_conversations as s on s.id = ${number}
+      where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${pageRows + 1}) as found
+      join conversations as c on c.project_id = ${project} and c.id = found.conversation_id
+      left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
+    order by found.number desc`.execute(db)
+  return rows
 }
 
 /** The words have letters and digits only, so that none is a sign of the query's language. */

@@ -8,14 +8,12 @@ import type { Db } from '../database/connection-pool.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { acquireCancellationLock, findWindowEnd } from './cancellations.ts'
+import { isStoppedSql } from './filter.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 
 /** The row in `writebacks` belongs to a stopped batch. */
 export const inStoppedBatchSql = sql`exists (select 1 from writeback_batches stopped
   where stopped.project_id = writebacks.project_id and stopped.id = writebacks.batch_id and stopped.stopped_at is not null)`
-
-/** A draft that was queued when its batch was stopped, and goes on with it. */
-export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`
 
 export type BatchDecisionResult = { readonly moved: number; readonly inFlight: number }
 

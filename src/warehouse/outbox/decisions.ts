@@ -57,8 +57,8 @@ export async function decideShown(
   })
 }
 
-function isWholeBatchOrAll({ ids, statuses, operations, target, approvedBy }: OutboxFilter): boolean {
-  return [ids, statuses, operations, target, approvedBy].every((restriction) => restriction === undefined)
+function isWholeBatchOrAll({ ids, statuses, operations, target, approvedBy, isResumable }: OutboxFilter): boolean {
+  return [ids, statuses, operations, target, approvedBy, isResumable].every((restriction) => restriction === undefined)
 }
 
 async function decideAtOnce(

@@ -5,10 +5,13 @@ import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import { targetKinds, toLaneName } from '../../core/outbox/writeback-request.ts'
 import { allOf, inList } from '../database/dialect.ts'
 
+/** A draft that was queued when its batch was stopped, and goes on with it. */
+export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`
+
 /** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
 export function filterSql(
   kind: DatabaseKind,
-  { ids, batch, statuses, operations, target, approvedBy }: OutboxFilter,
+  { ids, batch, statuses, operations, target, approvedBy, isResumable }: OutboxFilter,
   status: RawBuilder<unknown> = sql`status`,
 ): RawBuilder<unknown> {
   const oneOf = (column: RawBuilder<unknown>, values: readonly string[] | undefined) => {
@@ -19,6 +22,8 @@ export function filterSql(
     ids === undefined || ids.length <= 100 ? oneOf(sql`id`, ids) : sql`id ${inList(kind, ids)}`,
     batch === undefined ? null : sql`batch_id = ${batch}`,
     approvedBy === undefined ? null : sql`approved_by = ${approvedBy}`,
+    // A stop reaches its rows one after another, so some may be queued still.
+    isResumable === undefined ? null : sql`(status = 'queued' or ${isStoppedSql})`,
     oneOf(status, statuses),
     oneOf(sql`operation`, operations),
     oneOf(sql`lane`, target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target))),

@@ -1,8 +1,9 @@
 /** Decisions about whole batches are in force before their rows follow: what rows count as until then, and following. */
 import { type RawBuilder, sql } from 'kysely'
 import type { ProjectDb } from '../database/project-db.ts'
-import { applyStops, hasOpenStop, inStoppedBatchSql, isStoppedSql } from './batch-stops.ts'
+import { applyStops, hasOpenStop, inStoppedBatchSql } from './batch-stops.ts'
 import { applyCancellations, coveredByCancelSql, hasOpenCancellation } from './cancellations.ts'
+import { isStoppedSql } from './filter.ts'
 
 /** Whether rows have yet to follow a decision. */
 export async function hasOpenDecision(context: ProjectDb): Promise<boolean> {

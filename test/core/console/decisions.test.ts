@@ -11,7 +11,7 @@ const now = Date.UTC(2026, 5, 1, 12)
 const at = (seconds: number) => new Date(now + seconds * 1000).toISOString()
 
 describe('a person may', () => {
-  const others = { createdBy: 'olga', isDraft: true }
+  const others = { createdBy: 'olga', statuses: ['draft', 'failed'], isByIds: false } as const
   const table: Readonly<Record<Role, readonly DecisionName[]>> = {
     viewer: [],
     operator: ['retry', 'arrived', 'lost'],
@@ -22,12 +22,26 @@ describe('a person may', () => {
     expect(decisionNames.filter((name) => missingRole(viewer, name, others) === null)).toEqual(allowed)
   })
 
+  const olga = { name: 'olga', role: 'operator' } as const
+  const needed = (decision: DecisionName, statuses: readonly WritebackStatus[], over: object = {}) =>
+    missingRole(olga, decision, { createdBy: 'olga', statuses, isByIds: true, ...over })
+
   test('cancel their own drafts as an operator, but nothing that is on its way', () => {
-    const olga = { name: 'olga', role: 'operator' } as const
-    expect(missingRole(olga, 'cancel', { createdBy: 'olga', isDraft: true })).toBeNull()
-    expect(missingRole(olga, 'cancel', { createdBy: 'olga', isDraft: false })).toBe('approver')
-    expect(missingRole(olga, 'cancel', { createdBy: 'ann', isDraft: true })).toBe('approver')
-    expect(missingRole({ ...olga, role: 'viewer' }, 'cancel', { createdBy: 'olga', isDraft: true })).toBe('operator')
+    expect(needed('cancel', ['draft'])).toBeNull()
+    expect(needed('cancel', ['draft', 'succeeded'], { isByIds: false })).toBeNull()
+    expect(needed('cancel', ['draft', 'queued'])).toBe('approver')
+    expect(needed('cancel', ['draft'], { createdBy: 'ann' })).toBe('approver')
+    const viewer = { name: 'olga', role: 'viewer' } as const
+    expect(missingRole(viewer, 'cancel', { createdBy: 'olga', statuses: ['draft'], isByIds: true })).toBe('operator')
+  })
+
+  test('send again as an operator what has failed, but not what was withheld: nobody may have approved it', () => {
+    expect(needed('retry', ['failed', 'conflict'])).toBeNull()
+    for (const status of ['cancelled', 'expired'] as const) {
+      expect(needed('retry', ['failed', status])).toBe('approver')
+      // Of a whole batch, only failures are sent again.
+      expect(needed('retry', ['failed', status], { isByIds: false })).toBeNull()
+    }
   })
 })
 

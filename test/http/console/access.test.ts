@@ -1,23 +1,16 @@
 /** Who may see what of the console, and from where. Real requests over loopback. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Role, roles } from '../../../src/core/console/roles.ts'
 import { secret } from '../../../src/core/secret.ts'
 import { globalScreenPaths } from '../../../src/http/console/global-screens.ts'
 import { projectScreens } from '../../../src/http/console/project-screens.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
-import { cookieOf, formBody, ownForm, people, person, startConsole, type TestConsole } from './console-server.ts'
+import { cookieOf, formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
 
 const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [conversation('c1')]))
 
-let shared: TestConsole
-const closers: (() => Promise<void>)[] = []
-beforeAll(async () => {
-  shared = await startConsole(fill, { end: (close) => void closers.push(close) })
-})
-afterAll(async () => {
-  for (const close of closers) await close()
-})
+const shared = useConsole(fill)
 
 const names: Readonly<Record<Role, string>> = { viewer: 'vera', operator: 'olga', approver: 'ann' }
 const pages = [
@@ -159,7 +152,8 @@ describe('signing in', () => {
         headers: ownForm,
         body: formBody({ name, token: 'http-token' }),
       })
-    expect((await post('vera')).status).toBe(401)
+    for (const name of ['vera', 'VERA', 'ｖera']) expect((await post(name)).status, name).toBe(401)
+    for (const name of ['vera\u200b', '\u202evera', 've\nra']) expect((await post(name)).status, name).toBe(400)
     const response = await post('Zoë')
     const { text } = await console.ask('/console/projects', { headers: { cookie: cookieOf(response) } })
     expect(text).toContain('Zoë <span class="faint">· approver</span>')

@@ -1,5 +1,5 @@
 /** A running console over a mirror in an SQLite file, and clients for it. */
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { consoleProjectOf } from '../../../src/app/console/console-project.ts'
 import { createConsoleDecisions } from '../../../src/app/console/decisions.ts'
 import { openConsoleReader } from '../../../src/app/console/open-console.ts'
@@ -41,8 +41,23 @@ type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> 
   readonly end?: (close: () => Promise<void>) => void
 }
 
-/** `fill`: puts rows into the mirror. */
-export async function startConsole(fill: (warehouse: Warehouse) => Promise<unknown>, over: Overrides = {}) {
+/** Puts rows into the mirror. */
+type Fill = (warehouse: Warehouse, project: ProjectConfig) => Promise<unknown>
+
+/** One console for all tests of the file. It has its members when the first of them begins. */
+export function useConsole(fill: Fill): TestConsole {
+  const shared: Partial<TestConsole> = {}
+  const closers: (() => Promise<void>)[] = []
+  beforeAll(
+    async () => void Object.assign(shared, await startConsole(fill, { end: (close) => void closers.push(close) })),
+  )
+  afterAll(async () => {
+    for (const close of closers) await close()
+  })
+  return shared as TestConsole
+}
+
+export async function startConsole(fill: Fill, over: Overrides = {}) {
   const {
     end = onTestFinished,
     access = { people: () => people, httpToken: null },
@@ -53,9 +68,9 @@ export async function startConsole(fill: (warehouse: Warehouse) => Promise<unkno
   } = over
   const database = await databases[0]!.make()
   const warehouse = await database.open()
-  await fill(warehouse)
-  const reader = openConsoleReader(database.url ?? '', now)
   const project = projectWith(settings)
+  await fill(warehouse, project)
+  const reader = openConsoleReader(database.url ?? '', now)
   const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
   const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()

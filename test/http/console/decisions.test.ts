@@ -1,18 +1,14 @@
 /** Decisions over HTTP: by whom, about what was seen, and what they leave behind. Real requests over loopback. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { toTimestamp } from '../../../src/core/time.ts'
 import { commit, message } from '../../warehouse/row-fixtures.ts'
-import { formBody, ownForm, startConsole, type TestConsole } from './console-server.ts'
+import { formBody, ownForm, startConsole, useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
-let console: TestConsole
-const closers: (() => Promise<void>)[] = []
-beforeAll(async () => {
-  console = await startConsole(fillTargets, { end: (close) => void closers.push(close) })
-})
-afterAll(async () => {
-  for (const close of closers) await close()
-})
+const console = useConsole(fillTargets)
+
+const flag = (target = targets[57] ?? '') =>
+  ({ operation: 'handled', target, payload: { handled: true }, ref: null, expect: null, expiresAt: null }) as const
 
 let imports = 0
 /** A draft batch of so many replies, each to a conversation of its own. */
@@ -116,6 +112,17 @@ describe('a batch', () => {
     expect(await countsOf(batch)).toEqual({ queued: 4 })
   })
 
+  test('goes on with what was stopped, not with the drafts that nobody approved', async () => {
+    const batch = await draftBatch(4)
+    const [first] = await admin().list({ batch }, 1)
+    await (await confirm('ann', `decision=approve&batch=${batch}&id=${first?.id}`)).send()
+    await decide('ann', { decision: 'stop', batch })
+    const resumption = await confirm('ann', `decision=resume&batch=${batch}`)
+    expect(resumption.text).toContain('Go on with 1 write-back<')
+    expect((await resumption.send()).status).toBe(303)
+    expect(await countsOf(batch)).toEqual({ queued: 1, draft: 3 })
+  })
+
   test('of many rows needs their number', async () => {
     const batch = await draftBatch(60)
     const wrong = await (await confirm('ann', `decision=approve&batch=${batch}`, { typed: '6' })).send()
@@ -137,6 +144,28 @@ describe('a decision needs', () => {
     expect(await countsOf(batch)).toEqual({ cancelled: 1 })
   })
 
+  test('to be about the rows that the role was checked for, by their whole ids', async () => {
+    const own = await draftBatch(1)
+    const [mine] = await admin().list({ batch: own }, 1)
+    const options = { status: 'queued', batchId: `of-ann-${own}`, createdBy: 'ann', expiresAt: null } as const
+    await admin().enqueue([[flag()]], options)
+    const [other] = await admin().list({ batch: options.batchId }, 1)
+    const id = other?.id ?? ''
+    expect((await decide('olga', { decision: 'cancel', batch: own, id })).status).toBe(403)
+    expect((await decide('olga', { decision: 'cancel', id: [mine?.id ?? '', id.slice(-14)] })).status).toBe(409)
+    expect(await countsOf(options.batchId)).toEqual({ queued: 1 })
+  })
+
+  test('an approver, to send what was withheld', async () => {
+    const batch = await draftBatch(1)
+    await (await confirm('olga', `decision=cancel&batch=${batch}`)).send()
+    const [row] = await admin().list({ batch }, 1)
+    expect(await page(`/writebacks/${row?.id}`, 'olga')).not.toContain('Send again')
+    expect((await (await confirm('olga', `decision=retry&id=${row?.id}`)).send()).status).toBe(403)
+    await (await confirm('ann', `decision=retry&id=${row?.id}`)).send()
+    expect(await countsOf(batch)).toEqual({ queued: 1 })
+  })
+
   test('a page of the console behind it, and something that it is about', async () => {
     const batch = await draftBatch(1)
     const cookie = await console.signIn('ann')
@@ -149,6 +178,8 @@ describe('a decision needs', () => {
       { decision: 'cancel' },
       { decision: 'none', batch },
       { decision: 'stop', batch, would: 'would_send' },
+      // The beginning of a digest, which the command line takes.
+      { decision: 'approve', batch, digest: 'f'.repeat(12) },
     ])
       expect((await decide('ann', fields)).status, JSON.stringify(fields)).toBe(400)
     expect(await countsOf(batch)).toEqual({ draft: 1 })
@@ -156,19 +187,9 @@ describe('a decision needs', () => {
 
   test('another person, where nobody approves what they queued', async () => {
     const strict = await startConsole(fillTargets, { settings: { approveOwn: false } })
-    const requests = [
-      {
-        operation: 'handled',
-        target: targets[0] ?? '',
-        payload: { handled: true },
-        ref: null,
-        expect: null,
-        expiresAt: null,
-      },
-    ] as const
     await strict.warehouse
       .outboxAdmin('main')
-      .enqueue([requests], { status: 'draft', batchId: 'own', createdBy: 'ann', expiresAt: null })
+      .enqueue([[flag()]], { status: 'draft', batchId: 'own', createdBy: 'ann', expiresAt: null })
     const { digest } = await strict.warehouse.outboxAdmin('main').digestOf({ batch: 'own', statuses: ['draft'] })
     const { status, text } = await decide('ann', { decision: 'approve', batch: 'own', digest }, strict)
     expect([status, text.includes('someone else has to approve it')]).toEqual([200, true])

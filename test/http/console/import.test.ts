@@ -1,16 +1,15 @@
 /** Importing a file in the browser, over HTTP. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startConsole, type TestConsole } from './console-server.ts'
+import { describe, expect, test } from 'vitest'
+import { useConsole } from './console-server.ts'
 import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
-let console: TestConsole
-const closers: (() => Promise<void>)[] = []
-beforeAll(async () => {
-  console = await startConsole(fillTargets, { end: (close) => void closers.push(close) })
-})
-afterAll(async () => {
-  for (const close of closers) await close()
-})
+const console = useConsole(fillTargets)
+
+/** A row with so many characters, its line end among them. */
+const rowOf = (length: number) => {
+  const [start, end] = [`message,${targets[0]},`, ',Ann\n']
+  return start + 'y'.repeat(length - start.length - end.length) + end
+}
 
 describe('a file', () => {
   test('with mistakes queues nothing, says which, and gives the rows back', async () => {
@@ -42,6 +41,28 @@ describe('a file', () => {
     expect((await importFile(console, 'again.csv', twice, { allowDuplicates: 'yes' })).text).toContain(
       'the same file was imported before',
     )
+  })
+
+  test('that is too large or did not arrive whole leaves nothing behind', async () => {
+    const many = csv(
+      Array.from({ length: 5100 }, (_, row) => targets[row % 60] ?? ''),
+      'x'.repeat(3950),
+    )
+    const start = `${many.slice(0, many.lastIndexOf('\n', 19_995_000))}\n`
+    // The limit is at the end of a row.
+    const half = (20_000_000 - start.length) / 2
+    const cut = start + rowOf(Math.floor(half)) + rowOf(Math.ceil(half))
+    const large = await importFile(console, 'large.csv', cut + rowOf(200), { allowDuplicates: 'yes' })
+    expect([large.status, large.text.includes('larger than 20 MB')]).toEqual([422, true])
+    const headers = {
+      ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+      'content-type': 'multipart/form-data; boundary=B',
+    }
+    const body = `--B\r\nContent-Disposition: form-data; name="file"; filename="cut.csv"\r\n\r\n${csv(targets, 'Cut.')}\n`
+    const ended = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
+    expect([ended.status, ended.text.includes('did not arrive whole')]).toEqual([422, true])
+    const batches = await console.warehouse.outboxAdmin('main').listBatches(20)
+    expect(batches.filter(({ id }) => /large|cut/.test(id))).toEqual([])
   })
 
   test('is needed', async () => {

@@ -1,0 +1,62 @@
+/**
+ * How costs grow with the size of a mirror: first syncs of 10^4 to 5·10^6 messages into SQLite, and after each a sync with
+ * nothing new. Draws docs/pictures/growth.svg. `-- 10000 100000` measures these sizes and draws nothing.
+ */
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runSync } from './command.ts'
+import { printFigure } from './figures.ts'
+import { type Growth, growthChart } from './growth/chart.ts'
+import { messagesEach, startSandboxProcess } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
+
+const asked = process.argv.slice(2).map(Number)
+const sizes = asked.length > 0 ? asked : [10_000, 100_000, 1_000_000, 5_000_000]
+
+const measures = {
+  seconds: ['first sync', 's'],
+  peakMb: ['peak memory', 'MB'],
+  requests: ['requests', ''],
+  fileMb: ['the file', 'MB'],
+  againSeconds: ['nothing new', 's'],
+  againRequests: ['nothing new, requests', ''],
+} as const
+type Measured = Readonly<Record<keyof typeof measures, number>>
+
+const measured: Measured[] = []
+for (const messages of sizes) {
+  process.stdout.write(`${messages.toLocaleString('en-US')} messages\n`)
+  const found = await measure(messages)
+  for (const [key, [name, unit]] of entriesOf(measures)) printFigure(`  ${name}`, found[key], unit)
+  measured.push(found)
+}
+if (asked.length === 0) {
+  const path = fileURLToPath(new URL('../docs/pictures/growth.svg', import.meta.url))
+  const growths = entriesOf(measures).map(([key, [name, unit]]): Growth => {
+    return { name, unit, values: measured.map((found) => found[key]) }
+  })
+  writeFileSync(path, growthChart(sizes, growths))
+}
+
+function entriesOf<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][] {
+  return Object.entries(record) as [K, V][]
+}
+
+async function measure(messages: number): Promise<Measured> {
+  const service = await startSandboxProcess(messages / messagesEach)
+  try {
+    return await withTempFolder(async (folder) => {
+      const url = `sqlite:${folder}/mirror.db`
+      const first = await runSync(service, url)
+      const fileMb = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0) / 1e6
+      const again = await runSync(service, url)
+      return {
+        ...{ seconds: first.tookMs / 1000, peakMb: first.peakMb, requests: first.report.requests, fileMb },
+        ...{ againSeconds: again.tookMs / 1000, againRequests: again.report.requests },
+      }
+    })
+  } finally {
+    await service.stop()
+  }
+}
