@@ -50,7 +50,10 @@ export const mirrorTables = {
     key: ['project_id', 'conversation_id', 'id'],
     columns: {
       ...mirroredColumns,
-      raw: ['json', 'what the columns do not tell of the row as the service sent it; all of it in the view raw_messages'],
+      raw: [
+        'json',
+        'what its columns do not hold of the row as the service sent it; all of it in the view raw_messages',
+      ],
       ...deletionColumns,
       conversation_id: ['key', 'the conversation, in conversations'],
       id: ['integer', 'id of the message in the service'],

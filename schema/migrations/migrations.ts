@@ -14,7 +14,7 @@ import { gapReasons } from './0012_gap_reasons.ts'
 import { analytics } from './0013_analytics.ts'
 import { batches } from './0014_batches.ts'
 import { webConsole } from './0015_console.ts'
-import { untoldRaw } from './0016_untold_raw.ts'
+import { shortRaw } from './0016_short_raw.ts'
 
 /** Runs in one transaction with the record that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
@@ -33,5 +33,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0013_analytics': analytics,
   '0014_batches': batches,
   '0015_console': webConsole,
-  '0016_untold_raw': untoldRaw,
+  '0016_short_raw': shortRaw,
 }

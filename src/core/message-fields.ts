@@ -1,4 +1,4 @@
-/** The documented fields of messages: each has a column, which stores it. `raw` keeps what the columns do not tell. */
+/** The documented fields of messages: each has a column, which stores it. `raw` keeps what its columns do not hold. */
 import { asJsonObject, type JsonObject, parseJson, stringifyJson } from './json.ts'
 import type { Json, Scalar } from './row.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from './time.ts'
@@ -21,37 +21,37 @@ type Columns = Readonly<Record<string, Scalar | undefined>>
 const fieldNames = Object.keys(messageFields) as readonly FieldName[]
 
 /**
- * The JSON text of what the columns do not tell of a message: undocumented fields, nulls, and values that a column does not
- * store exactly. The whole message, recognised by its id, if a column tells something that the message does not have.
+ * The JSON text of what its columns do not hold of a message: undocumented fields, nulls, and values that a column does not
+ * store exactly. The whole message, recognised by its id, if a column holds something that the message does not have.
  */
-export function untoldFields(item: JsonObject, columns: Columns): string {
-  let told = 0
+export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
+  let held = 0
   for (const field of fieldNames) {
-    if (isTold(item, field, columns)) told++
+    if (isInColumn(item, field, columns)) held++
     else if (field === 'id' || (!Object.hasOwn(item, field) && columns[messageFields[field][0]] != null))
       return stringifyJson(item)
   }
   const names = Object.keys(item)
-  if (names.length === told) return '{}'
-  const untold = names.filter(
-    (name) => !Object.hasOwn(messageFields, name) || !isTold(item, name as FieldName, columns),
+  if (names.length === held) return '{}'
+  const remaining = names.filter(
+    (name) => !Object.hasOwn(messageFields, name) || !isInColumn(item, name as FieldName, columns),
   )
-  return stringifyJson(Object.fromEntries(untold.map((name) => [name, item[name] as Json])))
+  return stringifyJson(Object.fromEntries(remaining.map((name) => [name, item[name] as Json])))
 }
 
-/** The message as it came, with its fields in another order. `raw`: what `untoldFields` returned. */
+/** The message as it came, with its fields in another order. `raw`: what `fieldsNotInColumns` returned. */
 export function rebuildMessage(raw: string, columns: Columns): string {
-  const untold = asJsonObject(parseJson(raw))
-  if (untold === null || Object.hasOwn(untold, 'id')) return raw
-  const told = fieldNames.flatMap((field): [string, Json][] => {
+  const remaining = asJsonObject(parseJson(raw))
+  if (remaining === null || Object.hasOwn(remaining, 'id')) return raw
+  const held = fieldNames.flatMap((field): [string, Json][] => {
     const value = columns[messageFields[field][0]] ?? null
-    return value === null || Object.hasOwn(untold, field) ? [] : [[field, value]]
+    return value === null || Object.hasOwn(remaining, field) ? [] : [[field, value]]
   })
-  return stringifyJson(Object.fromEntries([...told, ...Object.entries(untold)]))
+  return stringifyJson(Object.fromEntries([...held, ...Object.entries(remaining)]))
 }
 
 /** The message has this field, and the column has exactly its value in every database. */
-function isTold(item: JsonObject, field: FieldName, columns: Columns): boolean {
+function isInColumn(item: JsonObject, field: FieldName, columns: Columns): boolean {
   const [column, kind] = messageFields[field]
   const value = item[field]
   return value !== undefined && value === columns[column] && Object.hasOwn(item, field) && isExact[kind](value)

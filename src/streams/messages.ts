@@ -1,6 +1,6 @@
 /** Messages: one list per conversation. Its paging is undocumented. */
 import { asJsonObject, type JsonObject, stringifyJson } from '../core/json.ts'
-import { messageFields, untoldFields } from '../core/message-fields.ts'
+import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import type { MirrorRow } from '../core/row.ts'
 import { parseTime } from '../core/time.ts'
@@ -33,7 +33,7 @@ function toMessage(item: JsonObject, conversation: string): MirrorRow {
   const row = toColumns(item, messageFields, { conversation_id: conversation })
   return {
     ...row,
-    storedRaw: untoldFields(item, row.columns),
+    storedRaw: fieldsNotInColumns(item, row.columns),
     // Only a comparison needs it.
     get raw() {
       return stringifyJson(item)

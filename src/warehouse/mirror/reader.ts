@@ -33,7 +33,7 @@ export async function readRows(
   const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
   const { table } = streamSpecs[stream]
   const rows = await readRowsAfterKey(db, kind, { table, columns, where, after, limit })
-  return rows.map(({ key, raw, told }) => ({ key, raw: wholeRow(table, decodeJson(kind, raw), told) }))
+  return rows.map(({ key, raw, columnValues }) => ({ key, raw: wholeRow(table, decodeJson(kind, raw), columnValues) }))
 }
 
 type KeyRange = {
@@ -44,17 +44,17 @@ type KeyRange = {
   readonly limit: number
 }
 
-/** `told`: the values of the columns that `raw` does not repeat. */
-export type StoredRow = { readonly key: RowKey; readonly raw: string; readonly told: ToldColumns }
-type ToldColumns = Readonly<Record<string, Scalar>>
+/** `columnValues`: the values of the columns that `raw` does not repeat. */
+export type StoredRow = { readonly key: RowKey; readonly raw: string; readonly columnValues: ColumnValues }
+type ColumnValues = Readonly<Record<string, Scalar>>
 
 /** The columns of the table that `raw` does not repeat. */
-const toldColumns = (table: MirroredTable) =>
+const columnsNotInRaw = (table: MirroredTable) =>
   table === 'messages' ? Object.values(messageFields).map(([column]) => column) : []
 
 /** The JSON text of the row as it came. */
-function wholeRow(table: MirroredTable, raw: string, told: ToldColumns): string {
-  return table === 'messages' ? rebuildMessage(raw, told) : raw
+function wholeRow(table: MirroredTable, raw: string, columnValues: ColumnValues): string {
+  return table === 'messages' ? rebuildMessage(raw, columnValues) : raw
 }
 
 /** Rows in key order, with `raw` as it is stored. */
@@ -63,8 +63,8 @@ export async function readRowsAfterKey(
   kind: DatabaseKind,
   { table, columns, where, after, limit }: KeyRange,
 ): Promise<StoredRow[]> {
-  const told = toldColumns(table)
-  const all = sql.join([...new Set([...columns, ...told])].map((name) => sql.ref(name)))
+  const more = columnsNotInRaw(table)
+  const all = sql.join([...new Set([...columns, ...more])].map((name) => sql.ref(name)))
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
   const { rows } = await sql<Record<string, Scalar>>`
@@ -73,7 +73,7 @@ export async function readRowsAfterKey(
   return rows.map((row) => ({
     key: columns.map((name) => String(row[name])),
     raw: String(row.raw),
-    told: row,
+    columnValues: row,
   }))
 }
 
@@ -90,7 +90,7 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const [name = 'id'] = keyColumns(stream)
   const { table } = streamSpecs[stream]
-  const columns = sql.join([...new Set([name, ...toldColumns(table)])].map((column) => sql.ref(column)))
+  const columns = sql.join([...new Set([name, ...columnsNotInRaw(table)])].map((column) => sql.ref(column)))
   const { rows } = await sql<Record<string, Scalar>>`
     select ${columns}, ${rawColumn(kind)} as raw from ${sql.table(table)}
     where project_id = ${project} ${notDeleted(stream)} and ${sql.ref(name)} ${inList(kind, ids)}

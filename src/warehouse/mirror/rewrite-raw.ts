@@ -1,12 +1,12 @@
 /**
- * Shortens `raw` of messages that an older version stored, portion by portion: what their columns tell is not repeated.
+ * Shortens `raw` of messages that an older version stored, portion by portion: what their columns hold is not repeated.
  * Rows are readable in either form meanwhile, and a process that is killed has lost one portion of work.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { asJsonObject, parseJson } from '../../core/json.ts'
-import { untoldFields } from '../../core/message-fields.ts'
+import { fieldsNotInColumns } from '../../core/message-fields.ts'
 import type { Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
@@ -73,10 +73,10 @@ async function lockProjects(trx: Db, rows: readonly StoredRow[]): Promise<void> 
   for (const project of new Set(rows.map((row) => row.key[0] ?? ''))) await acquireWriteLock(trx, 'postgres', project)
 }
 
-async function shorten(trx: Db, kind: DatabaseKind, { key: rowKey, raw, told }: StoredRow): Promise<void> {
+async function shorten(trx: Db, kind: DatabaseKind, { key: rowKey, raw, columnValues }: StoredRow): Promise<void> {
   const message = asJsonObject(parseJson(decodeJson(kind, raw)))
   if (message === null || !Object.hasOwn(message, 'id')) return
   const [project, conversation] = rowKey
-  await sql`update messages set raw = ${encodeJson(kind, untoldFields(message, told))}
-    where project_id = ${project} and conversation_id = ${conversation} and id = ${told.id}`.execute(trx)
+  await sql`update messages set raw = ${encodeJson(kind, fieldsNotInColumns(message, columnValues))}
+    where project_id = ${project} and conversation_id = ${conversation} and id = ${columnValues.id}`.execute(trx)
 }

@@ -121,8 +121,8 @@ function assignments({ table, columns }: StatementShape) {
 
 function updateCondition({ table, newerBy }: StatementShape) {
   const stored = (name: string) => sql.ref(`${table}.${name}`)
-  const told = table === 'messages' ? Object.values(messageFields).map(([column]) => column) : []
-  const compared = ['raw', ...told.filter((name) => !keyOf(table).includes(name))]
+  const documented = table === 'messages' ? Object.values(messageFields).map(([column]) => column) : []
+  const compared = ['raw', ...documented.filter((name) => !keyOf(table).includes(name))]
   const isDifferent = sql.join(
     compared.map((name) => sql`${sql.ref(`excluded.${name}`)} is distinct from ${stored(name)}`),
     sql` or `,

@@ -1,8 +1,8 @@
-/** `raw` of messages keeps what their columns do not tell, and the message as it came can be rebuilt from both. */
+/** `raw` of messages keeps what their columns do not hold, and the message as it came can be rebuilt from both. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/core/json.ts'
-import { rebuildMessage, untoldFields } from '../../src/core/message-fields.ts'
+import { fieldsNotInColumns, rebuildMessage } from '../../src/core/message-fields.ts'
 import type { Mirror, MirrorReader } from '../../src/core/mirror.ts'
 import type { Json } from '../../src/core/row.ts'
 import { messages } from '../../src/streams/messages.ts'
@@ -45,7 +45,7 @@ for (const [name, item, raw] of stored) {
 
 const { conversationId: _, ...withoutConversation } = plain
 for (const item of [withoutConversation, { ...plain, id: '7' }, { ...plain, id: 2n ** 70n }]) {
-  test(`raw keeps all of a message whose columns tell something else: ${stringifyJson(item).slice(0, 40)}`, () =>
+  test(`raw keeps all of a message whose columns hold something else: ${stringifyJson(item).slice(0, 40)}`, () =>
     expect(parseJson(asStored(item) ?? '')).toEqual(item))
 }
 
@@ -209,6 +209,6 @@ for (const db of sqliteAndPostgres) {
   })
 }
 
-test('an untold field never hides a told one', () => {
-  expect(untoldFields(plain, { id: 7, conversation_id: 'other' })).toContain('"conversationId":"c"')
+test('a column of another conversation is no field of the message', () => {
+  expect(fieldsNotInColumns(plain, { id: 7, conversation_id: 'other' })).toContain('"conversationId":"c"')
 })

@@ -1,12 +1,12 @@
 /**
- * `messages.raw` no longer repeats what the columns tell. Rows that are stored already are rewritten later, in portions; the
+ * `messages.raw` no longer repeats what the columns hold. Rows that are stored already are rewritten later, in portions; the
  * view shows all messages as they came, both those and the others.
  */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 /** Fields of a message by their columns; the id is recognised by `raw` itself. */
-const told = {
+const fields = {
   conversationId: 'conversation_id',
   senderType: 'sender_type',
   kind: 'kind',
@@ -17,7 +17,7 @@ const told = {
 /** Fields that are in `raw`, too, count as `raw` has them. */
 const selects: Readonly<Record<DatabaseKind, string>> = {
   sqlite: `case when raw -> 'id' is not null then raw else '{"id":' || id || ${Object.entries({
-    ...told,
+    ...fields,
     createdAt: 'created_at',
   })
     .map(
@@ -26,13 +26,13 @@ const selects: Readonly<Record<DatabaseKind, string>> = {
     )
     .join(' || ')} || case when raw = '{}' then '}' else ',' || substr(raw, 2) end end`,
   postgres: `case when raw -> 'id' is not null then raw else jsonb_strip_nulls(jsonb_build_object('id', id, ${Object.entries(
-    told,
+    fields,
   )
     .map(([field, column]) => `'${field}', ${column}`)
     .join(', ')}, 'createdAt', to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))) || raw end`,
 }
 
-export async function untoldRaw(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+export async function shortRaw(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const run = (text: string) => sql.raw(text).execute(db)
   const { key, text } = sqlTypes[kind]
   await run(`create table sync_rewrites (name ${key} not null primary key, position ${text} not null)`)
