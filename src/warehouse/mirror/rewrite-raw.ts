@@ -9,7 +9,7 @@ import { asJsonObject, parseJson } from '../../core/json.ts'
 import { fieldsNotInColumns } from '../../core/message-fields.ts'
 import type { Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { acquireLock } from '../database/dialect.ts'
+import { acquireLock, listParameter } from '../database/dialect.ts'
 import { decodeJson, encodeJson } from '../database/escape.ts'
 import { acquireWriteLock } from './project-context.ts'
 import { readRowsAfterKey, type StoredRow } from './reader.ts'
@@ -59,7 +59,7 @@ async function rewritePortion(trx: Db, kind: DatabaseKind): Promise<number | nul
   const range = { table: 'messages', columns: key, where: sql`true`, after, limit: rowsPerPortion } as const
   if (kind === 'postgres') await lockProjects(trx, await readRowsAfterKey(trx, kind, range))
   const rows = await readRowsAfterKey(trx, kind, range)
-  for (const row of rows) await shorten(trx, kind, row)
+  await shortenRows(trx, kind, rows)
   const last = rows.at(-1)
   await (rows.length < rowsPerPortion || last === undefined
     ? sql`delete from sync_rewrites where name = ${rewriteName}`
@@ -73,10 +73,33 @@ async function lockProjects(trx: Db, rows: readonly StoredRow[]): Promise<void> 
   for (const project of new Set(rows.map((row) => row.key[0] ?? ''))) await acquireWriteLock(trx, 'postgres', project)
 }
 
-async function shorten(trx: Db, kind: DatabaseKind, { key: rowKey, raw, columnValues }: StoredRow): Promise<void> {
+/** One statement for the rows of a conversation that keep the same, as most keep nothing: each is a round trip in Postgres. */
+async function shortenRows(trx: Db, kind: DatabaseKind, rows: readonly StoredRow[]): Promise<void> {
+  const shortened = rows.flatMap((row) => {
+    const raw = shorten(kind, row)
+    return raw === null ? [] : [{ key: row.key, raw }]
+  })
+  for (const alike of Map.groupBy(shortened, ({ key: [project, conversation], raw }) =>
+    JSON.stringify([project, conversation, raw]),
+  ).values()) {
+    const [{ key: [project, conversation] = [], raw } = {}] = alike
+    const ids = alike.map((row) => row.key[2] ?? '')
+    await sql`update messages set raw = ${raw} where project_id = ${project} and conversation_id = ${conversation}
+      and id ${inIntegers(kind, ids)}`.execute(trx)
+  }
+}
+
+/** Null: it is short already. */
+function shorten(kind: DatabaseKind, { raw, columnValues }: StoredRow): string | null {
   const message = asJsonObject(parseJson(decodeJson(kind, raw)))
-  if (message === null || !Object.hasOwn(message, 'id')) return
-  const [project, conversation] = rowKey
-  await sql`update messages set raw = ${encodeJson(kind, fieldsNotInColumns(message, columnValues))}
-    where project_id = ${project} and conversation_id = ${conversation} and id = ${columnValues.id}`.execute(trx)
+  if (message === null || !Object.hasOwn(message, 'id')) return null
+  return encodeJson(kind, fieldsNotInColumns(message, columnValues))
+}
+
+/** A condition as `inList` makes it, for integers. */
+function inIntegers(kind: DatabaseKind, values: readonly string[]) {
+  const list = listParameter(kind, values)
+  return kind === 'sqlite'
+    ? sql`in (select cast(value as integer) from ${list} as listed)`
+    : sql`= any(array(select cast(value as bigint) from ${list} as listed))`
 }
