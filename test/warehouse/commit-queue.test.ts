@@ -15,8 +15,14 @@ function notedQueue(commits: Partial<PageCommits> = {}) {
   const transactions: string[][] = []
   const done: CommitResult = { changed: 1 }
   const submit = createCommitQueue({
-    alone: async (single) => (transactions.push(parentsOf([single])), done),
-    together: async (pages) => (transactions.push(parentsOf(pages)), pages.map(() => done)),
+    alone: async (single) => {
+      transactions.push(parentsOf([single]))
+      return done
+    },
+    together: async (pages) => {
+      transactions.push(parentsOf(pages))
+      return pages.map(() => done)
+    },
     runSerially: createSerialQueue(),
     ...commits,
   })
@@ -53,7 +59,12 @@ test('pages with a thousand rows do not wait for more', async () => {
 
 test('pages that arrive during a transaction are the next one', async () => {
   const [started, running] = [Promise.withResolvers<void>(), Promise.withResolvers<CommitResult>()]
-  const { submit, transactions } = notedQueue({ alone: () => (started.resolve(), running.promise) })
+  const { submit, transactions } = notedQueue({
+    alone: () => {
+      started.resolve()
+      return running.promise
+    },
+  })
   const first = submit(page('a', 1))
   await started.promise
   const next = [submit(page('b', 1)), submit(page('c', 1))]
