@@ -1,49 +1,61 @@
 /**
  * What an idle worker costs: one quiet project, on each kind of queue, compared with a Node.js that does nothing. Memory
- * and CPU of the process over a minute, from /proc. All of them run concurrently.
+ * and CPU of all of its processes over a minute, from /proc. All workers run concurrently.
+ *
+ * Arguments choose setups by a part of their names. BASELINE=FOLDER measures another checkout beside this one, and
+ * PROGRAM_NODE=FILE starts the workers with another Node.js, for example one so old that the launcher starts the bundled
+ * one. STARTS=3: how often each worker is started and measured; the medians are printed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
 import { createSchema } from './create-schema.ts'
-import { printFigure } from './figures.ts'
-import { processCpuMs } from './fleet/postgres-use.ts'
+import { median, printFigure } from './figures.ts'
+import { folderMb, measureTree, type ProcessUse } from './idle/process-tree.ts'
 import { launcher, startSandboxProcess } from './sandbox.ts'
 import { withTempFolder } from './temp-folder.ts'
 
 const settleMs = 30_000
 const measuredMs = 60_000
+const [conversations, messages] = [100, 30]
 
-type WorkerFigures = { readonly firstMb: number; readonly rssMb: number; readonly cpuMs: number }
-type WorkerSetup = { readonly name: string; readonly databaseUrl: string; readonly queueUrl: string }
+/** `first`: when everything was read for the first time. `cpuMs` is of the measured time. */
+type WorkerFigures = {
+  readonly first: ProcessUse
+  readonly firstQueueMb: number
+  readonly idle: ProcessUse
+  readonly queueMb: number
+}
+type WorkerSetup = {
+  readonly name: string
+  readonly program: string
+  readonly http: string
+  readonly databaseUrl: string
+  readonly queueUrl: string
+  readonly queueFolder: string
+}
+
+const { BASELINE: baseline, PROGRAM_NODE: programNode = process.execPath, STARTS: starts = '1' } = process.env
+const programs = [
+  { label: '', program: launcher },
+  ...(baseline === undefined ? [] : [{ label: ' (baseline)', program: join(baseline, 'bin/deskmirror.js') }]),
+]
 
 await withTempFolder(async (folder) => {
-  const service = await startSandboxProcess(100, { messages: 10, activity: 5 })
+  const service = await startSandboxProcess(conversations, { messages, activity: 5 })
   const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
-  const setups: readonly WorkerSetup[] = [
-    { name: 'embedded queue, SQLite', databaseUrl: `sqlite:${folder}/mirror.db`, queueUrl: 'embedded' },
-    {
-      name: 'Redis queue, Postgres',
-      databaseUrl: await createSchema(postgres.url, 'beside_redis'),
-      queueUrl: redis.url,
-    },
-    {
-      name: 'Postgres queue, Postgres',
-      databaseUrl: await createSchema(postgres.url, 'alone'),
-      queueUrl: postgres.url,
-    },
-  ]
   try {
-    const nothing = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
+    const setups = (await listSetups(folder, redis.url, postgres.url)).filter(isChosen)
+    const nothing = spawn(programNode, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
     const idle = withProcess(nothing, measure)
-    const workers = setups.map((setup) => measureWorker(() => startWorker(setup, service.environment, folder)))
+    const workers = setups.map((setup) => measureWorker(() => startWorker(setup, service.environment, folder), setup))
     const [bare, ...all] = await Promise.all([idle, ...workers])
-    printFigure('node alone: memory', bare.rssMb, 'MB')
-    for (const [n, figures] of all.entries()) printFigures(setups[n]?.name ?? '', figures, bare.rssMb)
+    printFigure('node alone: resident', bare.rssMb, 'MB')
+    for (const [n, figures] of all.entries()) printFigures(setups[n]?.name ?? '', figures)
   } finally {
     await service.stop()
     await redis.stop()
@@ -51,27 +63,77 @@ await withTempFolder(async (folder) => {
   }
 })
 
+async function listSetups(folder: string, redisUrl: string, postgresUrl: string): Promise<readonly WorkerSetup[]> {
+  const setups: WorkerSetup[] = []
+  for (const [n, { label, program }] of programs.entries()) {
+    const schema = (name: string) => createSchema(postgresUrl, `${name}_${n}`)
+    const sqlite = (name: string) => ({
+      program,
+      databaseUrl: `sqlite:${folder}/${name}-${n}.db`,
+      queueUrl: 'embedded',
+      queueFolder: `${folder}/${name}-${n}.db-queue`,
+    })
+    const server = { program, http: '127.0.0.1:0', queueFolder: '' }
+    setups.push(
+      { name: `embedded queue, SQLite${label}`, http: '127.0.0.1:0', ...sqlite('mirror') },
+      { name: `embedded queue, SQLite, HTTP off${label}`, http: 'off', ...sqlite('quiet') },
+      {
+        name: `Redis queue, Postgres${label}`,
+        ...server,
+        databaseUrl: await schema('beside_redis'),
+        queueUrl: `${redisUrl}/${n}`,
+      },
+      {
+        name: `Postgres queue, Postgres${label}`,
+        ...server,
+        databaseUrl: await schema('alone'),
+        queueUrl: await schema('jobs'),
+      },
+    )
+  }
+  return setups
+}
+
+function isChosen({ name }: WorkerSetup): boolean {
+  const parts = process.argv.slice(2)
+  return parts.length === 0 || parts.some((part) => name.includes(part))
+}
+
 function startWorker(setup: WorkerSetup, service: Readonly<Record<string, string>>, cwd: string): ChildProcess {
   const env = {
     ...process.env,
     ...service,
     DESKMIRROR_DATABASE_URL: setup.databaseUrl,
     DESKMIRROR_QUEUE_URL: setup.queueUrl,
-    DESKMIRROR_HTTP: '127.0.0.1:0',
+    DESKMIRROR_HTTP: setup.http,
   }
-  return spawn(process.execPath, [launcher, 'start'], { env, cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+  return spawn(programNode, [setup.program, 'start'], { env, cwd, stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-/** A first process reads everything; a second one is measured. `firstMb`: the first one's memory at the end. */
-async function measureWorker(start: () => ChildProcess): Promise<WorkerFigures> {
+/** A first process reads everything; later ones are measured while nothing happens. */
+async function measureWorker(start: () => ChildProcess, { queueFolder }: WorkerSetup): Promise<WorkerFigures> {
   const first = await withProcess(start(), async (child) => {
     await waitForStreams(child, ['messages', 'visitor_activity', 'call_recordings', 'availability'])
-    return residentMb(child)
+    return measureTree(child.pid ?? 0)
   })
-  return withProcess(start(), async (child) => {
-    await waitForStreams(child, ['availability'])
-    return { firstMb: first, ...(await measure(child)) }
-  })
+  const firstQueueMb = folderMb(queueFolder)
+  const later: (ProcessUse & { readonly queueMb: number })[] = []
+  for (let n = 0; n < Number(starts); n++) {
+    const measured = await withProcess(start(), async (child) => {
+      await waitForStreams(child, ['availability'])
+      return { ...(await measure(child)), queueMb: folderMb(queueFolder) }
+    })
+    later.push(measured)
+  }
+  const middle = (value: (use: (typeof later)[number]) => number) => median(later.map(value))
+  const idle = {
+    processes: middle(({ processes }) => processes),
+    rssMb: middle(({ rssMb }) => rssMb),
+    pssMb: middle(({ pssMb }) => pssMb),
+    peakMb: middle(({ peakMb }) => peakMb),
+    cpuMs: middle(({ cpuMs }) => cpuMs),
+  }
+  return { first, firstQueueMb, idle, queueMb: middle(({ queueMb }) => queueMb) }
 }
 
 async function withProcess<T>(child: ChildProcess, work: (child: ChildProcess) => Promise<T>): Promise<T> {
@@ -86,11 +148,12 @@ async function withProcess<T>(child: ChildProcess, work: (child: ChildProcess) =
   }
 }
 
-async function measure(child: ChildProcess): Promise<Omit<WorkerFigures, 'firstMb'>> {
+async function measure(child: ChildProcess): Promise<ProcessUse> {
   await sleep(settleMs)
-  const before = processCpuMs(child.pid ?? 0)
+  const { cpuMs: before } = measureTree(child.pid ?? 0)
   await sleep(measuredMs)
-  return { rssMb: residentMb(child), cpuMs: processCpuMs(child.pid ?? 0) - before }
+  const use = measureTree(child.pid ?? 0)
+  return { ...use, cpuMs: use.cpuMs - before }
 }
 
 /** Resolves when sync runs of all these streams have ended. */
@@ -108,13 +171,11 @@ async function waitForStreams(child: ChildProcess, streams: readonly string[]): 
   )
 }
 
-function residentMb({ pid }: ChildProcess): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6
-}
-
-function printFigures(name: string, { firstMb, rssMb, cpuMs }: WorkerFigures, bareMb: number): void {
-  printFigure(`${name}: memory`, rssMb, 'MB', `${(rssMb / bareMb).toFixed(1)} times node alone`)
-  printFigure('  memory after the very first start', firstMb, 'MB')
-  printFigure('  CPU', (100 * cpuMs) / measuredMs, '% of one core')
+function printFigures(name: string, { first, firstQueueMb, idle, queueMb }: WorkerFigures): void {
+  const processes = idle.processes === 1 ? 'one process' : `${idle.processes} processes`
+  printFigure(`${name}: resident`, idle.rssMb, 'MB', `${processes}, ${Math.round(idle.pssMb)} MB of their own`)
+  printFigure('  its peak since the start', idle.peakMb, 'MB')
+  printFigure('  at the very first start, everything read', first.rssMb, 'MB', `peak ${Math.round(first.peakMb)} MB`)
+  if (queueMb > 0) printFigure('  queue folder', queueMb, 'MB', `${firstQueueMb.toFixed(1)} MB after the first start`)
+  printFigure('  CPU', (100 * idle.cpuMs) / measuredMs, '% of one core')
 }

@@ -1,19 +1,25 @@
 /**
  * How much of a key's limit several workers use that share it, under a backlog that outlasts the measurement: 600
  * requests a minute as the service counts them, over three minutes after the first one. All groups run concurrently.
+ * Options: `bench/limit-options.ts`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from '../src/api/client.ts'
+import { createRequestBudget } from '../src/api/rate-limit/request-budget.ts'
+import { createMemoryStore } from '../src/api/rate-limit/state-store.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
 import { createSchema } from './create-schema.ts'
 import { printFigure } from './figures.ts'
+import { readLimitOptions, storeLearnedMargins } from './limit-options.ts'
 import { launcher } from './sandbox.ts'
 import { withTempFolder } from './temp-folder.ts'
 
-const [limit, windowMs, windows] = [600, 60_000, 3]
+const [limit, windowMs] = [600, 60_000]
+const options = readLimitOptions()
 const size = { conversations: 20_000, visitors: 50, calls: 50, messagesPerConversation: [1, 3], days: 300 } as const
 
 type WorkerGroup = {
@@ -35,11 +41,15 @@ await withTempFolder(async (folder) => {
     groups.push({ name: 'Postgres alone', workers, databaseUrl: alone, queueUrl: await schema(`jobs_${workers}`) })
   }
   try {
-    const measured = await Promise.all(groups.map((group) => measure(group, folder)))
-    for (const [n, { used, most, refused }] of measured.entries()) {
-      const { name, workers } = groups[n] as WorkerGroup
-      const worst = `at most ${most} in any minute, ${refused} refused`
-      printFigure(`${workers} of ${name}: of the limit`, 100 * used, '%', worst)
+    const named = groups.map((group) => ({ ...group, name: `${group.workers} of ${group.name}` }))
+    const measured = named
+      .filter(options.isMeasured)
+      .map(async (group) => ({ ...group, ...(await measure(group, folder)) }))
+    const inProcess = [{ name: 'one client, in memory' }].filter(options.isMeasured)
+    const memory = inProcess.map(async (group) => ({ ...group, ...(await measureClient()) }))
+    for (const { name, used, most, refused } of await Promise.all([...measured, ...memory])) {
+      const worst = `${options.title}; at most ${most} in any minute, ${refused} refused`
+      printFigure(`${name}: of the limit`, 100 * used, '%', worst)
     }
   } finally {
     await redis.stop()
@@ -48,7 +58,8 @@ await withTempFolder(async (folder) => {
 })
 
 async function measure({ workers, databaseUrl, queueUrl }: WorkerGroup, cwd: string) {
-  const sandbox = await startSandbox({ size, switches: { 'latency.after': 100, 'latency.spread': 0.5 } })
+  const sandbox = await startSandbox({ size, switches: options.switches })
+  if (options.margin === null) await storeLearnedMargins(databaseUrl, sandbox.projectId)
   const env = {
     ...process.env,
     DESKMIRROR_BASE_URL: sandbox.baseUrl,
@@ -57,6 +68,7 @@ async function measure({ workers, databaseUrl, queueUrl }: WorkerGroup, cwd: str
     DESKMIRROR_DATABASE_URL: databaseUrl,
     DESKMIRROR_QUEUE_URL: queueUrl,
     DESKMIRROR_HTTP: 'off',
+    ...options.env,
   }
   const children = Array.from({ length: workers }, () =>
     spawn(process.execPath, [launcher, 'start'], { cwd, env, stdio: 'ignore' }),
@@ -69,15 +81,37 @@ async function measure({ workers, databaseUrl, queueUrl }: WorkerGroup, cwd: str
   }
 }
 
+/** Nothing but requests: the budget in a variable, without a warehouse. */
+async function measureClient() {
+  const sandbox = await startSandbox({ size: { conversations: 200 }, switches: options.switches })
+  const stop = new AbortController()
+  const rates = { rate: { requests: limit, windowMs }, writeRate: { requests: 120, windowMs } }
+  const budget = createRequestBudget(createMemoryStore({ ...rates, reserve: 0, rateMargin: options.margin ?? 0.01 }))
+  const client = createClient({ baseUrl: new URL(sandbox.baseUrl), key: sandbox.key, budget, signal: stop.signal })
+  const path = `/public/projects/${sandbox.projectId}/conversations`
+  const spend = async () => {
+    while (!stop.signal.aborted) await client.get(path, { limit: 1 }, 'backfill').catch(() => {})
+  }
+  const spending = Array.from({ length: 20 }, spend)
+  try {
+    return await measureUse(sandbox)
+  } finally {
+    stop.abort()
+    await Promise.all(spending)
+    await client.close()
+    await sandbox.stop()
+  }
+}
+
 async function measureUse(sandbox: Sandbox) {
   while (sandbox.log().length === 0) await sleep(100)
   // The first window begins with a burst, unlike later ones.
   await sleep(windowMs)
   const from = Date.now()
-  await sleep(windows * windowMs)
+  await sleep(options.minutes * windowMs)
   const { maxInWindow, byStatus } = sandbox.counts()
   const arrived = sandbox.log().filter(({ arrivedAt }) => arrivedAt >= from).length
-  return { used: arrived / windows / limit, most: maxInWindow.requests, refused: byStatus['429'] ?? 0 }
+  return { used: arrived / options.minutes / limit, most: maxInWindow.requests, refused: byStatus['429'] ?? 0 }
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

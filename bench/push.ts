@@ -1,6 +1,7 @@
 /**
  * How much of a key's write limit a backlog of a thousand write-backs uses, including checks: 120 a minute as the service
  * counts them, over three minutes after the first one. One process on SQLite, three on Postgres, and a worker, concurrently.
+ * Options: `bench/limit-options.ts`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +12,12 @@ import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { createSchema } from './create-schema.ts'
 import { printFigure } from './figures.ts'
+import { readLimitOptions, storeLearnedMargins } from './limit-options.ts'
 import { launcher } from './sandbox.ts'
 import { withTempFolder } from './temp-folder.ts'
 
-const [writes, windowMs, windows, backlog] = [120, 60_000, 3, 1000]
+const [writes, windowMs, backlog] = [120, 60_000, 1000]
+const options = readLimitOptions()
 const size = { conversations: 400, visitors: 400, calls: 0 } as const
 
 type ProcessGroup = {
@@ -32,11 +35,13 @@ await withTempFolder(async (folder) => {
     { name: 'push, Postgres', processes: 3, command: 'push', databaseUrl: await createSchema(postgres.url, 'push') },
   ]
   try {
-    const measured = await Promise.all(groups.map((group) => measure(group, folder)))
-    for (const [n, { used, most, refused, reads }] of measured.entries()) {
-      const { name, processes } = groups[n] as ProcessGroup
-      const worst = `at most ${most} in any minute, ${refused} refused, ${reads.toFixed(1)} reads a write`
-      printFigure(`${processes} × ${name}: of the writes`, 100 * used, '%', worst)
+    const named = groups.map((group) => ({ ...group, name: `${group.processes} × ${group.name}` }))
+    const measured = named
+      .filter(options.isMeasured)
+      .map(async (group) => ({ ...group, ...(await measure(group, folder)) }))
+    for (const { name, used, most, refused, reads } of await Promise.all(measured)) {
+      const worst = `${options.title}; at most ${most} in any minute, ${refused} refused, ${reads.toFixed(1)} reads a write`
+      printFigure(`${name}: of the writes`, 100 * used, '%', worst)
     }
   } finally {
     await postgres.stop()
@@ -44,7 +49,8 @@ await withTempFolder(async (folder) => {
 })
 
 async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: string) {
-  const sandbox = await startSandbox({ size, switches: { 'latency.after': 100, 'latency.spread': 0.5 } })
+  const sandbox = await startSandbox({ size, switches: options.switches })
+  if (options.margin === null) await storeLearnedMargins(databaseUrl, sandbox.projectId)
   await queueWritebacks(sandbox, databaseUrl)
   const env = {
     ...process.env,
@@ -53,6 +59,7 @@ async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: s
     DESKMIRROR_API_KEY: sandbox.key,
     DESKMIRROR_DATABASE_URL: databaseUrl,
     DESKMIRROR_HTTP: 'off',
+    ...options.env,
     // So the worker mirrors nothing meanwhile.
     ...Object.fromEntries(
       ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((name) => [`DESKMIRROR_SCHEDULE_${name}`, 'off']),
@@ -102,11 +109,11 @@ async function measureUse(sandbox: Sandbox) {
   // The first window begins with a burst, unlike later ones.
   await sleep(windowMs)
   const from = Date.now()
-  await sleep(windows * windowMs)
+  await sleep(options.minutes * windowMs)
   const { maxInWindow, byStatus } = sandbox.counts()
   const arrived = sent().filter(({ arrivedAt }) => arrivedAt >= from).length
   const reads = sandbox.log().filter(({ write, arrivedAt }) => !write && arrivedAt >= from).length / arrived
-  return { used: arrived / windows / writes, most: maxInWindow.writes, refused: byStatus['429'] ?? 0, reads }
+  return { used: arrived / options.minutes / writes, most: maxInWindow.writes, refused: byStatus['429'] ?? 0, reads }
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

@@ -32,7 +32,7 @@ const token = secret('token')
 const project = defaultProject({
   ...{ name: 'demo', projectId, baseUrl: new URL('https://api.example.com/v1'), apiKey: token },
 })
-const reader = openConsoleReader(databaseUrl, Date.now)
+const reader = openConsoleReader({ databaseUrl, projects: [] }, Date.now)
 const decisions = createConsoleDecisions(
   () => defaultConfig({ projects: [project], databaseUrl }),
   reader.writebacks,

@@ -17,10 +17,12 @@ if (!require('./file-limit.js')()) {
   // It has printed the reason.
 } else if (isNewEnough() && (!isCheckout || canStripTypes())) {
   require('./exit-with-launcher.js')()
-  require('./heap-flags.js')()
+  if (!isBrief()) require('./heap-flags.js')()
   require('./load-module.js')(program)
 } else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
-  require('./run-bundled-node.js')(bundled, [__filename].concat(process.argv.slice(2)))
+  // Where a process can become another program, there is no second one.
+  if (process.execve) process.execve(bundled, [bundled].concat(bundledArgs()), process.env)
+  else require('./run-bundled-node.js')(bundled, bundledArgs())
 } else {
   process.stderr.write(
     'deskmirror needs Node.js ' +
@@ -32,6 +34,16 @@ if (!require('./file-limit.js')()) {
       '\n'
   )
   process.exitCode = 2
+}
+
+function bundledArgs() {
+  return [__filename].concat(process.argv.slice(2))
+}
+
+// Commands that read little: collecting garbage would take a tenth of their time.
+function isBrief() {
+  var command = process.argv[2]
+  return command === undefined || command === 'status' || command === 'help' || command.charAt(0) === '-'
 }
 
 function isNewEnough() {

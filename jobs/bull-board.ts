@@ -2,16 +2,16 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
-import type { HttpRoutes } from '../src/http/server.ts'
+import type { RoutesPlugin } from '../src/http/server.ts'
 import type { JobQueue } from './backends/ensure-schedule.ts'
 
-const prefix = '/queues'
+const boardPrefix = '/queues'
 
 /** Everything comes from this server: the page needs no internet access, and tells no other host that it was opened. */
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
 
-export function bullBoardRoutes(queues: readonly JobQueue<never>[]): HttpRoutes {
+export function bullBoardPlugin(queues: readonly JobQueue<never>[]): RoutesPlugin {
   const server = new FastifyAdapter()
   createBullBoard({
     // The adapter's type names BullMQ's default store; it calls nothing that the other stores lack.
@@ -21,8 +21,8 @@ export function bullBoardRoutes(queues: readonly JobQueue<never>[]): HttpRoutes 
     serverAdapter: server,
     options: { uiConfig: { boardTitle: 'deskmirror' } },
   })
-  server.setBasePath(prefix)
-  const plugin: HttpRoutes['plugin'] = async (app) => {
+  server.setBasePath(boardPrefix)
+  return async (app) => {
     app.addHook('onSend', async (_, reply, payload) => {
       reply.header('content-security-policy', contentSecurityPolicy)
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
@@ -30,7 +30,6 @@ export function bullBoardRoutes(queues: readonly JobQueue<never>[]): HttpRoutes 
     })
     await app.register(server.registerPlugin())
   }
-  return { prefix, auth: 'token', plugin }
 }
 
 /** The page loads its fonts from Google, without a setting for it. The browser's own fonts are enough. */

@@ -31,6 +31,8 @@ const nightWindows: Readonly<Record<ScheduleName, { readonly from: number; reado
   reconcile: { from: 1, hours: 4 },
   // After midnight in every time zone close to the project's that the service may use, and after the reconcile has started.
   analytics: { from: 5, hours: 1 },
+  // Before the reconcile, so that it sees what a day of incremental syncs has left.
+  audit: { from: 0, hours: 1 },
   incremental: { from: 0, hours: 1 },
   availability: { from: 0, hours: 1 },
 }

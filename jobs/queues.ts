@@ -5,7 +5,7 @@ import { scheduleNames } from '../src/core/default-schedules.ts'
 import { streamNames } from '../src/core/stream-specs.ts'
 
 /**
- * `sync`: the first time slice of an incremental sync run. `backfill`: its further slices, and reconciles, in rotation, so
+ * `sync`: the first time slice of an incremental sync run. `backfill`: its further slices, reconciles and audits, in rotation, so
  * that a history of years does not delay new rows.
  */
 export const syncQueueNames = ['sync', 'backfill'] as const
@@ -29,7 +29,8 @@ const syncJobSchema = z.strictObject({
   /** Its name in the configuration. */
   project,
   stream: z.enum(streamNames),
-  mode: z.enum(['incremental', 'reconcile']),
+  /** `audit`: a random sample of the stream's rows, with their children. */
+  mode: z.enum(['incremental', 'reconcile', 'audit']),
 })
 export type SyncJob = z.infer<typeof syncJobSchema>
 

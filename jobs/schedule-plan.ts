@@ -1,5 +1,6 @@
 /** Which jobs a schedule firing starts, and which are overdue. Pure. */
 import type { ProjectConfig } from '../src/config/config.ts'
+import { auditedStreams } from '../src/core/audit.ts'
 import type { Schedule, ScheduleName } from '../src/core/default-schedules.ts'
 import { childStreamNames, listStreamNames, type StreamName } from '../src/core/stream-specs.ts'
 import type { EpochMs, Ms } from '../src/core/time.ts'
@@ -14,6 +15,7 @@ const streamsBySchedule: Readonly<Record<ScheduleName, readonly StreamName[]>> =
   reconcile: [...listStreamNames, ...childStreamNames, 'analytics'],
   analytics: ['analytics'],
   availability: ['availability'],
+  audit: auditedStreams,
 }
 
 export function scheduledStreams(
@@ -23,13 +25,13 @@ export function scheduledStreams(
   return streamsBySchedule[schedule].filter((stream) => streams.includes(stream))
 }
 
-/** A reconcile is long, so it starts in `backfill`. */
+/** Long work starts in `backfill`. */
 export function syncJobsOfSchedule(
   schedule: ScheduleName,
   project: Pick<ProjectConfig, 'name' | 'streams'>,
 ): PlannedSyncJob[] {
-  const mode = schedule === 'reconcile' ? 'reconcile' : 'incremental'
-  const queue = schedule === 'reconcile' ? 'backfill' : 'sync'
+  const mode = schedule === 'reconcile' || schedule === 'audit' ? schedule : 'incremental'
+  const queue = mode === 'incremental' ? 'sync' : 'backfill'
   return scheduledStreams(schedule, project).map((stream) => ({ queue, job: { project: project.name, stream, mode } }))
 }
 

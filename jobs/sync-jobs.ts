@@ -1,7 +1,8 @@
 /** One time slice of a sync run, as a job: its result, and what to do next. */
-import type { SyncSliceResult } from '../src/app/worker/sync-slice.ts'
+import type { SliceLimits, SyncSliceResult } from '../src/app/worker/sync-slice.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import { assertNever } from '../src/core/assert-never.ts'
+import { auditedStreams } from '../src/core/audit.ts'
 import { isListStream } from '../src/core/stream-specs.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { JobResult } from './job-result.ts'
@@ -23,11 +24,12 @@ async function runSyncJob(queue: SyncQueueName, { data, project, identity, added
     return { missing: 'project or stream' }
   const { workerContext, sliceMs, stopping } = deps
   const startedAt = performance.now()
-  const result = await workerContext.runSyncSlice(project, { ...data, sliceMs, signal: stopping })
+  const slice = { sliceMs, signal: stopping }
+  const result = await runSlice(workerContext, project, data, slice)
   const tookMs = Math.round(performance.now() - startedAt)
   const isNewFailure = await recordJobEnd(deps, identity, result)
   logSyncJobEnd(deps, data, result, tookMs, isNewFailure)
-  if (result.kind === 'done') {
+  if (result.kind === 'done' && data.mode !== 'audit') {
     await enqueueChildren(data, project, deps)
     await enqueueRollups(data, project, result.changed > 0, deps)
   }
@@ -37,6 +39,19 @@ async function runSyncJob(queue: SyncQueueName, { data, project, identity, added
     return done
   }
   return jobResultOf(result, Date.now() - addedAt, deps.random())
+}
+
+function runSlice(
+  { runSyncSlice, runAuditSlice }: JobDeps['workerContext'],
+  project: ProjectConfig,
+  { stream, mode }: SyncJob,
+  slice: SliceLimits,
+): Promise<SyncSliceResult> {
+  if (mode !== 'audit') return runSyncSlice(project, { ...slice, stream, mode })
+  const audited = auditedStreams.find((name) => name === stream)
+  return audited === undefined
+    ? Promise.resolve({ kind: 'done', outcome: 'complete', changed: 0 })
+    : runAuditSlice(project, { ...slice, stream: audited })
 }
 
 const done: JobResult = { do: 'done' }

@@ -3,7 +3,7 @@ import { consoleProjectOf } from '../src/app/console/console-project.ts'
 import { createConsoleDecisions } from '../src/app/console/decisions.ts'
 import { createConsoleLink, openConsoleReader } from '../src/app/console/open-console.ts'
 import type { Config } from '../src/config/config.ts'
-import { consoleRoutes } from '../src/http/console/routes.ts'
+import type { ConsoleOptions } from '../src/http/console/console-options.ts'
 import type { HttpRoutes } from '../src/http/server.ts'
 import type { Logger } from '../src/log.ts'
 import type { Warehouse } from '../src/warehouse/open.ts'
@@ -17,12 +17,12 @@ export type WorkerConsole = {
 
 /** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
 export function openWorkerConsole(config: () => Config, warehouse: Warehouse, log: Logger): WorkerConsole {
-  const { databaseUrl, httpToken } = config()
-  for (const { token } of config().console.people) token.reveal()
-  const reader = openConsoleReader(databaseUrl, Date.now)
+  const { httpToken } = config()
+  requirePeopleTokens(config())
+  const reader = openConsoleReader(config(), Date.now)
   const people = () => config().console.people
   const decisions = createConsoleDecisions(config, reader.writebacks, Date.now)
-  const routes = consoleRoutes({
+  const options: ConsoleOptions = {
     data: reader.data,
     writebacks: reader.writebacks,
     decisions: () => (config().readOnly ? null : decisions),
@@ -36,8 +36,18 @@ export function openWorkerConsole(config: () => Config, warehouse: Warehouse, lo
     isReadOnly: false,
     log,
     now: Date.now,
-  })
+  }
+  const load = async () => {
+    const { consolePlugin } = await import('../src/http/console/routes.ts')
+    return consolePlugin(options)
+  }
+  const routes: HttpRoutes = { prefix: '/console', auth: 'own', load }
   const createLink = async (address: string) =>
     httpToken === null && people().length === 0 ? createConsoleLink(warehouse, address, Date.now()) : null
   return { routes, createLink, close: reader.close }
+}
+
+/** One that cannot be read would keep others from signing in. Throws UserError. */
+export function requirePeopleTokens({ console: { people } }: Pick<Config, 'console'>): void {
+  for (const { token } of people) token.reveal()
 }

@@ -3,7 +3,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobFailures } from '../src/app/worker/job-failures.ts'
 import { openWorkerContext } from '../src/app/worker/worker-context.ts'
-import { type Config, type ProjectConfig, resolveHttpExposure, settingsNeedingRestart } from '../src/config/config.ts'
+import {
+  type Config,
+  movedProjects,
+  type ProjectConfig,
+  resolveHttpExposure,
+  settingsNeedingRestart,
+} from '../src/config/config.ts'
 import { errorText } from '../src/core/error-text.ts'
 import { withFailingJobs } from '../src/core/health.ts'
 import type { Ms } from '../src/core/time.ts'
@@ -14,7 +20,7 @@ import type { Logger } from '../src/log.ts'
 import { type Backend, openBackend } from './backends/backend.ts'
 import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
 import type { JobQueue } from './backends/ensure-schedule.ts'
-import { bullBoardRoutes } from './bull-board.ts'
+import { collectGarbage, collectGarbageWhenQuiet } from './collect-garbage.ts'
 import { createEnqueuer, openJobQueues } from './enqueue.ts'
 import { createJobHandler, type JobDeps, type JobType } from './job-type.ts'
 import { laneJobs } from './lane-jobs.ts'
@@ -26,7 +32,7 @@ import { schedulerJobs } from './scheduler-jobs.ts'
 import { syncJobs } from './sync-jobs.ts'
 import { webhookJobs } from './webhook-follow-ups.ts'
 import { createWebhookReceiver } from './webhook-receiver.ts'
-import { openWorkerConsole } from './worker-console.ts'
+import { openWorkerConsole, requirePeopleTokens } from './worker-console.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
@@ -83,17 +89,24 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       random: Math.random,
     }
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
+    // What loading and opening left behind.
+    collectGarbage()
+    const stopCollecting = collectGarbageWhenQuiet()
+    closer.add(async () => stopCollecting())
     return {
       queue: backend.kind,
       /** The address of the HTTP server; null = off. */
       address: http?.address ?? null,
       /** Signs in to the console once; null = people have tokens, or HTTP is off. */
       consoleLink: http === null ? null : await webConsole.createLink(http.address),
-      /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
+      /** Applies changed projects, keys, schedules and people. Returns the settings that need a restart. Throws UserError. */
       reload: (next: Config): readonly string[] => {
-        current = next
+        requirePeopleTokens(next)
+        const moved = movedProjects(config, next)
+        // Their rows must not go into a database that is not theirs.
+        current = moved.length === 0 ? next : { ...next, projects: current.projects }
         maintenance.runNow()
-        return settingsNeedingRestart(config, next)
+        return [...settingsNeedingRestart(config, next), ...moved.map(({ name }) => `projects.${name}.database_url`)]
       },
       /** Finishes the current pages and closes everything; takes ten seconds at most. */
       stop: () => stopInTime(closeAll, log),
@@ -186,7 +199,11 @@ async function openWorkerHttp(
 ): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
-  const board = bullBoardRoutes(Object.values(queues) as unknown as JobQueue<never>[])
+  const load = async () => {
+    const { bullBoardPlugin } = await import('./bull-board.ts')
+    return bullBoardPlugin(Object.values(queues) as unknown as JobQueue<never>[])
+  }
+  const board: HttpRoutes = { prefix: '/queues', auth: 'token', load }
   const plugins = [board, ...routes]
   return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
 }

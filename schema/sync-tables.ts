@@ -96,6 +96,8 @@ export const syncTables = {
       skipped: ['text?', 'the scope that the key lacked, so that the last sync skipped it'],
       failed: ['text?', 'why the last sync failed'],
       failed_since: ['time?', 'since when every sync has failed; null = the last one did not fail'],
+      counted_rows: ['integer?', 'its number of rows when they were last counted, deleted ones included'],
+      counted_at: ['time?', 'when they were last counted'],
     },
   },
   sync_failures: {
@@ -112,12 +114,12 @@ export const syncTables = {
     },
   },
   sync_requests: {
-    note: 'Recent requests outside of sync runs: pushes, dry runs of imports, write-backs and webhooks of workers.',
+    note: 'Recent requests outside of sync runs: pushes, dry runs of imports, audits, write-backs and webhooks of workers.',
     key: ['project_id', 'id'],
     columns: {
       ...projectColumns,
       id: ['key', 'UUID'],
-      purpose: ['text', 'push, dry_run, writebacks or webhooks'],
+      purpose: ['text', 'push, dry_run, audit, writebacks or webhooks'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       request_log: ['json', 'pairs of a time and the requests sent until then, of the last ten minutes'],
     },

@@ -3,6 +3,7 @@
  * A column is its portable type (`?` = may be null) and a note. A test checks that the migrations create these tables.
  */
 import { analyticsTables } from './analytics-tables.ts'
+import { auditTables } from './audit-tables.ts'
 import type { ColumnType } from './column-types.ts'
 import { consoleTables } from './console-tables.ts'
 import { mirrorTables } from './mirror-tables.ts'
@@ -11,7 +12,14 @@ import { syncTables } from './sync-tables.ts'
 
 export type { ColumnSpec, TableSpec } from './table-spec.ts'
 
-export const tables = { ...mirrorTables, ...outboxTables, ...syncTables, ...analyticsTables, ...consoleTables }
+export const tables = {
+  ...mirrorTables,
+  ...outboxTables,
+  ...syncTables,
+  ...auditTables,
+  ...analyticsTables,
+  ...consoleTables,
+}
 
 export type TableName = keyof typeof tables
 

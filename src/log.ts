@@ -45,7 +45,9 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
 function formatShort(line: string): string {
   const { level, time, event, msg, ...fields }: Record<string, unknown> = JSON.parse(line)
   const words = Object.entries(fields).map(
-    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    // Texts of others would otherwise control the terminal.
+    ([key, value]) =>
+      `${key}=${typeof value === 'string' ? value.replace(/[^\P{Cc}\n\t]/gu, ' ') : JSON.stringify(value)}`,
   )
   const timeOfDay = typeof time === 'string' ? time.slice(11, 19) : ''
   return `${[timeOfDay, level, event, msg, ...words].filter((part) => part !== undefined && part !== '').join(' ')}\n`

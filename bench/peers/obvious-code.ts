@@ -1,4 +1,7 @@
-/** What one writes by hand for the same pages: parses the JSON and stores the fields of each row, a transaction a page. */
+/**
+ * What one writes by hand for the same pages: parses the JSON and stores each row by its fields and as it came, in a table
+ * with the same key and index as ours, a transaction a page.
+ */
 import { pipeline } from 'node:stream/promises'
 import type Sqlite from 'better-sqlite3'
 import type Pg from 'pg'
@@ -10,7 +13,7 @@ type CopyFrom = (text: string) => NodeJS.WritableStream & Parameters<Pg.Client['
 /** The columns are the fields of the first row. */
 function rowsOf({ parent, body }: Page): readonly Fields[] {
   const { data } = JSON.parse(body.toString()) as { readonly data: { readonly items: readonly Fields[] } }
-  return data.items.map((item) => ({ ...item, conversation_id: parent }))
+  return data.items.map((item) => ({ ...item, conversation_id: parent, raw: JSON.stringify(item) }))
 }
 
 const storable = (value: unknown) =>
@@ -26,12 +29,17 @@ function columnsOf([page]: readonly Page[]): readonly string[] {
   return page === undefined ? [] : Object.keys(rowsOf(page)[0] ?? {})
 }
 
-function createTable(columns: readonly string[]): string {
-  return `create table messages (${columns.map((column) => `"${column}" text${column === 'id' ? ' primary key' : ''}`).join()})`
+function createTable(columns: readonly string[]): readonly string[] {
+  const types = columns.map((column) => `"${column}" ${column === 'id' ? 'integer' : 'text'}`)
+  return [
+    `create table messages (${types.join()}, primary key (conversation_id, id))`,
+    'create index messages_by_time on messages ("createdAt")',
+  ]
 }
 
 function onConflict(columns: readonly string[]): string {
-  return `on conflict (id) do update set ${columns.map((column) => `"${column}" = excluded."${column}"`).join()}`
+  const assignments = columns.map((column) => `"${column}" = excluded."${column}"`)
+  return `on conflict (conversation_id, id) do update set ${assignments.join()}`
 }
 
 /** Seconds. */
@@ -40,7 +48,7 @@ export function insertWithSqlite(Database: typeof Sqlite, file: string, pages: r
   database.pragma('journal_mode = wal')
   database.pragma('synchronous = normal')
   const columns = columnsOf(pages)
-  database.exec(createTable(columns))
+  for (const statement of createTable(columns)) database.exec(statement)
   const insert = database.prepare(
     `insert into messages (${quoted(columns)}) values (${columns.map(() => '?').join()}) ${onConflict(columns)}`,
   )
@@ -99,7 +107,7 @@ async function withTable(
   try {
     const columns = columnsOf(pages)
     await client.query('drop table if exists messages')
-    await client.query(createTable(columns))
+    for (const statement of createTable(columns)) await client.query(statement)
     const began = performance.now()
     for (const page of pages) await store(client, columns, rowsOf(page))
     return (performance.now() - began) / 1000

@@ -61,6 +61,16 @@ const workerDefaults = {
   limiter: { max: 1_000_000, duration: 1_000 },
 }
 
+/**
+ * How long an idle worker waits for a notification before it looks by itself, in seconds; 5 by default. Within a process
+ * no notification is lost.
+ */
+const idleOptions: Readonly<Record<BackendKind, { readonly drainDelay?: number }>> = {
+  embedded: { drainDelay: 60 },
+  redis: {},
+  postgres: {},
+}
+
 /** A worker of BullMQ whose Redis is disconnected never closes. By then its jobs are done, or will run again. */
 const closeTimeoutMs = 3_000
 
@@ -93,7 +103,7 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
         pauseQueue: (forMs) => opened.rateLimit(forMs),
       })
     }
-    const workerOptions = { ...workerDefaults, ...options, ...storeOptions }
+    const workerOptions = { ...workerDefaults, ...idleOptions[store.kind], ...options, ...storeOptions }
     const opened: JobWorker<D> = new Worker(name, process, workerOptions, store.factory)
     opened.on('error', onError)
     workers.push(opened)

@@ -21,9 +21,10 @@ export function describeTable(name: AnalyticsTableName): Readonly<Record<string,
 
 /** A column that a view shows as the table has it. */
 export function tableColumn(table: AnalyticsTableName, column: string): ViewColumn {
-  const described = describeTable(table)[column]
-  if (described === undefined) throw new Error(`${table} has no column ${column}`)
-  return described
+  const { key, columns }: TableSpec = analyticsTables[table]
+  const spec = columns[column]
+  if (spec === undefined) throw new Error(`${table} has no column ${column}`)
+  return describeColumn(column, spec, key.includes(column))
 }
 
 function describeColumn(name: string, [declared, note]: ColumnSpec, isInKey: boolean): ViewColumn {

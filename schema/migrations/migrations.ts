@@ -15,6 +15,8 @@ import { analytics } from './0013_analytics.ts'
 import { batches } from './0014_batches.ts'
 import { webConsole } from './0015_console.ts'
 import { shortRaw } from './0016_short_raw.ts'
+import { audits } from './0017_audits.ts'
+import { rowCounts } from './0018_row_counts.ts'
 
 /** Runs in one transaction with the record that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
@@ -34,4 +36,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0014_batches': batches,
   '0015_console': webConsole,
   '0016_short_raw': shortRaw,
+  '0017_audits': audits,
+  '0018_row_counts': rowCounts,
 }

@@ -24,6 +24,7 @@ import { nameEntries } from '../writeback/name-entries.ts'
 import { revertBatch } from '../writeback/revert.ts'
 import { compareWithChecks } from '../writeback/review/compare-with-checks.ts'
 import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
+import { readSlotLimits } from './learned-margins.ts'
 import { withOutbox } from './outbox.ts'
 
 /** `before`: the name of a batch; only older ones are listed. */
@@ -100,12 +101,13 @@ export async function estimateBatch(
     if (status === 'draft' || status === 'queued' || status === 'sending')
       open[operation] = (open[operation] ?? 0) + count
   const ahead = await admin.countAhead(id)
+  const limits = await readSlotLimits(warehouse, project)
   const now = Date.now()
   const rest = longestRest([await circuitRest(warehouse, project, id, now), await admin.findRest(id)], now)
   return {
     ...none,
     ahead,
-    takesMs: estimateBatchMs(project, open as OperationCounts, ahead) + (rest === null ? 0 : rest.until - now),
+    takesMs: estimateBatchMs(limits, open as OperationCounts, ahead) + (rest === null ? 0 : rest.until - now),
     restsUntil: rest === null ? null : toTimestamp(rest.until),
     restsBecause: rest?.because ?? null,
   }

@@ -5,6 +5,7 @@ import type { CheckItem } from '../core/command-reports.ts'
 import { UserError } from '../core/user-error.ts'
 import { EmptyWarehouseError } from '../warehouse/database/migrate.ts'
 import { findExposedFiles } from '../warehouse/database/sqlite-file.ts'
+import { databaseUrls } from '../warehouse/shards.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { readStatus } from './status.ts'
 import { withRequestBudgetsOnly } from './with-resources.ts'
@@ -23,8 +24,8 @@ export async function checkProject(
 }
 
 /** A user who may read the file can read the customers' messages. */
-function checkFiles({ databaseUrl }: Config): CheckItem[] {
-  const exposed = findExposedFiles(databaseUrl)
+function checkFiles(config: Config): CheckItem[] {
+  const exposed = databaseUrls(config).flatMap(findExposedFiles)
   if (exposed.length === 0) return []
   const detail = `other users of this machine may read ${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
   const hint = `unless this is intended: chmod go= ${exposed.map(({ path }) => path).join(' ')}`

@@ -5,6 +5,7 @@ import type { Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import type { FactsOptions } from '../warehouse/analytics/project-facts.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import type { WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouseRetries } from './with-resources.ts'
 
@@ -69,7 +70,7 @@ export function rebuildFacts(
   options: FactsOptions & Pick<WarehouseRetryOptions, 'notify'>,
 ): Promise<FactsRebuildReport> {
   const startedAt = performance.now()
-  return withWarehouseRetries(config, options, async (warehouse) => {
+  return withWarehouseRetries(databasesOf(config, project), options, async (warehouse) => {
     const { conversations, isComplete } = await warehouse.facts(project.projectId, project).rebuild(options)
     const tookMs = Math.round(performance.now() - startedAt)
     return { project: project.name, conversations, tookMs, outcome: isComplete ? 'complete' : 'interrupted' }

@@ -17,11 +17,13 @@ import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import { executeApproval, executeDecision, executeShown } from '../writeback/decide.ts'
 import { requireBatch } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
 import { resolveIds } from '../writeback/resolve-ids.ts'
+import { readSlotLimits } from './learned-margins.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
 
@@ -134,7 +136,7 @@ export function decideWritebacks(
   const isOnly = config.projects.length === 1
   const isAll = Object.values(selection).every((restriction) => restriction === undefined)
   const orWithoutProject = isOnly && decision === 'cancelled' && isAll
-  return withWarehouse(config, async (warehouse) => {
+  return withWarehouse(databasesOf(config, project), async (warehouse) => {
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
     const filter = { ...selection, orWithoutProject }
@@ -177,7 +179,9 @@ export function withOutbox<T>(
   project: ProjectConfig,
   work: (admin: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
+  return withWarehouse(databasesOf(config, project), async (warehouse) =>
+    work(await openOutboxAdmin(config, project, warehouse), warehouse),
+  )
 }
 
 /** The same with retries, for long operations. */
@@ -187,7 +191,7 @@ export function withRetryingOutbox<T>(
   options: WarehouseRetryOptions,
   work: (admin: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
-  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
+  return withWarehouseRetries(databasesOf(config, project), options, async (warehouse, warehouseRetry) =>
     work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
   )
 }
@@ -215,7 +219,7 @@ export async function estimateSending(
   ahead: number,
   rows: number,
 ): Promise<SendEstimate> {
-  const takesMs: Ms = estimateWritesMs(project, ahead + rows)
+  const takesMs: Ms = estimateWritesMs(await readSlotLimits(warehouse, project), ahead + rows)
   return { ahead, takesMs, worker: (await warehouse.workers.listLive(Date.now())).length > 0 }
 }
 

@@ -5,11 +5,13 @@ import type { BudgetView, PushProgress, PushReport } from '../core/command-repor
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import { estimateBatchMs, type OperationCounts } from '../core/outbox/batch-estimate.ts'
 import { type Operation, operations } from '../core/outbox/writeback-request.ts'
-import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
+import type { SlotLimits } from '../core/rate-limit/budget.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Logger } from '../log.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import { type SendProgress, sendQueued } from '../writeback/send/send-queued.ts'
 import { refreshFacts } from './facts.ts'
+import { readSlotLimits } from './learned-margins.ts'
 import { withRetryingOutbox } from './outbox.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
@@ -38,11 +40,12 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
     const work = async (service: Service): Promise<PushReport> => {
       const total = await countUnsettledByOperation(admin)
+      const limits = await readSlotLimits(warehouse, project)
       const result = await sendQueued(writebackDeps(warehouse, project, service, log, warehouseRetry), {
         maxConcurrentLanes,
         despiteFailures,
         onProgress: (progress) => {
-          options.onProgress(toPushProgress(project, total, progress, Date.now()))
+          options.onProgress(toPushProgress(limits, total, progress, Date.now()))
           reportBudget(service, options.onBudget)
         },
       })
@@ -93,7 +96,7 @@ async function countUnsettledByOperation(admin: OutboxAdmin): Promise<OperationC
 
 /** `total`: as it was at the start. */
 export function toPushProgress(
-  policy: BudgetPolicy,
+  limits: SlotLimits,
   total: OperationCounts,
   { settled, counts, operations: done, reasons, working, rest }: SendProgress,
   now: EpochMs,
@@ -107,13 +110,15 @@ export function toPushProgress(
     reasons,
     working,
     left: Object.values(left).reduce((sum, count) => sum + count, 0),
-    takesMs: estimateBatchMs(policy, left, 0) + restMs,
+    takesMs: estimateBatchMs(limits, left, 0) + restMs,
     restsUntil: rest === null ? null : toTimestamp(rest.until),
     restsBecause: rest?.because ?? null,
   }
 }
 
 /** Write-backs in flight are not sent again. */
-function revokeSending(config: Config, { projectId }: ProjectConfig): Promise<void> {
-  return withWarehouse(config, (warehouse) => warehouse.outboxAdmin(projectId).revokeSending(readOnlySetting))
+function revokeSending(config: Config, project: ProjectConfig): Promise<void> {
+  return withWarehouse(databasesOf(config, project), ({ outboxAdmin }) =>
+    outboxAdmin(project.projectId).revokeSending(readOnlySetting),
+  )
 }

@@ -6,15 +6,17 @@ import { UserError } from '../core/user-error.ts'
 import { createOutputFile } from '../export/output-file.ts'
 import { buildReport, type Report } from '../report/report.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { ownDatabase } from '../warehouse/shards.ts'
 import { withWarehouse } from './with-resources.ts'
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */
 export function readReport(
   config: Config,
-  { name, projectId }: ProjectConfig,
+  project: ProjectConfig,
   dates: Partial<DateRange>,
   now: EpochMs,
 ): Promise<Report> {
+  const { name, projectId } = project
   const read = async (warehouse: Warehouse) => {
     const data = await warehouse.reportData(projectId, now, (today) => chooseReportPeriod(dates, today))
     if (data !== null) return buildReport(name, data, now)
@@ -25,7 +27,7 @@ export function readReport(
       exitCode: 2,
     })
   }
-  return withWarehouse(config, read, { access: 'read' })
+  return withWarehouse(ownDatabase(config, project), read, { access: 'read' })
 }
 
 /** Replaces the file as a whole. Throws UserError if it cannot be written. */

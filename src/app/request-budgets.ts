@@ -1,18 +1,22 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openRedisRecords } from '../api/rate-limit/redis-record.ts'
 import { createRequestBudget, type RequestBudget } from '../api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../api/rate-limit/shared-store.ts'
 import type { BudgetStore } from '../api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../api/rate-limit/state-store.ts'
 import type { ProjectConfig } from '../config/config.ts'
+import type { BudgetPolicy, Margins } from '../core/rate-limit/budget.ts'
+import { changedMargins, decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { createBudgetRecorder } from './budget-recorder.ts'
 import type { WarehouseRetry } from './warehouse-retry.ts'
+
+/** Most commands need no Redis, whose client takes a while to load. */
+const loadRedisRecords = async () => (await import('../api/rate-limit/redis-record.ts')).openRedisRecords
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 
@@ -28,7 +32,9 @@ export async function openRequestBudgets(
 ) {
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
-  const redis = inRedis ? openRedisRecords(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
+  const redis = inRedis
+    ? (await loadRedisRecords())(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why }))
+    : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.budgetHistory)
@@ -36,8 +42,8 @@ export async function openRequestBudgets(
   const openedBudgets = new Map<string, { readonly policy: string; readonly budget: RequestBudget }>()
 
   const open = (project: ProjectConfig, name: string): RequestBudget => {
-    const { rate, writeRate, reserve, projectId } = project
-    const policy = { rate, writeRate, reserve }
+    const { projectId } = project
+    const policy = policyOf(project)
     const record = redis?.record(name) ?? warehouse?.budgetRecord(name)
     const keyUse = warehouse?.keyUse(name)
     if (record === undefined || keyUse === undefined) return createRequestBudget(createMemoryStore(policy))
@@ -52,7 +58,17 @@ export async function openRequestBudgets(
         recorder?.recordPause(projectId, { kind: 'closed', from, to: Date.now() })
       })
     }
-    const store = createSharedStore({ policy, record, keyUse, onClosed })
+    const behaviours = warehouse?.behaviours(projectId)
+    const readMargins = async () => decodeMargins((await behaviours?.read()) ?? new Map())
+    const onMargins = (before: Margins, now: Margins) => {
+      const changed = changedMargins(policy, before, now)
+      if (changed.length === 0) return
+      for (const { name, value } of changed)
+        log.info({ event: 'behaviour.learned', project: project.name, name, value })
+      // The budget's record keeps it, too.
+      behaviours?.record(changed).catch(() => {})
+    }
+    const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins })
     // A slot whose grant did not reach us expires by itself.
     const acquire: BudgetStore['acquire'] = (...args) =>
       warehouseRetry?.run(() => store.acquire(...args)) ?? store.acquire(...args)
@@ -61,8 +77,7 @@ export async function openRequestBudgets(
   }
 
   const opened = (project: ProjectConfig): RequestBudget => {
-    const { rate, writeRate, reserve } = project
-    const [name, policy] = [keyFingerprint(project), JSON.stringify({ rate, writeRate, reserve })]
+    const [name, policy] = [keyFingerprint(project), JSON.stringify(policyOf(project))]
     const known = openedBudgets.get(name)
     // A rate that changes while the worker runs applies from the next sync run on.
     if (known?.policy === policy) return known.budget
@@ -84,6 +99,10 @@ export async function openRequestBudgets(
       await recorder?.close()
     },
   }
+}
+
+function policyOf({ rate, writeRate, reserve, rateMargin }: ProjectConfig): BudgetPolicy {
+  return { rate, writeRate, reserve, rateMargin }
 }
 
 /** Two budgets for one key would each allow the whole rate. */

@@ -3,18 +3,19 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import type { GrantReport, RewriteReport, StatusReport } from '../core/command-reports.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { ownDatabase } from '../warehouse/shards.ts'
 import { withWarehouse } from './with-resources.ts'
 
 export type MigrationReport = MigrationSummary & { readonly rewritten: RewriteReport }
 
 /** Throws UserError if nothing was ever mirrored. */
 export function readStatus(config: Config, project: ProjectConfig): Promise<StatusReport> {
-  const { name, projectId, rate, streams } = project
+  const { name, projectId, streams } = project
   const read = async (warehouse: Warehouse) => ({
-    ...(await warehouse.status(projectId, Date.now(), rate, streams)),
+    ...(await warehouse.status(projectId, Date.now(), project, streams)),
     project: name,
   })
-  return withWarehouse(config, read, { access: 'read' })
+  return withWarehouse(ownDatabase(config, project), read, { access: 'read' })
 }
 
 type MigrationOptions = {

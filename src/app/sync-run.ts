@@ -59,6 +59,8 @@ export async function runSyncUnderLock(
       const { log, maxFactsMs } = options
       const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
       const synced = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
+      const changed = new Map(synced.reports.map((report) => [report.stream, report.changed]))
+      await warehouse.rememberRowCounts(project.projectId, changed, Date.now())
       const run = options.streams.includes('analytics') ? await withRollupNotices(warehouse, project, synced) : synced
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {

@@ -4,6 +4,7 @@ import type { BudgetView, SyncProgress, SyncReport } from '../core/command-repor
 import type { SyncMode } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { Logger } from '../log.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import { acquireLocks } from './acquire-locks.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { fatalRunError, reportBudget } from './service.ts'
@@ -28,7 +29,7 @@ export type SyncOptions = {
 export async function syncProject(config: Config, project: ProjectConfig, options: SyncOptions): Promise<SyncReport> {
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
-  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) => {
+  return withWarehouseRetries(databasesOf(config, project), options, async (warehouse, warehouseRetry) => {
     const syncOnBudget = async (budgets: RequestBudgets) =>
       runSyncUnderLock(await acquireLocks(warehouse, project, options), warehouse, budgets, project, {
         mode,

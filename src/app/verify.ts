@@ -4,14 +4,18 @@ import type { SyncProgress, VerifyReport } from '../core/command-reports.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { Logger } from '../log.ts'
 import { runVerify } from '../verify/verify.ts'
+import { runVerifySample } from '../verify/verify-sample.ts'
+import { databasesOf } from '../warehouse/shards.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { type Service, withService } from './service.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
-type VerifyOptions = {
+export type VerifyOptions = {
   readonly streams: readonly StreamName[]
   /** How many differences are listed. */
   readonly limit: number
+  /** Compare only so many conversations and visitors, drawn at random, with their children; undefined = everything. */
+  readonly sampleSize?: number | undefined
   readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
   /** Reports that the warehouse is away, or back. */
@@ -21,22 +25,33 @@ type VerifyOptions = {
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
   const { streams, limit, signal, onProgress, log } = options
-  return withWarehouseRetries(config, { ...options, access: 'read' }, (warehouse, warehouseRetry) => {
-    const compare = async ({ client }: Service) => {
-      const result = await runVerify({
-        projectId: project.projectId,
-        streams: new Set(streams),
-        startDate: project.startDate,
-        get: client.get,
-        mirror: warehouse.mirror(project.projectId),
-        limit,
-        signal,
-        onProgress,
-      })
-      return { project: project.name, ...result, requests: client.requestCount() }
-    }
-    const compareThroughService = (budgets: RequestBudgets) =>
-      withService(project, budgets.forProject(project), { signal, log }, compare)
-    return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
-  })
+  return withWarehouseRetries(
+    databasesOf(config, project),
+    { ...options, access: 'read' },
+    (warehouse, warehouseRetry) => {
+      const compare = async ({ client }: Service) => {
+        const { sampleSize } = options
+        const { projectId, startDate } = project
+        const mirror = warehouse.mirror(projectId)
+        const deps = {
+          projectId,
+          streams: new Set(streams),
+          startDate,
+          get: client.get,
+          mirror,
+          limit,
+          signal,
+          onProgress,
+        }
+        const drawn = { store: warehouse.audits(projectId), random: Math.random, now: Date.now }
+        const result = await (sampleSize === undefined
+          ? runVerify(deps)
+          : runVerifySample({ ...deps, ...drawn, sampleSize }))
+        return { project: project.name, ...result, requests: client.requestCount() }
+      }
+      const compareThroughService = (budgets: RequestBudgets) =>
+        withService(project, budgets.forProject(project), { signal, log }, compare)
+      return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
+    },
+  )
 }

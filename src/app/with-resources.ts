@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { openWarehouse, type Warehouse, type WarehouseOptions } from '../warehouse/open.ts'
+import { type Databases, openShards } from '../warehouse/shards.ts'
 import { openRequestBudgets, type RequestBudgets } from './request-budgets.ts'
 import {
   createWarehouseRetry,
@@ -11,11 +12,11 @@ import {
 } from './warehouse-retry.ts'
 
 export async function withWarehouse<T>(
-  { databaseUrl }: Config,
+  databases: Databases,
   work: (warehouse: Warehouse) => Promise<T>,
   options: WarehouseOptions = {},
 ): Promise<T> {
-  const warehouse = await openWarehouse(databaseUrl, options)
+  const warehouse = await openShards(databases, options)
   try {
     return await work(warehouse)
   } finally {
@@ -25,13 +26,13 @@ export async function withWarehouse<T>(
 
 /** For long work: once the warehouse is open, it may be away for a while. */
 export function withWarehouseRetries<T>(
-  config: Config,
+  databases: Databases,
   { access, ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>,
   work: (warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
   const retry = createWarehouseRetry(options)
   return withWarehouse(
-    config,
+    databases,
     (warehouse) => work(retryingWarehouse(warehouse, retry), retry),
     access ? { access } : {},
   )

@@ -1,6 +1,7 @@
 /** `deskmirror console`: looks at a warehouse in a browser; changes nothing. */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
 import { canOpenBrowser } from '../config/load.ts'
@@ -71,9 +72,14 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
   if (!stopSignal.aborted) await new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))
   await http.close()
-  await opened.close()
-  exit(0)
+  const isClosed = await Promise.race([opened.close().then(() => true), delay(closeMs, false, { ref: false })])
+  if (isClosed) return exit(0)
+  // A thread in the middle of a question to SQLite cannot be stopped, and an ordinary exit would wait for it.
+  process.kill(process.pid, 'SIGKILL')
 }
+
+/** Pages have been closed by then. */
+const closeMs = 2000
 
 /** For a warehouse that is named on the command line: nothing needs to be configured. */
 async function defaults(context: CommandContext): Promise<Config> {

@@ -101,7 +101,7 @@ async function runExport(
   }
   const onProgress = createExportProgress(display, context.now)
   const exportOptions = { countFirst: display.kind === 'terminal', onProgress, signal }
-  const report = await exportFromWarehouse(config, request, exportOptions).finally(display.clear)
+  const report = await exportFromWarehouse(config, project, request, exportOptions).finally(display.clear)
   return { document: report, lines: typeof target === 'string' ? renderExport(report) : [], exit: 0 }
 }
 

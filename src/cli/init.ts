@@ -213,6 +213,7 @@ function readIfThere(path: string): string {
 
 /** A file that was there keeps its owner, and loses what others may do with it. */
 function writePrivate(path: string, text: string): void {
+  if (existsSync(path)) chmodSync(path, 0o600)
   writeFileSync(path, text, { mode: 0o600 })
   chmodSync(path, 0o600)
 }

@@ -1,23 +1,30 @@
 /** The command line: registers the commands, and turns every outcome into an exit code. */
-import { existsSync, readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { checkCommand } from './check.ts'
 import { createCommandContext } from './command-context.ts'
-import { consoleCommand } from './console.ts'
-import { demoCommand } from './demo.ts'
 import { explainError, renderError } from './explain-error.ts'
-import { exportCommand } from './export.ts'
-import { initCommand } from './init.ts'
-import { migrateCommand } from './migrate.ts'
-import { pushCommand } from './push.ts'
-import { reportCommand } from './report.ts'
-import { sandboxCommand } from './sandbox.ts'
-import { startCommand } from './start.ts'
-import { statusCommand } from './status.ts'
-import { syncCommand } from './sync.ts'
-import { tokenCommand } from './token.ts'
-import { verifyCommand } from './verify.ts'
-import { writebackCommand } from './writeback.ts'
+import { packageVersion } from './package-version.ts'
+
+/** In the order of the help. */
+const commands = {
+  init: async () => (await import('./init.ts')).initCommand,
+  check: async () => (await import('./check.ts')).checkCommand,
+  sync: async () => (await import('./sync.ts')).syncCommand,
+  writeback: async () => (await import('./writeback.ts')).writebackCommand,
+  push: async () => (await import('./push.ts')).pushCommand,
+  start: async () => (await import('./start.ts')).startCommand,
+  console: async () => (await import('./console.ts')).consoleCommand,
+  status: async () => (await import('./status.ts')).statusCommand,
+  report: async () => (await import('./report.ts')).reportCommand,
+  verify: async () => (await import('./verify.ts')).verifyCommand,
+  audit: async () => (await import('./audit.ts')).auditCommand,
+  export: async () => (await import('./export.ts')).exportCommand,
+  token: async () => (await import('./token.ts')).tokenCommand,
+  migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
+  demo: async () => (await import('./demo.ts')).demoCommand,
+}
+
+type CommandName = keyof typeof commands
 
 const examples = `
 Start here:
@@ -46,24 +53,8 @@ const program = new Command('deskmirror')
   .addHelpText('after', examples)
   // Options belong to the command in front of them, as a subcommand may have one of the same name.
   .enablePositionalOptions()
-const commands = [
-  initCommand,
-  checkCommand,
-  syncCommand,
-  writebackCommand,
-  pushCommand,
-  startCommand,
-  consoleCommand,
-  statusCommand,
-  reportCommand,
-  verifyCommand,
-  exportCommand,
-  tokenCommand,
-  migrateCommand,
-  sandboxCommand,
-  demoCommand,
-]
-for (const command of commands) program.addCommand(command(context))
+const loaded = await Promise.all(commandsToLoad(process.argv[2]).map((name) => commands[name]()))
+for (const command of loaded) program.addCommand(command(context))
 configureErrors(program, 'deskmirror')
 // A worker handles uncaught errors and stops in order; any other command ends.
 process.on('uncaughtException', (error) => {
@@ -72,6 +63,14 @@ process.on('uncaughtException', (error) => {
   process.exit()
 })
 program.parseAsync().catch(reportError)
+
+/** Only the chosen command; all of them for the help, and for what is no command. */
+function commandsToLoad(first: string | undefined): readonly CommandName[] {
+  const names = Object.keys(commands) as CommandName[]
+  if (first === '--version' || first === '-V') return []
+  const chosen = names.filter((name) => name === first)
+  return chosen.length > 0 ? chosen : names
+}
 
 /** Makes every command and subcommand throw its usage errors, and point to its help. */
 function configureErrors(command: Command, name: string): void {
@@ -98,11 +97,4 @@ function usageErrorDocument({ message }: CommanderError): string {
   const next = '`deskmirror --help` lists the commands'
   const error = { what: 'the command line is invalid', why, next, exitCode: 2 }
   return `${JSON.stringify({ error }, null, 2)}\n`
-}
-
-/** The version of the package that this file belongs to, in a checkout or compiled. */
-function packageVersion(): string {
-  const here = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
-  const found = here.find((url) => existsSync(url))
-  return found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
 }

@@ -32,6 +32,13 @@ export function parseWholeNumber(text: string): number {
   throw new InvalidArgumentError('Write a whole number.')
 }
 
+/** How many rows to draw at random. */
+export function parseSampleSize(text: string): number {
+  const size = parseWholeNumber(text)
+  if (size === 0) throw new InvalidArgumentError('Draw at least one.')
+  return size
+}
+
 /** The streams of `--streams`, or else those that the project mirrors. */
 export function selectStreams(
   project: ProjectConfig,

@@ -5,11 +5,12 @@ import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
 import type { StatusReport } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
-import type { JobKind } from '../core/job-failure.ts'
+import { failedStream, type JobKind } from '../core/job-failure.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
+import { auditRows } from './render/audits.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
@@ -88,9 +89,11 @@ function renderStatus(
       ...budgetRows(report, now),
       ...factsRow(report),
       ...rollupsRow(report),
+      ...auditRows(report.audits, now),
       ...writebackRows(report, hint, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
+    ...countedLines(report, now),
     ...aheadLines(report),
     ...renderStreamReasons(report.streams.filter(({ failed }) => failed !== interruptedText)),
     ...failureLines(report, now),
@@ -143,9 +146,9 @@ const jobNames: Readonly<Record<JobKind, string>> = {
 /** The table `sync_failures` has all of them. */
 const maxFailures = 10
 
-/** Other failing jobs of the workers; streams have a line of their own. */
+/** Other failing jobs of the workers; streams that are not read have a line of their own. */
 function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
-  const others = failures.filter(({ job }) => job !== 'pass')
+  const others = failures.filter(({ job, subject }) => failedStream({ job, key: subject }) === null)
   const lines = others.slice(0, maxFailures).map(({ job, subject, since, failures: times, reason }) => {
     const what = subject === '' ? jobNames[job] : `${jobNames[job]} ${subject}`
     return toPrintable(
@@ -170,6 +173,14 @@ function clockRow({ clockOffset: offset }: StatusReport): string[][] {
   if (offset === null || Math.abs(offset) <= clockToleranceSeconds) return []
   const difference = `${formatDuration(Math.abs(offset) * 1000)} ${offset > 0 ? 'ahead of' : 'behind'}`
   return [['clock', `the service's is ${difference} this machine's: no row is missed, but some are read again`]]
+}
+
+/** Which numbers of rows are remembered ones. */
+function countedLines({ streams }: StatusReport, now: EpochMs): string[] {
+  const counted = streams.flatMap(({ stream, countedAt }) =>
+    countedAt === null ? [] : [`${stream} ${formatAge(countedAt, now)}`],
+  )
+  return counted.length === 0 ? [] : [`rows were counted: ${counted.join(', ')}`]
 }
 
 function aheadLines({ streams }: StatusReport): string[] {

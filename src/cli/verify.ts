@@ -1,36 +1,36 @@
 /** `deskmirror verify`: compares the mirror with the service, row by row. */
-import { Command } from 'commander'
-import type { Difference, VerifyReport } from '../core/command-reports.ts'
-import { formatCount, pluralize } from '../core/format.ts'
-import type { StreamName } from '../core/stream-specs.ts'
+import { Command, Option } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import type { ExitCode } from './exit-code.ts'
 import {
-  type CommonOptions,
   jsonOption,
+  parseSampleSize,
   parseWholeNumber,
   projectOption,
   quietOption,
   selectStreams,
   streamsOption,
 } from './options.ts'
-import { renderStreamReasons } from './render/stream-reasons.ts'
-import { alignColumns } from './render/table.ts'
-
-type Options = CommonOptions & {
-  readonly streams?: readonly StreamName[]
-  readonly limit: number
-}
+import { runCompareWithCertificate } from './verify/compare-certificate.ts'
+import { renderVerify } from './verify/render-verify.ts'
+import type { VerifyCommandOptions } from './verify/verify-options.ts'
+import { runCertify } from './verify/write-certificate.ts'
 
 const examples = `
-Reads the whole service again, so it takes as many requests as a first sync. Changes nothing, neither in the service nor in the warehouse.
+Reads the whole service again, so it takes as many requests as a first sync; with --sample much fewer. Changes nothing, neither in the service nor in the warehouse.
+
+--certificate FILE also counts the rows of each stream and day, with a digest of them, and writes FILE.json for programs and
+FILE.html for people: what was compared and when, gaps, and what cannot be proven. --against FILE reads only the warehouse:
+it counts again and lists the days that are no longer the same.
 
 Examples:
   $ deskmirror verify
   $ deskmirror verify --streams conversations --limit 20
+  $ deskmirror verify --sample 1000            at random, with their messages and activity
+  $ deskmirror verify --certificate 2026-11    writes 2026-11.json and 2026-11.html
+  $ deskmirror verify --against 2026-11.json
 
-Exit code: 0 equal · 1 failed · 2 a person must change something · 3 something differs, or could not be compared`
+Exit code: 0 equal · 1 failed · 2 a person must change something, or the file is not a certificate of this project · 3 something differs, or could not be compared`
 
 export function verifyCommand(context: CommandContext): Command {
   return new Command('verify')
@@ -38,14 +38,32 @@ export function verifyCommand(context: CommandContext): Command {
     .description('Compares the mirror with the service, row by row, and prints what differs.')
     .addOption(streamsOption())
     .addOption(projectOption())
-    .option('--limit <n>', 'how many differences to list (all are counted)', parseWholeNumber, 100)
+    .addOption(
+      new Option('--sample <n>', 'compare only so many conversations and visitors, drawn at random')
+        .argParser(parseSampleSize)
+        .conflicts('against'),
+    )
+    .option('--limit <n>', 'how many differences or days to list (all are counted)', parseWholeNumber, 100)
+    .addOption(
+      new Option('--certificate <file>', 'also write a certificate: FILE.json, and FILE.html for people').conflicts(
+        'against',
+      ),
+    )
+    .option('--against <file>', 'say what changed since this certificate; reads only the warehouse')
+    .option('--force', 'overwrite the files of --certificate')
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options, () => runVerify(context, options)))
+    .action((options: VerifyCommandOptions) => runAndPrint(context, options, () => runChosen(context, options)))
 }
 
-async function runVerify(context: CommandContext, options: Options): Promise<CommandResult> {
+function runChosen(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
+  const { certificate, against } = options
+  if (against !== undefined) return runCompareWithCertificate(context, against, options)
+  return certificate === undefined ? runVerify(context, options) : runCertify(context, certificate, options)
+}
+
+async function runVerify(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
   const config = context.loadConfig('service')
   const projects = selectProjects(config.projects, options.project)
   const display = context.openDisplay(options.quiet === true)
@@ -61,39 +79,9 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
       notify: display.notify,
       log,
       limit: options.limit,
+      sampleSize: options.sample,
     }
     return verifyProject(config, project, verifyOptions).finally(display.clear)
   })
   return joinResults(results, renderVerify)
-}
-
-function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
-  const differing = report.streams.reduce((sum, stream) => sum + stream.differing, 0)
-  const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
-  const streams = report.streams.map((stream) => [
-    stream.stream,
-    `${formatCount(stream.compared)} compared`,
-    `${formatCount(stream.differing)} differ`,
-  ])
-  const compared = report.streams.reduce((sum, stream) => sum + stream.compared, 0)
-  const total = [
-    report.project,
-    `${formatCount(compared)} compared`,
-    `${formatCount(differing)} differ`,
-    pluralize(report.requests, 'request'),
-  ]
-  const more = report.truncated ? ['… and more; --limit raises the number'] : []
-  return {
-    lines: [
-      ...alignColumns([...streams, total]),
-      ...alignColumns(report.differences.map(differenceRow)),
-      ...more,
-      ...skipped,
-    ],
-    exit: differing === 0 && skipped.length === 0 ? 0 : 3,
-  }
-}
-
-function differenceRow({ stream, key, kind, fields }: Difference): string[] {
-  return [stream, key, kind, fields.join(', ')]
 }

@@ -75,9 +75,27 @@ const rows = 'write a number of rows, like 500, or off'
 const anyRows = z.literal('off').transform(() => null)
 /** Null: any number. */
 export const rowCount = z.union([anyRows, wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)], { error: rows })
+export const auditSample = wholeNumberField('write how many rows, between 1 and 100000', 1, 100_000)
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
 const share = 'write a share between 0 and 0.9, like 0.2'
 export const reserve = z.number({ error: share }).min(0, share).max(0.9, share)
+const margin = 'write a share between 0 and 0.5, like 0.02, or learned'
+/** Null: it is learned. */
+export const rateMargin = z
+  .union(
+    [
+      z.literal('learned').transform(() => null),
+      z.number(),
+      z
+        .string()
+        .regex(/^\d+(?:\.\d+)?$/)
+        .transform(Number),
+    ],
+    {
+      error: margin,
+    },
+  )
+  .refine((value) => value === null || (value >= 0 && value <= 0.5), { error: margin })
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })
@@ -119,7 +137,7 @@ function wholeNumberField(allowed: string, min: number, max: number) {
     .refine((value) => Number.isInteger(value) && value >= min && value <= max, { error: allowed })
 }
 
-function isTimeZone(name: string): boolean {
+export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
     return true

@@ -1,10 +1,10 @@
 /** Schedules as people write them: an interval, a cron pattern, `nightly`, `off`. */
-import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { defaultSchedules, type Schedule, type ScheduleName, scheduleNames } from '../core/default-schedules.ts'
 import { parseDuration } from '../core/duration.ts'
 import type { Ms } from '../core/time.ts'
 import { parsedField } from './fields.ts'
+import { loadCronParser } from './lazy-packages.ts'
 import { fileSetting, type Setting, setting } from './setting.ts'
 
 const minIntervalMs: Ms = 1000
@@ -23,7 +23,7 @@ function isCron(pattern: string): boolean {
   const fields = pattern.split(/\s+/)
   if (fields.length < 5 || fields.length > 6 || /(^|[\s,])H/i.test(pattern)) return false
   try {
-    return CronExpressionParser.parse(pattern).hasNext()
+    return loadCronParser().CronExpressionParser.parse(pattern).hasNext()
   } catch {
     return false
   }

@@ -1,9 +1,15 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
-import { passwordsInUrl } from '../core/server-url.ts'
 import { consoleSetting } from './console-settings.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
-import { deferSecretErrors, secretField, secretReference, type UnreadableSecret } from './secret-fields.ts'
+import {
+  containsPassword,
+  deferSecretErrors,
+  plainPassword,
+  secretField,
+  secretReference,
+  type UnreadableSecret,
+} from './secret-fields.ts'
 import {
   addressSetting,
   readVariables,
@@ -75,14 +81,7 @@ function resolveReference(sources: ConfigSources, value: unknown): { readonly va
 }
 
 function plainPasswordProblems(sources: ConfigSources, fileSettings: RawSettings): ConfigProblem[] {
-  const why = 'contains a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
   return Object.entries(fileSettings)
     .filter(([, value]) => typeof value === 'string' && containsPassword(value))
-    .map(([key]) => ({ where: locationOf(sources, [key]), why }))
-}
-
-/** Also a password that no valid URL can hold, because of a `/` or a space in it. */
-function containsPassword(text: string): boolean {
-  const user = text.slice(text.indexOf('://') + 3, Math.max(0, text.lastIndexOf('@')))
-  return (text.includes('://') && user.includes(':')) || passwordsInUrl(text).length > 0
+    .map(([key]) => ({ where: locationOf(sources, [key]), why: plainPassword }))
 }

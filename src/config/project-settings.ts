@@ -5,13 +5,14 @@ import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import * as field from './fields.ts'
 import { scheduleMap, scheduleSettings } from './parse-schedule.ts'
-import { secretField, secretsField } from './secret-fields.ts'
+import { addressOrReference, secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
   fileSetting,
   type Setting,
   type SettingValues,
   secretSetting,
+  sensitiveFileSetting,
   setting,
   valuesOf,
 } from './setting.ts'
@@ -25,8 +26,14 @@ export const projectSettings = {
   widgetUrl: addressSetting('widget_url', field.orNull(field.url)),
   /** Secrets that sign webhook deliveries; none = the receiver is off. Several while one replaces another. */
   webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])),
+  /** Another database than the program's. Null: the same. */
+  databaseUrl: sensitiveFileSetting('database_url', (read) =>
+    field.orNull(addressOrReference(read, field.databaseUrl)),
+  ),
   rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })),
   writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })),
+  /** The share of both rates that is not used, for what the service may count otherwise; null = it is learned. */
+  rateMargin: setting('rate_margin', field.rateMargin.default(null)),
   /** The share of the rate that is left to the customer's other programs: 0 to 0.9. */
   reserve: fileSetting('reserve', field.reserve.default(0)),
   /** How far back calls, analytics and activity go; null = all there is. */
@@ -35,6 +42,8 @@ export const projectSettings = {
   timeZone: setting('time_zone', field.timeZone.default('UTC')),
   /** How far before its cursor an incremental sync starts, because rows may appear this late. */
   lookBackMs: setting('look_back', field.duration.default(600_000)),
+  /** How many conversations, and how many visitors, an audit reads again. */
+  auditSample: setting('audit_sample', field.auditSample.default(500)),
   verifyAfterMs: setting('verify_after', field.duration.default(120_000)),
   /** Whether a reply without a response is sent again after two verifications did not find it. */
   resendReplies: setting('resend_replies', field.flag.default(true)),

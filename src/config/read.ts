@@ -15,7 +15,10 @@ export function readConfig(sources: ConfigSources): ConfigResult<Omit<Config, 'w
   const fileSettings = asRecord(sources.yaml?.values ?? {})
   if (fileSettings === null) return problemAt(locationOf(sources, []), 'must be a map of settings')
   const { projects: projectMap, ...settingLines } = fileSettings
-  const isDefault = (key: string) => key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
+  // At the top, `database_url` is that of the program.
+  const ofProjectsOnly = ['api_key', 'database_url']
+  const isDefault = (key: string) =>
+    !ofProjectsOnly.includes(key) && allProjectSettings.some(({ name }) => name === key)
   const [defaults, globalLines] = partitionSettings(settingLines, isDefault)
   const globals = readGlobalConfig(sources, globalLines)
   const projects =

@@ -1,6 +1,7 @@
 /** Secrets as settings: the file holds a reference, and the secret is read from the place it names. */
 import { z } from 'zod'
 import { type Secret, secret } from '../core/secret.ts'
+import { passwordsInUrl } from '../core/server-url.ts'
 import { UserError } from '../core/user-error.ts'
 import { containsApiKey } from './redaction.ts'
 
@@ -30,6 +31,39 @@ export function secretsField(readSecret: ReadSecret) {
     const found = [value].flat().map((reference) => resolveSecret(reference, readSecret, 'several'))
     return found.flatMap((secrets) => ('why' in secrets ? addIssue(secrets, context) : secrets))
   })
+}
+
+/** An address. One with a password is a reference, like every other secret. */
+export function addressOrReference<Value>(readSecret: ReadSecret, address: z.ZodType<Value>) {
+  return z.unknown().transform((value, context): Value => {
+    const found = typeof value === 'string' ? plainAddress(value) : resolveSecret(value, readSecret)
+    const text = 'why' in found ? found : revealOrWhy(found[0])
+    if (typeof text !== 'string') return addIssue(text, context)
+    const checked = address.safeParse(text)
+    return checked.success ? checked.data : addIssue({ why: checked.error.issues[0]?.message ?? 'is invalid' }, context)
+  })
+}
+
+function plainAddress(text: string): Secrets | UnreadableSecret {
+  return containsPassword(text) ? { why: plainPassword } : [secret(text)]
+}
+
+function revealOrWhy(found: Secret): string | UnreadableSecret {
+  try {
+    return found.reveal()
+  } catch (error) {
+    if (error instanceof UserError) return { why: error.why }
+    throw error
+  }
+}
+
+export const plainPassword =
+  'contains a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
+
+/** Also a password that no valid URL can hold, because of a `/` or a space in it. */
+export function containsPassword(text: string): boolean {
+  const user = text.slice(text.indexOf('://') + 3, Math.max(0, text.lastIndexOf('@')))
+  return (text.includes('://') && user.includes(':')) || passwordsInUrl(text).length > 0
 }
 
 /** For commands that only read the mirror: a missing secret is an error only when it is used. */

@@ -33,6 +33,11 @@ export function fileSetting<Value>(name: string, field: z.ZodType<Value>): Setti
   return { name, variable: null, isSensitive: false, field: () => field }
 }
 
+/** An address of the file only, or a reference to one. */
+export function sensitiveFileSetting<Value>(name: string, field: Setting<Value>['field']): Setting<Value> {
+  return { name, variable: null, isSensitive: true, field }
+}
+
 /** A reference to a secret in the file, or the secret in a variable. */
 export function secretSetting<Value>(name: string, field: Setting<Value>['field']): Setting<Value> {
   return { name, variable: 'secret', isSensitive: true, field }

@@ -1,5 +1,5 @@
 /** The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it is, comments too. */
-import { parse, parseDocument } from 'yaml'
+import { loadYaml } from './lazy-packages.ts'
 
 /** What a project needs at least. `key`: the key itself, or the path of a file that holds it. */
 export type NewProject = {
@@ -14,9 +14,9 @@ export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject):
   if (text.split('\n').some((line) => /^DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)$/.test(nameSetBy(line))))
     return null
   return appendLines(text, [
-    `DESKMIRROR_BASE_URL=${baseUrl}`,
-    `DESKMIRROR_PROJECT_ID=${projectId}`,
-    'file' in key ? `DESKMIRROR_API_KEY_FILE=${key.file}` : `DESKMIRROR_API_KEY=${key.value}`,
+    `DESKMIRROR_BASE_URL=${quoted(baseUrl)}`,
+    `DESKMIRROR_PROJECT_ID=${quoted(projectId)}`,
+    'file' in key ? `DESKMIRROR_API_KEY_FILE=${quoted(key.file)}` : `DESKMIRROR_API_KEY=${quoted(key.value)}`,
   ])
 }
 
@@ -25,12 +25,17 @@ export function keyVariable(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
 }
 
-/** The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that name or id. */
+/**
+ * The key is never in the file: `.env` has it under `keyVariable`. Null: there is a project of that id, or of a name with the
+ * same variable.
+ */
 export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewProject): string | null {
-  const known: unknown = parse(text)?.projects
+  const known: unknown = loadYaml().parse(text)?.projects
   const others = typeof known === 'object' && known !== null ? Object.entries(known) : []
-  if (others.some(([other, settings]) => other === name || Object(settings).project_id === projectId)) return null
-  const document = parseDocument(text)
+  const isKnown = ([other, settings]: [string, unknown]) =>
+    keyVariable(other) === keyVariable(name) || Object(settings).project_id === projectId
+  if (others.some(isKnown)) return null
+  const document = loadYaml().parseDocument(text)
   const reference = 'file' in key ? { file: key.file } : { env: keyVariable(name) }
   document.setIn(
     ['projects', name],
@@ -43,7 +48,7 @@ export function addToYaml(text: string, { name, baseUrl, projectId, key }: NewPr
 export function addKeyToEnv(text: string, name: string, key: string): string {
   const variable = keyVariable(name)
   const others = text.split('\n').filter((line) => nameSetBy(line) !== variable)
-  return appendLines(others.join('\n'), [`${variable}=${key}`])
+  return appendLines(others.join('\n'), [`${variable}=${quoted(key)}`])
 }
 
 /** The variable that a line of `.env` sets; empty if it sets none. */
@@ -55,6 +60,13 @@ function nameSetBy(line: string): string {
         .slice(0, end)
         .trim()
         .replace(/^export\s+/, '')
+}
+
+/** In `.env` a `#` begins a comment, and a line break ends a value, unless there are quotes around it. */
+function quoted(value: string): string {
+  if (/^[\w.:/@%+,~=-]*$/.test(value)) return value
+  const quote = ["'", '`', '"'].find((it) => !value.includes(it)) ?? "'"
+  return `${quote}${value}${quote}`
 }
 
 function appendLines(text: string, lines: readonly string[]): string {

@@ -1,11 +1,13 @@
 /** The YAML file: its text as plain values, and the line of each value. */
-import { type Document, LineCounter, parseDocument, visit } from 'yaml'
+import type { Document } from 'yaml'
+import { loadYaml } from './lazy-packages.ts'
 import { type ConfigProblem, ConfigurationError } from './problems.ts'
 
 export type YamlFile = ReturnType<typeof parseYaml>
 
 /** Parses the text of the file `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
 export function parseYaml(name: string, text: string) {
+  const { LineCounter, parseDocument } = loadYaml()
   const counter = new LineCounter()
   const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
   const document = withYamlLimits(name, () =>
@@ -46,7 +48,7 @@ function syntaxProblems({ errors }: Document, line: (offset: number) => string):
 /** The alias is not named: one without an anchor may be a secret that begins with `*`. */
 function aliasProblems(document: Document, line: (offset: number) => string): ConfigProblem[] {
   const problems: ConfigProblem[] = []
-  visit(document, {
+  loadYaml().visit(document, {
     Alias: (_, alias) => {
       if (alias.resolve(document) !== undefined) return
       const why = 'has an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'

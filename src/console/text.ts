@@ -1,5 +1,6 @@
 /** Texts that other people wrote. Each is isolated, so that its direction cannot turn the text around it. */
 import { isFound } from '../core/console/search-words.ts'
+import { formatCount } from '../core/format.ts'
 import { type Html, html } from '../core/html/html.ts'
 
 /** Of any origin; null or empty: a dash. */
@@ -13,21 +14,37 @@ export function shortened(text: string | null, length: number): Html {
   return foreignText(characters.length > length ? `${characters.slice(0, length).join('')}…` : text)
 }
 
-/** Formatting characters, and letters that have no shape. An emoji may hold joiners. */
+/** Formatting characters, and letters that have no shape, as many as stand together. An emoji may hold joiners. */
 const invisible =
-  /(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|[^\P{Cc}\n\t]|(?!\u200d)\p{Cf}|[\u2028\u2029\u115f\u1160\u3164\uffa0\u2800]/gu
+  /(?:(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|[^\P{Cc}\n\t]|(?!\u200d)\p{Cf}|[\u2028\u2029\u115f\u1160\u3164\uffa0\u2800])+/gu
 
 /** Exactly what is there: line breaks stay, and characters that nobody could see are named. */
 export function exactText(text: string | null): Html {
   if (text === null || text === '') return foreignText(text)
   const parts: (string | Html)[] = []
   let end = 0
-  for (const { 0: character, index } of text.matchAll(invisible)) {
-    const name = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
-    parts.push(text.slice(end, index), html`<span class="invisible" title="an invisible character">${name}</span>`)
-    end = index + character.length
+  for (const { 0: characters, index } of text.matchAll(invisible)) {
+    parts.push(text.slice(end, index), html`<span class="invisible" title="invisible">${namesOf(characters)}</span>`)
+    end = index + characters.length
   }
   return html`<bdi class="exact">${[...parts, text.slice(end)]}</bdi>`
+}
+
+/** `U+200B U+202E×3` */
+function namesOf(characters: string): string {
+  const names: string[] = []
+  for (const [run, character = ''] of characters.matchAll(/(.)\1*/gsu)) {
+    const name = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+    const count = run.length / character.length
+    names.push(count === 1 ? name : `${name}×${count}`)
+  }
+  return names.join(' ')
+}
+
+/** The first so many characters of a text, exactly, and how many more there are. */
+export function exactStart(text: string | null, length: number): Html {
+  if (text === null || text.length <= length) return exactText(text)
+  return html`${exactText(text.slice(0, length))} <span class="faint">… and ${formatCount(text.length - length)} more characters</span>`
 }
 
 /** The words of the query within the text, marked. */

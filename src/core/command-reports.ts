@@ -1,4 +1,5 @@
 /** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
+import type { AuditEstimate } from './audit.ts'
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { ReasonGroup } from './outbox/group-reasons.ts'
@@ -74,6 +75,8 @@ export type StatusReport = {
     readonly stream: StreamName
     readonly rows: number
     readonly deleted: number
+    /** When the rows were counted, if not now. */
+    readonly countedAt: string | null
     /** When the stream was last read completely; null = never. */
     readonly syncedAt: string | null
     /** The newest time in a mirrored row. */
@@ -113,6 +116,8 @@ export type StatusReport = {
   readonly gaps: readonly GapReport[]
   readonly facts: FactsWaiting
   readonly rollups: readonly RollupDefinition[]
+  /** What the audits of the last 30 days show, by stream. */
+  readonly audits: readonly AuditEstimate[]
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
   readonly nameless: number
@@ -232,6 +237,8 @@ export type VerifyReport = {
     readonly differing: number
     /** The missing scope if the stream was not compared, else null. */
     readonly skipped: string | null
+    /** Why not every row of the service could be read; missing if all were. */
+    readonly incomplete?: string
   }[]
   readonly differences: readonly Difference[]
   readonly requests: number

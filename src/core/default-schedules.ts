@@ -1,8 +1,11 @@
-/** The four schedules of a project, and how often each fires. */
+/** The five schedules of a project, and how often each fires. */
 import type { Ms } from './time.ts'
 
-/** `incremental`: changed rows. `reconcile`: all rows, compared. `analytics`: the rollups. `availability`: a snapshot. */
-export const scheduleNames = ['incremental', 'reconcile', 'analytics', 'availability'] as const
+/**
+ * `incremental`: changed rows. `reconcile`: all rows, compared. `analytics`: the rollups. `availability`: a snapshot. `audit`:
+ * a random sample of rows, read again and compared.
+ */
+export const scheduleNames = ['incremental', 'reconcile', 'analytics', 'availability', 'audit'] as const
 export type ScheduleName = (typeof scheduleNames)[number]
 
 /**
@@ -26,4 +29,5 @@ export const defaultSchedules: Schedules = {
   reconcile: { kind: 'nightly' },
   analytics: { kind: 'nightly' },
   availability: { kind: 'every', ms: 60_000 },
+  audit: { kind: 'nightly' },
 }

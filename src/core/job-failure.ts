@@ -64,12 +64,13 @@ export function isExpired({ job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>, n
   return now - lastAt > expiresAfterMs[job]
 }
 
-/** The stream of a failing sync job. */
+/** The stream that a failing sync job does not read; null for other jobs, and for an audit, without which it is read. */
 export function failedStream(failure: Pick<JobFailure, 'job' | 'key'>): StreamName | null {
-  return failedSync(failure).stream
+  const { stream, mode } = failedSync(failure)
+  return mode === 'audit' ? null : stream
 }
 
-/** The stream and the mode of a failing sync job. */
+/** The stream and the mode of a failing sync job or audit. */
 export function failedSync({ job, key }: Pick<JobFailure, 'job' | 'key'>) {
   const [named, mode = null] = job === 'pass' ? key.split('/') : []
   return { stream: streamNames.find((stream) => stream === named) ?? null, mode }

@@ -2,6 +2,7 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerMetrics } from '../app/worker/resources.ts'
+import { auditedStreams } from '../core/audit.ts'
 import { errorText } from '../core/error-text.ts'
 import type { ProjectHealth } from '../core/health.ts'
 import type { FailingJob } from '../core/job-failure.ts'
@@ -39,7 +40,7 @@ export function createMetrics({
   checkReadiness = async () => [],
 }: MetricsOptions) {
   const registry = new Registry()
-  const { throttled, ...counters } = createCounters(registry)
+  const { startAtZero, ...counters } = createCounters(registry)
   const up = new Gauge({
     name: 'deskmirror_health_up',
     help: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
@@ -56,8 +57,7 @@ export function createMetrics({
     try {
       const all = await withTimeout(readTimeoutMs, cachedHealth())
       healthGauges.update(all)
-      // `increase()` ignores a counter's first value: without a 0 the first 429 would not show.
-      for (const { project } of all) throttled.inc({ project }, 0)
+      for (const { project } of all) startAtZero(project)
       up.set(1)
       if (!wasUp) log.info({ event: 'health.read_recovered' })
       wasUp = true
@@ -87,6 +87,8 @@ function createCounters(registry: Registry) {
   const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
   const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
   const settled = counter('writebacks_settled', 'Write-backs by outcome', ['project', 'status'])
+  const audited = counter('audited_rows', 'Rows that audits read again and compared', ['project', 'stream'])
+  const auditDifferences = counter('audit_differences', 'Rows that an audit found to differ', ['project', 'stream'])
   const jobs = counter('jobs', 'Jobs by result', ['queue', 'result'])
   const deliveries = counter('webhooks', 'Webhook deliveries by outcome', ['project', 'outcome'])
   const jobFailures = counter('job_failures', 'Jobs that failed', ['job', 'project', 'stream'])
@@ -107,15 +109,30 @@ function createCounters(registry: Registry) {
       read.inc({ project, stream }, report.rows)
       changed.inc({ project, stream }, report.changed)
     },
+    countAudit: (project, { stream, compared, differing }) => {
+      audited.inc({ project, stream }, compared)
+      auditDifferences.inc({ project, stream }, differing)
+    },
     countSettled: (writeback) => settled.inc(writeback),
     countJobFailure: ({ job, project, stream }) =>
       jobFailures.inc({ job, project: project?.name ?? '', stream: stream ?? '' }),
   }
   return {
     ...workerMetrics,
-    throttled,
-    observeSyncRun: ({ tookMs, ...labels }: { stream: StreamName; mode: SyncMode; outcome: SyncOutcome; tookMs: Ms }) =>
-      syncRuns.observe(labels, tookMs / 1000),
+    /** `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would not show. */
+    startAtZero: (project: string) => {
+      throttled.inc({ project }, 0)
+      for (const stream of auditedStreams) auditDifferences.inc({ project, stream }, 0)
+    },
+    observeSyncRun: ({
+      tookMs,
+      ...labels
+    }: {
+      stream: StreamName
+      mode: SyncMode | 'audit'
+      outcome: SyncOutcome
+      tookMs: Ms
+    }) => syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: string | null, outcome: string) => deliveries.inc({ project: project ?? '', outcome }),
     /** Counts a job by its result. */

@@ -9,6 +9,7 @@ import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
+import { lazyRoutes, serverLimits } from './lazy-routes.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
@@ -19,6 +20,8 @@ type HealthChecks = {
   readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
 }
 
+export type RoutesPlugin = FastifyPluginAsync
+
 /**
  * Routes of another module. `token`: requests need the token, and without a configured token the routes are off. `own`:
  * the routes authenticate requests themselves, and accept any host name.
@@ -26,8 +29,11 @@ type HealthChecks = {
 export type HttpRoutes = {
   readonly prefix: string
   readonly auth: 'token' | 'own'
-  readonly plugin: FastifyPluginAsync
-}
+} & (
+  | { readonly plugin: RoutesPlugin }
+  /** Called at the first request. */
+  | { readonly load: () => Promise<RoutesPlugin> }
+)
 
 export type HttpServerOptions = {
   readonly host: string
@@ -45,7 +51,6 @@ export type HttpServerOptions = {
 /** `address`: like `http://127.0.0.1:8484`. `close` lets open requests finish, for two seconds at most. */
 export type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
 
-const bodyLimit = 64 * 1024
 /** The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy. */
 export const maxConnections = 256
 const closeGraceMs: Ms = 2000
@@ -54,15 +59,22 @@ const closeGraceMs: Ms = 2000
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   // By default Node checks request timeouts only every 30 seconds.
   const serverOptions = { connectionsCheckingInterval: 1000 }
-  const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000, http: serverOptions })
+  const app = fastify({ ...serverLimits, forceCloseConnections: 'idle', http: serverOptions })
   app.server.maxConnections = maxConnections
   app.addHook('onRequest', async (_, reply) => {
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })
-  app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
-  handleErrors(app, options.log)
+  const configure = (scope: FastifyInstance) => {
+    scope.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
+    handleErrors(scope, options.log)
+  }
+  configure(app)
   const { token, host, metrics, plugins = [], log } = options
-  for (const { prefix, plugin } of plugins.filter(({ auth }) => auth === 'own')) app.register(plugin, { prefix })
+  const register = (scope: FastifyInstance, routes: HttpRoutes) => {
+    const { prefix } = routes
+    scope.register('plugin' in routes ? routes.plugin : lazyRoutes(prefix, routes.load, configure), { prefix })
+  }
+  for (const routes of plugins.filter(({ auth }) => auth === 'own')) register(app, routes)
   if (plugins.some(({ prefix }) => prefix === '/console')) app.get('/', (_, reply) => reply.redirect('/console', 303))
   app.register(async (localScope) => {
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
@@ -74,8 +86,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     })
     localScope.register(async (protectedScope) => {
       protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
-      for (const { prefix, plugin } of plugins.filter(({ auth }) => auth === 'token'))
-        protectedScope.register(plugin, { prefix })
+      for (const routes of plugins.filter(({ auth }) => auth === 'token')) register(protectedScope, routes)
     })
   })
   await listen(app, options)

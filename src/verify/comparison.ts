@@ -9,7 +9,7 @@ export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
 
 export type Comparison = ReturnType<typeof createComparison>
 
-type ComparisonOptions = {
+export type ComparisonOptions = {
   readonly get: ApiGet
   /** How many differences are listed; all are counted. */
   readonly limit: number
@@ -17,11 +17,17 @@ type ComparisonOptions = {
 }
 
 export function createComparison({ get, limit, onProgress }: ComparisonOptions) {
-  type Counts = { compared: number; differing: number; requests: number; skipped: string | null }
+  type Counts = {
+    compared: number
+    differing: number
+    requests: number
+    skipped: string | null
+    incomplete: string | null
+  }
   const counts = new Map<StreamName, Counts>()
   const differences: Difference[] = []
   const count = (stream: StreamName) => {
-    const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, skipped: null }
+    const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, skipped: null, incomplete: null }
     counts.set(stream, known)
     return known
   }
@@ -48,6 +54,16 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       const fields = differingFields(here, there, of)
       if (fields.length > 0) recordDifference({ stream, key, kind: 'different', fields })
     },
+    /** Not every row of the service could be read. */
+    incomplete: (stream: StreamName, why: string) => {
+      count(stream).incomplete ??= why
+    },
+    /** Rows that were compared elsewhere. */
+    add: (stream: StreamName, compared: number, found: readonly Difference[]) => {
+      count(stream).compared += compared
+      for (const { key, kind, fields } of found) recordDifference({ stream, key, kind, fields })
+      reportProgress(stream, 'running')
+    },
     gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
     close: (stream: StreamName) => reportProgress(stream, 'done'),
     skip: (stream: StreamName, scope: string) => {
@@ -55,7 +71,10 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       reportProgress(stream, 'skipped')
     },
     result: (): VerifyResult => {
-      const streams = [...counts].map(([stream, { requests, ...report }]) => ({ stream, ...report }))
+      const streams = [...counts].map(([stream, { requests, incomplete, ...report }]) => ({
+        ...{ stream, ...report },
+        ...(incomplete === null ? {} : { incomplete }),
+      }))
       const differing = streams.reduce((sum, report) => sum + report.differing, 0)
       return { streams, differences, truncated: differing > differences.length }
     },
@@ -66,7 +85,7 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
  * The top-level fields in which two rows differ, regardless of the order of their fields; `(all)` if one is not an object.
  * `both`: only fields that both rows have, because a list may show other fields than a read by id.
  */
-function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
+export function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
   if (here === there) return []
   const [a, b] = [parseJson(here), parseJson(there)]
   const [mirrored, served] = [asJsonObject(a), asJsonObject(b)]

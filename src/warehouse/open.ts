@@ -4,8 +4,9 @@ import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
-import type { Rate } from '../core/rate-limit/rate.ts'
+import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
+import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -14,6 +15,7 @@ import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'
 import { readReportData } from './analytics/report-data.ts'
 import { createRollupComparison } from './analytics/rollup-comparison.ts'
+import { createAuditStore, deleteAudits } from './audits.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { createAuditLog } from './console/audit-log.ts'
 import { createBudgetHistory } from './console/budget.ts'
@@ -22,15 +24,16 @@ import { type ConnectionPool, type Db, type LocalReads, openKysely } from './dat
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
-import { openPostgresPool, pageLimits } from './database/postgres.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { openSqliteThread } from './database/sqlite-thread.ts'
 import { analyzeAllTables } from './database/statistics.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
+import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
 import { type RewriteOptions, rewriteRaw } from './mirror/rewrite-raw.ts'
+import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
@@ -83,15 +86,18 @@ async function openPool(
   apart: 'brief' | 'long' | null,
   synchronous: 'normal' | 'full',
 ): Promise<ConnectionPool> {
-  if (location.kind === 'postgres')
+  if (location.kind === 'postgres') {
+    // Only then: its client takes a while to load.
+    const { openPostgresPool, pageLimits } = await import('./database/postgres.ts')
     return openPostgresPool(location.url, isWriter, apart === null ? undefined : pageLimits[apart])
+  }
   return apart !== null
     ? openSqliteThread(location.path)
     : openSqlitePool(location.path, { mustExist: !isWriter, synchronous })
 }
 
 /** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
-function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
+export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
   const explain = (error: unknown): never => {
     throw explainRuntimeError(location, error) ?? error
   }
@@ -158,8 +164,16 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     /** Locks streams of the project for this process, and closes runs of dead processes. */
     lockStreams: (project: string, streams: readonly string[], now: EpochMs) =>
       acquireStreamLocks(ofProject(project), streams, now),
-    status: (project: string, now: EpochMs, rate: Rate, selected?: readonly StreamName[]) =>
-      readStatus(ofProject(project), now, rate, selected),
+    /** What was learned about the service. */
+    behaviours: (project: string) => ({
+      read: () => readBehaviours(ofProject(project)),
+      record: (behaviours: readonly ServiceBehaviour[]) => recordBehaviours(ofProject(project), behaviours),
+    }),
+    status: (project: string, now: EpochMs, policy: BudgetPolicy, selected?: readonly StreamName[]) =>
+      readStatus(ofProject(project), now, policy, selected),
+    /** Remembers how many rows a stream has, for `status`. `changed`: how many rows a sync changed. */
+    rememberRowCounts: (project: string, changed: ReadonlyMap<StreamName, number>, now: EpochMs) =>
+      rememberRowCounts(ofProject(project), changed, now),
     /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
     grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
     /** The numbers of a report. Null: no facts of the project have been derived yet. */
@@ -167,6 +181,10 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
       readReportData(db, kind, project, now, choosePeriod),
     /** What the pages of the console show of the project. */
     console: (project: string) => createConsoleReads(ofProject(project)),
+    /** Random samples of the project's mirror that are read again. */
+    audits: (project: string) => createAuditStore(ofProject(project)),
+    /** Deletes audits that ended before that. */
+    deleteAudits: (before: EpochMs) => deleteAudits(db, before),
     auditLog: createAuditLog(db),
     budgetHistory: createBudgetHistory(db),
     /** The projects that anything has been read of, with the time zone of their facts. */

@@ -4,11 +4,11 @@ import { stringifyJson } from '../core/json.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 
-export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks'
+export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks' | 'audit'
 
 export type RequestSource = {
   readonly project: string
-  /** Unique for each push, dry run or worker process. */
+  /** Unique for each push, dry run, audit or worker process. */
   readonly id: string
   readonly purpose: RequestPurpose
   /** When it started. */

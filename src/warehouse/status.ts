@@ -1,14 +1,19 @@
 /** The status report of a project, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
+import { estimateDifferences, pooledMs } from '../core/audit.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { failedStream, type JobFailure } from '../core/job-failure.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
-import type { Rate } from '../core/rate-limit/rate.ts'
+import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
+import { estimateRequestsMs, steadyLimits } from '../core/rate-limit/estimate.ts'
+import { decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
+import { countToShow, type RowCount } from '../core/row-counts.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import { listRollupDefinitions } from './analytics/rollup-changes.ts'
 import { countWaitingConversations } from './analytics/waiting-facts.ts'
+import { listFinishedAudits } from './audits.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
 import type { ProjectDb } from './database/project-db.ts'
@@ -16,6 +21,7 @@ import { listFailures } from './job-failures.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
 import { countPendingParents } from './mirror/pending-children.ts'
+import { countRows, readRowCounts } from './mirror/row-counts.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
 import { hasDeletedAt } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/follow-decisions.ts'
@@ -33,23 +39,31 @@ const maxFutureRows = 10_000
 export async function readStatus(
   context: ProjectDb,
   now: number,
-  rate: Rate,
+  policy: BudgetPolicy,
   selected: readonly StreamName[] = streamNames,
 ): Promise<StatusReport> {
   const { db, project } = context
   const failures = await listFailures(db, project)
   const statusOf = await readStreamStatuses(db, project, failures)
+  const counts = await readRowCounts(context)
   const clockOffset = await readClockOffset(context)
   const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
   const streams = []
   for (const stream of streamNames) {
-    const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)
+    const { unreadable, ...counted } = await describeRows(
+      context,
+      stream,
+      countToShow(counts.get(stream) ?? null),
+    ).catch(toUnreadable)
     const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
     const streamStatus = statusOf(stream)
     const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
     streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
+  const behaviours = await readBehaviours(db, project)
+  const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
+  const { rate } = policy
   const { paused, lost } = await readProjectIncidents(db, project, now)
   return {
     project,
@@ -63,15 +77,16 @@ export async function readStatus(
     gaps: await listGaps(db, project),
     facts: await countWaitingConversations(context),
     rollups: await listRollupDefinitions(db, project),
+    audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),
-    behaviours: await readBehaviours(db, project),
+    behaviours,
     budget: {
       usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
       windowMs: rate.windowMs,
-      forecastMs: Math.ceil((due * rate.windowMs) / rate.requests),
+      forecastMs: estimateRequestsMs(limits, due),
       lost,
     },
   }
@@ -83,24 +98,26 @@ async function readClockOffset(context: ProjectDb): Promise<number | null> {
   return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
 }
 
-async function countRows(db: Db, project: string, stream: StreamName) {
+async function describeRows(context: ProjectDb, stream: StreamName, known: RowCount | null) {
+  const { db, project } = context
   const spec = streamSpecs[stream]
   const table = sql.table(spec.table)
   const select = (value: RawBuilder<unknown>, where = sql``) =>
     sql`(select ${value} from ${table} where project_id = ${project} ${where})`
-  const count = sql`count(*)`
-  const deletedCount = hasDeletedAt(spec.table) ? select(count, sql`and deleted_at is not null`) : sql`0`
+  const deletedCount = hasDeletedAt(spec.table) ? select(sql`count(*)`, sql`and deleted_at is not null`) : sql`0`
   const newest = spec.timeColumn === null ? sql`null` : select(sql`max(${sql.ref(spec.timeColumn)})`)
-  const { rows } = await sql<{ total: number; deleted: number; newest: string | null }>`
-    select ${select(count)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
-  const { total = 0, deleted = 0, newest: at = null } = rows[0] ?? {}
-  return { rows: total - deleted, deleted, newest: at, unreadable: null }
+  const total = known?.rows ?? (await countRows(context, stream))
+  const { rows } = await sql<{ deleted: number; newest: string | null }>`
+    select ${deletedCount} as deleted, ${newest} as newest`.execute(db)
+  const { deleted = 0, newest: at = null } = rows[0] ?? {}
+  const countedAt = known === null ? null : toTimestamp(known.countedAt)
+  return { rows: total - deleted, deleted, countedAt, newest: at, unreadable: null }
 }
 
 /** A table that is missing or unreadable must not hide the status of the others. */
 function toUnreadable(error: unknown) {
   if (error instanceof WarehouseError && error.kind === 'unusable') {
-    return { rows: 0, deleted: 0, newest: null, unreadable: error.message }
+    return { rows: 0, deleted: 0, countedAt: null, newest: null, unreadable: error.message }
   }
   throw error
 }

@@ -60,7 +60,7 @@ export const answersInOrder = (...answers: readonly RequestHandler[]): RequestHa
 }
 
 const unlimited = { requests: 1_000_000, windowMs: 60_000 }
-export const unlimitedPolicy: BudgetPolicy = { rate: unlimited, writeRate: unlimited, reserve: 0 }
+export const unlimitedPolicy: BudgetPolicy = { rate: unlimited, writeRate: unlimited, reserve: 0, rateMargin: null }
 
 export function memoryBudget(policy = unlimitedPolicy): RequestBudget {
   return createRequestBudget(createMemoryStore(policy))

@@ -32,6 +32,33 @@ for (const db of sqliteAndPostgres) {
   })
 }
 
+for (const db of sqliteAndPostgres) {
+  test(`a margin that was learned is used by a new budget, and a 429 is stored with its evidence — ${db.name}`, async () => {
+    const location = await db.make()
+    onTestFinished(location.drop)
+    const sandbox = await startSandbox({ size: { conversations: 0, visitors: 1, calls: 0 } })
+    onTestFinished(() => sandbox.stop())
+    const warehouse = await location.open()
+    const behaviours = warehouse.behaviours(sandbox.projectId)
+    await behaviours.record([{ name: 'rate.margin', value: '1 %', evidence: 'no 429 in 13 windows' }])
+    const budgets = await openRequestBudgets('embedded', warehouse, silent)
+    onTestFinished(() => budgets.close())
+    const project = projectConfigOf(sandbox, { rate: minute(600) })
+    expect(await budgets.forProject(project).view()).toMatchObject({ slots: 594 })
+    // So one slot is all there are.
+    const budget = budgets.forProject({ ...project, rate: minute(1) })
+    const slot = await budget.acquire({ priority: 'fresh', write: false, maxDurationMs: 5000 })
+    await budget.recordThrottle(slot, 1)
+    const stored = async () => (await warehouse.query('select name, value, evidence from service_behaviours'))[0]
+    await expect.poll(stored).toEqual({
+      name: 'rate.margin',
+      value: '5 %',
+      evidence: 'the service answered 429 near 1 in 60 s, with a margin of 1 %',
+    })
+    expect(await budgets.forProject({ ...project, rateMargin: 0.1 }).view()).toMatchObject({ slots: 432 })
+  })
+}
+
 test('a closed budget logs when it is open again', async () => {
   const location = await databases[0]!.make()
   onTestFinished(location.drop)
@@ -41,7 +68,7 @@ test('a closed budget logs when it is open again', async () => {
   const rate = { requests: 100, windowMs: 200 }
   const opened: Promise<void>[] = []
   const store = createSharedStore({
-    policy: { rate, writeRate: rate, reserve: 0 },
+    policy: { rate, writeRate: rate, reserve: 0, rateMargin: null },
     record: warehouse.budgetRecord('key'),
     keyUse: warehouse.keyUse('key'),
     maxDurationMs: 100,

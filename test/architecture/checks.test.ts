@@ -12,7 +12,8 @@ function run(command: string, ...args: string[]): { readonly status: number | nu
 const clean = { status: 0, output: '' }
 
 test('the types are correct', () => {
-  expect(run('node_modules/.bin/tsc')).toEqual(clean)
+  // The other processor has tests to run.
+  expect(run('node_modules/.bin/tsc', '--singleThreaded')).toEqual(clean)
 }, 60_000)
 
 test('every file is formatted, and the linter finds nothing', () => {

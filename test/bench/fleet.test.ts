@@ -70,7 +70,7 @@ test('a first mirror requests each page and each child once, in addition to the 
 
 describe('a single sync', () => {
   const off = { kind: 'off' } as const
-  const schedules = { ...defaultSchedules, reconcile: off, analytics: off, availability: off }
+  const schedules = { ...defaultSchedules, reconcile: off, analytics: off, availability: off, audit: off }
   const createProject = (...streams: ('conversations' | 'calls')[]) =>
     createProjects(1, 3, schedules).map((project) => ({ ...project, streams }))
   const tick = costs.queueMs + costs.tickCpuMs

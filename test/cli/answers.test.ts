@@ -7,6 +7,7 @@ import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
 import { ApiError } from '../../src/core/api-failure.ts'
+import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
 import type {
   CheckItem,
   FactsRebuildReport,
@@ -252,6 +253,11 @@ const rollupDefinition = (metric: string, definition: string | null, daysEqual: 
   learnedAt: '2026-06-01T11:58:00Z',
 })
 
+const auditResult = (compared: number, differing: number): AuditResult => ({
+  ...{ id: 'a', stream: 'conversations', startedAt: '2026-06-01T00:20:00Z', finishedAt: '2026-06-01T01:00:00Z' },
+  ...{ population: 1_203_442, drawn: compared, compared, differing, gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
+})
+
 describe('status', () => {
   const now = Date.parse('2026-06-01T12:00:00Z')
   const report: StatusReport = {
@@ -261,6 +267,7 @@ describe('status', () => {
         stream: 'messages',
         rows: 93_540,
         deleted: 2,
+        countedAt: '2026-06-01T11:48:00Z',
         syncedAt: '2026-06-01T11:58:00Z',
         newest: '2026-06-01T11:57:31Z',
         ahead: 12,
@@ -290,6 +297,7 @@ describe('status', () => {
       rollupDefinition('conversations.active', 'conversations, by last message', 58),
       rollupDefinition('satisfaction', null, 2),
     ],
+    audits: estimateDifferences([auditResult(10_412, 2)], now),
     writebacks: { queued: 3 },
     nameless: 1,
     heldLanes: 2,
@@ -314,12 +322,14 @@ describe('status', () => {
       'budget        120 of 600 in the last 1 min; what is pending takes about 2.0 s',
       'facts         to be derived again for 1,200 conversations, with the next sync',
       'rollups       our own counts match 2 of 3 numbers; conversations.active differs on 2 of 60 days',
+      'audit         with 95 % confidence fewer than 7 in 10,000 conversations differ; 2 of 10,412 read again in 1 audit differed, and were corrected; 1,203,442 are mirrored; 1 had been deleted in the service; last 11 h ago',
       'write-backs   3 queued',
       '              1 row has no project and is not sent until project_id is set in writebacks and writeback_events',
       '              2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
       "clock         the service's is 3 h 20 min behind this machine's: no row is missed, but some are read again",
       'dated in the future, and read again until that time has come: 12 of messages',
       'messages   93,540         2        14   2026-06-01T11:57:31Z   2 min ago',
+      'rows were counted: messages 12 min ago',
       'gap: messages: the list ends at 50',
       '1 behaviour of the service learned (--verbose shows the evidence)',
     ]) {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
+import { runInProcess } from './run-in-process.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
@@ -93,7 +94,7 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
   ])(
     '%s',
     async (_, wrong, exit, says) => {
-      const result = await runDeskmirror(['sync', '--quiet'], { cwd: parent, env: environmentOf(wrong) })
+      const result = await runInProcess(['sync', '--quiet'], { cwd: parent, env: environmentOf(wrong) })
       expect(result).toMatchObject({ exit, err: expect.stringMatching(says) })
       expect(result.err).not.toMatch(/^ {4}at |hunter2|svc_live_unknown_key/m)
       expect(result.err.trimEnd().split('\n').length).toBeLessThanOrEqual(3)
@@ -103,7 +104,7 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
 
   test('a file that is not a database', async () => {
     writeFileSync(join(parent, 'letter.db'), 'this is a letter to my aunt, and no database at all'.repeat(50))
-    const result = await runDeskmirror(['sync', '--quiet'], {
+    const result = await runInProcess(['sync', '--quiet'], {
       cwd: parent,
       env: environmentOf({ DESKMIRROR_DATABASE_URL: 'sqlite:letter.db' }),
     })
@@ -115,7 +116,7 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
 test.concurrent('no server at the address: one message soon, and 1 because trying again may help', async () => {
   const cwd = folderIn(parent)
   const args = ['sync', '--quiet', '--streams', 'availability']
-  const { exit, out, err } = await runDeskmirror(args, {
+  const { exit, out, err } = await runInProcess(args, {
     cwd,
     env: environmentOf({ DESKMIRROR_BASE_URL: 'http://127.0.0.1:1' }),
   })
@@ -126,7 +127,7 @@ test.concurrent('no server at the address: one message soon, and 1 because tryin
 
 test.concurrent('another service at the address: one message, and 2 because a person must change something', async () => {
   const cwd = folderIn(parent)
-  const { exit, err } = await runDeskmirror(['sync', '--quiet'], {
+  const { exit, err } = await runInProcess(['sync', '--quiet'], {
     cwd,
     env: environmentOf({ DESKMIRROR_BASE_URL: `${environmentOf().DESKMIRROR_BASE_URL}/not-here` }),
   })
@@ -136,16 +137,17 @@ test.concurrent('another service at the address: one message, and 2 because a pe
 
 test.concurrent('a missing scope is named, its streams are skipped, the others are synced: 3', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_API_KEY: 'svc_live_no_calls' })]
-  const { exit, out } = await runDeskmirror(['sync', '--quiet'], { cwd, env })
+  const { exit, out } = await runInProcess(['sync', '--quiet'], { cwd, env })
   expect(exit).toBe(3)
   expect(out).toMatch(/^skipped: calls, call_recordings: the key lacks the scope calls:read$/m)
   expect(out).toMatch(/^conversations +1 request +30 rows/m)
-  expect((await runDeskmirror(['check'], { cwd, env })).exit).toBe(3)
+  expect((await runInProcess(['check'], { cwd, env })).exit).toBe(3)
 }, 30_000)
 
 test('two syncs at the same time: the second one names the holder of the project, and ends with 1', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf()]
-  const release = slowDown()
+  // Longer than the second one takes to start on a busy machine, as the first one makes many requests.
+  const release = slowDown(2000)
   const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], {
     cwd,
     env: cleanEnvironment(env),
@@ -182,9 +184,9 @@ test('SIGINT stops after the current page and ends with 1; the next sync continu
 }, 60_000)
 
 /** Delays every response, and clears the log. */
-function slowDown(): () => void {
+function slowDown(ms = 300): () => void {
   service.resetLog()
-  service.setSwitches({ 'latency.after': 300 })
+  service.setSwitches({ 'latency.after': ms })
   return () => service.setSwitches({ 'latency.after': 0 })
 }
 

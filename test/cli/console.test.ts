@@ -8,6 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { commit, conversation } from '../warehouse/row-fixtures.ts'
+import { runInProcess } from './run-in-process.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 describe('console', () => {
@@ -39,13 +40,13 @@ describe('console', () => {
 
   test('says what to do without a warehouse', async () => {
     const cwd = createTempFolder()
-    const { exit, err } = await runDeskmirror(['console', 'none.db'], { cwd })
+    const { exit, err } = await runInProcess(['console', 'none.db'], { cwd })
     expect([exit, err]).toEqual([2, expect.stringMatching(/there is no file none\.db[\s\S]*deskmirror demo --keep/)])
   })
 
   test('--link prints a link to the console of the worker', async () => {
     const cwd = createTempFolder()
-    const { exit, out } = await runDeskmirror(['console', '--link'], {
+    const { exit, out } = await runInProcess(['console', '--link'], {
       cwd,
       env: { DESKMIRROR_HTTP: '127.0.0.1:9999' },
     })

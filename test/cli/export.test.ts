@@ -31,7 +31,7 @@ const report: ExportReport = {
 /** Runs the command, and returns what it asked for. */
 async function run(args: readonly string[], isTerminal = false) {
   const requests: ExportRequest[] = []
-  const exportFromWarehouse = async (_config: unknown, request: ExportRequest) => {
+  const exportFromWarehouse = async (_config: unknown, _project: unknown, request: ExportRequest) => {
     requests.push(request)
     return report
   }

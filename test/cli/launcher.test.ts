@@ -1,7 +1,7 @@
 /** The launcher: any Node.js can start it, and it passes everything on to the Node.js that runs the program. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { cleanEnvironment, launcher } from './run-process.ts'
@@ -19,24 +19,33 @@ function waitForEnd(child: ChildProcess): Promise<End> {
 }
 
 /** Runs the launcher alone, as in a package without its own runtime, on a Node.js that claims to be old. */
-function runOnOldNode(claimed: string): Promise<End> {
-  const folder = createTempFolder()
+function startOnOldNode(claimed: string, folder = createTempFolder()) {
   cpSync(join(launcher, '..'), join(folder, 'bin'), { recursive: true })
   writeFileSync(join(folder, 'old.cjs'), `Object.defineProperty(process.versions, 'node', { value: '${claimed}' })`)
   const args = ['--require', join(folder, 'old.cjs'), join(folder, 'bin', 'deskmirror.js'), 'demo']
-  return waitForEnd(spawn(process.execPath, args, { env: cleanEnvironment() }))
+  const child = spawn(process.execPath, args, { env: cleanEnvironment() })
+  return { child, end: waitForEnd(child) }
 }
 
 test.each(['8.17.0', '20.20.2', '22.18.0'])(
   'Node.js %s without another one: one line explains what to install',
   async (claimed) => {
-    const { code, out } = await runOnOldNode(claimed)
+    const { code, out } = await startOnOldNode(claimed).end
     expect(code).toBe(2)
     expect(out).toBe(
       `deskmirror needs Node.js 22.19 or newer, and this is ${claimed}: install it from your system or from nodejs.org\n`,
     )
   },
 )
+
+test('a Node.js that is too old, but can become another program, becomes the bundled one', async () => {
+  const folder = createTempFolder()
+  const bundled = join(folder, 'node_modules', 'node', 'bin', 'node')
+  mkdirSync(dirname(bundled), { recursive: true })
+  writeFileSync(bundled, '#!/bin/sh\necho "process $$ runs $(basename "$1") $2"; exit 3\n', { mode: 0o755 })
+  const { child, end } = startOnOldNode('22.18.0', folder)
+  expect(await end).toEqual({ code: 3, out: `process ${child.pid} runs deskmirror.js demo\n` })
+})
 
 test('a process that may open too few files: one line explains what to do', async () => {
   const { code, out } = await waitForEnd(

@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { toPushProgress } from '../../src/app/push.ts'
 import { pushCommand, renderProgress } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/core/command-reports.ts'
+import { wideMargins } from '../../src/core/rate-limit/budget.ts'
+import { steadyLimits } from '../../src/core/rate-limit/estimate.ts'
+import { usualPolicy } from '../support/budget-policy.ts'
 import { createUserError, runCommand } from './run-command.ts'
 import { type CliScenario, startCliScenario } from './scenario.ts'
 
@@ -107,8 +110,7 @@ describe('the output of a push', () => {
 
 describe('the progress', () => {
   const now = Date.parse('2026-06-01T12:00:00Z')
-  const rate = { requests: 600, windowMs: 60_000 }
-  const policy = { rate, writeRate: { requests: 120, windowMs: 60_000 }, reserve: 0 }
+  const limits = steadyLimits(usualPolicy, wideMargins)
   const failed = { status: 'failed', reason: 'the service answered 404', count: 2, example: 'x' } as const
   const outcomes = {
     settled: 57,
@@ -122,12 +124,12 @@ describe('the progress', () => {
   const none = { ...outcomes, operations: {} }
 
   test('shows outcomes by reason, what is left, and how long it takes with the reads before each send', () => {
-    const progress = toPushProgress(policy, { handled: 550, note: 647 }, outcomes, now)
+    const progress = toPushProgress(limits, { handled: 550, note: 647 }, outcomes, now)
     expect([progress.left, progress.takesMs]).toEqual([1140, 600_000])
     expect(renderProgress(progress, { tookMs: 30_000, now }, null)).toBe(
       '55 succeeded, 2 failed   the service answered 404 (2)   1,140 left   114 a minute   about 10 min left',
     )
-    const slow = { ...policy, rate: { requests: 200, windowMs: 60_000 } }
+    const slow = steadyLimits({ ...usualPolicy, rate: { requests: 200, windowMs: 60_000 } }, wideMargins)
     const [notes, flags] = [
       toPushProgress(slow, { note: 100 }, none, now),
       toPushProgress(slow, { handled: 100 }, none, now),
@@ -138,7 +140,7 @@ describe('the progress', () => {
   test('shows until when it rests and why, and a pause of the service', () => {
     const rest = { until: now + 90_000, because: 'no response came' }
     const progress = toPushProgress(
-      policy,
+      limits,
       { note: 58 },
       { ...outcomes, operations: { note: 57 }, rest, working: 0 },
       now,

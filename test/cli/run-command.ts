@@ -11,7 +11,9 @@ export type CommandOutput = { readonly exit: number; readonly out: string; reado
 
 /** What a test passes instead of the modules in `src/app/` that a command loads. */
 type UseCases = Partial<
-  typeof import('../../src/app/batches.ts') &
+  typeof import('../../src/app/audit.ts') &
+    typeof import('../../src/app/batches.ts') &
+    typeof import('../../src/app/certificate.ts') &
     typeof import('../../src/app/check.ts') &
     typeof import('../../src/app/export.ts') &
     typeof import('../../src/app/facts.ts') &

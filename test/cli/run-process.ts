@@ -5,6 +5,13 @@ export const launcher = new URL('../../bin/deskmirror.js', import.meta.url).path
 
 export type ProcessResult = { readonly exit: number | null; readonly out: string; readonly err: string }
 
+/** `input`: its standard input. */
+export type RunOptions = {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly input?: string
+}
+
 /** Keeps the tester's own environment away from the command. */
 export function cleanEnvironment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...variables }
@@ -13,13 +20,14 @@ export function cleanEnvironment(variables: Readonly<Record<string, string>> = {
 /** Waits for the command to end by itself. */
 export function runDeskmirror(
   args: readonly string[],
-  options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>>; readonly node?: string },
+  options: RunOptions & { readonly node?: string },
 ): Promise<ProcessResult> {
   const child = spawn(options.node ?? process.execPath, [launcher, ...args], {
     cwd: options.cwd,
     env: cleanEnvironment(options.env),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => {}).end(options.input ?? '')
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text

@@ -1,22 +1,21 @@
-/** A sandbox, a mirror of it in a folder, and commands that run in that folder. */
-import { spawn } from 'node:child_process'
+/** A sandbox, a mirror of it in a folder, and commands that run in that folder, within this process. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
-import { cleanEnvironment, launcher, type ProcessResult } from './run-process.ts'
+import { runInProcess } from './run-in-process.ts'
+import { type ProcessResult, type RunOptions, runDeskmirror } from './run-process.ts'
 
-export type RunCli = (
-  args: readonly string[],
-  more?: { readonly env?: Readonly<Record<string, string>>; readonly input?: string },
-) => Promise<ProcessResult>
+export type RunCli = (args: readonly string[], more?: Omit<RunOptions, 'cwd'>) => Promise<ProcessResult>
 
 export type CliScenario = {
   readonly service: Sandbox
   readonly folder: string
   readonly run: RunCli
+  /** The same in a process of its own, as users run it. */
+  readonly runProgram: RunCli
   /** Runs a command with `--json`: its document, and its exit code. */
   readonly ask: (...args: readonly string[]) => Promise<{ readonly exit: number | null; readonly document: Document }>
   readonly warehouse: Warehouse
@@ -50,11 +49,13 @@ export async function startCliScenario(
     DESKMIRROR_WRITE_RATE: '60000/1s',
     DESKMIRROR_VERIFY_AFTER: '200ms',
   }
-  const run: RunCli = (args, more = {}) => command(args, folder, { ...env, ...more.env }, more.input)
+  const inFolder = (more: Parameters<RunCli>[1] = {}) => ({ ...more, cwd: folder, env: { ...env, ...more.env } })
+  const run: RunCli = (args, more) => runInProcess(args, inFolder(more))
   return {
     service,
     folder,
     run,
+    runProgram: (args, more) => runDeskmirror(args, inFolder(more)),
     ask: async (...args) => {
       const { exit, out } = await run([...args, '--json'])
       return { exit, document: JSON.parse(out) }
@@ -71,24 +72,4 @@ export async function startCliScenario(
 
 function idsOf(service: Sandbox, stream: 'conversations' | 'visitors'): readonly string[] {
   return [...service.truth(stream)].map(({ id }) => id ?? '')
-}
-
-function command(
-  args: readonly string[],
-  cwd: string,
-  env: Record<string, string>,
-  input = '',
-): Promise<ProcessResult> {
-  const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env) })
-  let [out, err] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text
-  })
-  child.stdin.on('error', () => {}).end(input)
-  return new Promise((resolve, reject) => {
-    child.on('error', reject).on('close', (exit) => resolve({ exit, out, err }))
-  })
 }

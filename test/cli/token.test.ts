@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
+import { runInProcess } from './run-in-process.ts'
 import { type ProcessResult, runDeskmirror } from './run-process.ts'
 
 const size = { conversations: 3, visitors: 3, calls: 1, days: 1 }
@@ -39,7 +40,7 @@ function runToken(args: readonly string[], env: Record<string, string> = {}, at 
     DESKMIRROR_PROJECT_ID: at.projectId,
     DESKMIRROR_API_KEY: at.key,
   }
-  return runDeskmirror(['token', ...args], { cwd: createFolder(), env: { ...connected, ...env } })
+  return runInProcess(['token', ...args], { cwd: createFolder(), env: { ...connected, ...env } })
 }
 
 describe.concurrent('a token', () => {
@@ -85,8 +86,8 @@ describe.concurrent('a token', () => {
       DESKMIRROR_PROJECT_ID: service.projectId,
       DESKMIRROR_API_KEY: service.key,
     }
-    expect((await runDeskmirror(['migrate'], { cwd, env })).exit).toBe(0)
-    expect((await runDeskmirror(['token'], { cwd, env })).exit).toBe(0)
+    expect((await runInProcess(['migrate'], { cwd, env })).exit).toBe(0)
+    expect((await runInProcess(['token'], { cwd, env })).exit).toBe(0)
     const warehouse = await openWarehouse(`sqlite:${join(cwd, 'deskmirror.db')}`, { access: 'read' })
     const budgets = await warehouse.query('select state from sync_budgets').finally(warehouse.close)
     const [{ all, writes }] = budgets.map(({ state }) => JSON.parse(String(state)))
@@ -104,7 +105,7 @@ describe.concurrent('neither the token nor the key is printed, written or logged
       DESKMIRROR_API_KEY: service.key,
       DESKMIRROR_LOG_LEVEL: 'trace',
     }
-    await runDeskmirror(['migrate'], { cwd, env })
+    await runInProcess(['migrate'], { cwd, env })
     const { out, err } = await runDeskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
     expect(err).toMatch(/"event":"request\.completed".*"status":200/)
     const written = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'latin1'))
@@ -218,12 +219,12 @@ describe.concurrent('if there is none, one message explains why and what to do',
     )
     writeFileSync(join(cwd, 'deskmirror.yaml'), `base_url: ${service.widgetUrl}\nprojects:\n${first}\n${second}\n`)
     const env = { KEY: service.key }
-    const { exit, err } = await runDeskmirror(['token'], { cwd, env })
+    const { exit, err } = await runInProcess(['token'], { cwd, env })
     expect([exit, err]).toEqual([
       2,
       expect.stringMatching(/one project.*shop, school\n {2}→ name one of those with --project/),
     ])
-    expect((await runDeskmirror(['token', '--project', 'shop'], { cwd, env })).exit).toBe(0)
+    expect((await runInProcess(['token', '--project', 'shop'], { cwd, env })).exit).toBe(0)
   })
 
   test.each([

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTempFolder } from '../support/temp-folder.ts'
+import { runInProcess } from './run-in-process.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const emptyFolder = createTempFolder(afterAll)
@@ -34,7 +35,7 @@ describe.concurrent('help', () => {
   })
 
   test.each(commands)('%s --help has examples', async (command) => {
-    const { exit, out } = await runDeskmirror([command, '--help'], { cwd: emptyFolder })
+    const { exit, out } = await runInProcess([command, '--help'], { cwd: emptyFolder })
     expect(exit).toBe(0)
     expect(out).toMatch(/\$ (npx )?deskmirror/)
   })

@@ -264,7 +264,9 @@ describe.concurrent('with a real queue', () => {
     })
     expect(batch).toMatch(/^my-replies-1-[0-9a-f]{12}$/)
 
-    const again = await d.run(['writeback', 'import', '-'], { input: readFileSync(join(d.folder, file), 'utf8') })
+    const again = await d.runProgram(['writeback', 'import', '-'], {
+      input: readFileSync(join(d.folder, file), 'utf8'),
+    })
     expect(again).toMatchObject({
       exit: 0,
       out: expect.stringContaining(`queued nothing: this file was imported as ${batch}`),
@@ -280,7 +282,7 @@ describe.concurrent('with a real queue', () => {
     expect(csv.out.trimEnd().split('\r\n')).toHaveLength(2)
     const corrected = d.file('corrected.csv', csv.out.replace(`,${unknownId},`, `,${d.conversation(1)},`))
     expect(await d.ask('writeback', 'import', corrected)).toMatchObject({ exit: 0, document: { queued: 1, known: 0 } })
-    expect((await d.run(['push', '--quiet'])).exit).toBe(0)
+    expect((await d.runProgram(['push', '--quiet'])).exit).toBe(0)
     const list = await d.ask('writeback', 'list', '--batch', batch)
     expect(list.document.counts).toEqual({ succeeded: 2 })
   })

@@ -64,8 +64,10 @@ describe('one project is described by variables', () => {
     expect(project).toEqual({
       name: 'default',
       projectId: needed.DESKMIRROR_PROJECT_ID,
+      databaseUrl: null,
       webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
+      rateMargin: null,
       writeRate: { requests: 120, windowMs: 60_000 },
       reserve: 0,
       startDate: null,
@@ -74,6 +76,7 @@ describe('one project is described by variables', () => {
       verifyAfterMs: 120_000,
       resendReplies: true,
       approveOver: null,
+      auditSample: 500,
       approveGraceMs: 30_000,
       approveOwn: true,
       search: true,
@@ -97,6 +100,7 @@ describe('one project is described by variables', () => {
       DESKMIRROR_QUEUE_URL: 'redis://127.0.0.1:6379',
       DESKMIRROR_RATE: '1000/1m',
       DESKMIRROR_WRITE_RATE: '10/s',
+      DESKMIRROR_RATE_MARGIN: '0.02',
       DESKMIRROR_START_DATE: '2024-02-29',
       DESKMIRROR_TIME_ZONE: 'Europe/Berlin',
       DESKMIRROR_LOOK_BACK: '2m',
@@ -130,6 +134,7 @@ describe('one project is described by variables', () => {
     })
     expect(project).toMatchObject({
       rate: { requests: 1000, windowMs: 60_000 },
+      rateMargin: 0.02,
       writeRate: { requests: 10, windowMs: 1000 },
       startDate: Date.UTC(2024, 1, 29) / 1000,
       timeZone: 'Europe/Berlin',
@@ -147,6 +152,7 @@ describe('one project is described by variables', () => {
       reconcile: { kind: 'cron', pattern: '0 3 * * sun' },
       analytics: { kind: 'off' },
       availability: { kind: 'cron', pattern: '*/10 * * * * *' },
+      audit: { kind: 'nightly' },
     })
     expect(project.widgetUrl?.href).toBe('https://widget.example.com/')
     expect(project.webhookSecrets.map((hook) => hook.reveal())).toEqual(['whsec'])
@@ -177,6 +183,7 @@ describe('one project is described by variables', () => {
   test('an empty variable counts as not set', () => {
     expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(/^DESKMIRROR_API_KEY is missing/)
     expect(load({ ...needed, DESKMIRROR_RATE: '' }).projects[0]!.rate.requests).toBe(600)
+    expect(load({ ...needed, DESKMIRROR_RATE_MARGIN: 'learned' }).projects[0]!.rateMargin).toBeNull()
   })
 })
 
@@ -192,6 +199,8 @@ describe('every problem is reported', () => {
   test.each([
     ['DESKMIRROR_RATE', '600', /is "600": write requests per window, like 600\/60s/],
     ['DESKMIRROR_RATE', '0/60s', /is "0\/60s"/],
+    ['DESKMIRROR_RATE_MARGIN', '2%', /is "2%": write a share between 0 and 0.5, like 0.02, or learned/],
+    ['DESKMIRROR_RATE_MARGIN', '0.6', /is "0.6"/],
     ['DESKMIRROR_WRITE_RATE', 'x/60s', /is "x\/60s"/],
     ['DESKMIRROR_VERIFY_AFTER', '2 minutes', /is "2 minutes": write a duration, like 120s or 5m/],
     ['DESKMIRROR_TIME_ZONE', 'Berlin', /is "Berlin": write an IANA time zone/],
@@ -353,6 +362,28 @@ projects:
     ])
     write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: MIRROR_DB }'))
     expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
+  })
+
+  test('a project may be mirrored into a database of its own, whose password is a secret, too', () => {
+    write('school.key', 'k')
+    const withOwn = (line: string) =>
+      write('deskmirror.yaml', yaml.replace('    schema: freeze', `    database_url: ${line}`))
+    const urls = (variables: Record<string, string>) =>
+      load({ SHOP_KEY: key, ...variables }).projects.map(({ databaseUrl }) => databaseUrl)
+    withOwn('{ env: SCHOOL_DB }')
+    expect(urls({ SCHOOL_DB: 'postgres://me:hunter2@db2/mirror' })).toEqual([null, 'postgres://me:hunter2@db2/mirror'])
+    // The variable is that of the program.
+    expect(urls({ SCHOOL_DB: 'sqlite:school.db', DESKMIRROR_DATABASE_URL: 'sqlite:x.db' })).toEqual([
+      null,
+      'sqlite:school.db',
+    ])
+    expect(problemsOf({ SHOP_KEY: key })).toEqual([
+      'deskmirror.yaml:16 projects.school.database_url points to the variable SCHOOL_DB, which does not exist',
+    ])
+    withOwn('postgres://me:hunter2@db2/mirror')
+    expect(problemsOf({ SHOP_KEY: key }).join()).toMatch(/projects\.school\.database_url contains a password/)
+    withOwn('mysql://db2/mirror')
+    expect(problemsOf({ SHOP_KEY: key }).join()).toMatch(/projects\.school\.database_url must be sqlite:PATH or/)
   })
 
   test('projects are described in one place', () => {

@@ -90,12 +90,14 @@ describe('schedules are parsed', () => {
         reconcile: { kind: 'nightly' },
         analytics: { kind: 'off' },
         availability: { kind: 'every', ms: 60_000 },
+        audit: { kind: 'nightly' },
       },
       {
         incremental: { kind: 'every', ms: 60_000 },
         reconcile: { kind: 'nightly' },
         analytics: { kind: 'off' },
         availability: { kind: 'every', ms: 60_000 },
+        audit: { kind: 'nightly' },
       },
     ])
   })

@@ -1,4 +1,5 @@
 /** What `init` writes: one more project, and everything else as it was. */
+import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { addKeyToEnv, addToEnv, addToYaml } from '../../src/config/write-settings.ts'
 
@@ -10,6 +11,16 @@ describe('.env', () => {
       'DESKMIRROR_RATE=60/60s\nDESKMIRROR_BASE_URL=https://api.example.com/v1\nDESKMIRROR_PROJECT_ID=p-1\nDESKMIRROR_API_KEY=svc_live_1\n',
     )
     expect(addToEnv('', { ...project, key: { file: '/run/key' } })).toContain('\nDESKMIRROR_API_KEY_FILE=/run/key\n')
+  })
+
+  test('is read as it was written, whatever a value has', () => {
+    const hostile = { baseUrl: 'https://api.example.com/v1\nA=1', projectId: "p'1", key: { value: 'one#two"\n$A' } }
+    expect(parseEnv(addToEnv('', { ...project, ...hostile }) ?? '')).toEqual({
+      DESKMIRROR_BASE_URL: hostile.baseUrl,
+      DESKMIRROR_PROJECT_ID: hostile.projectId,
+      DESKMIRROR_API_KEY: hostile.key.value,
+    })
+    expect(parseEnv(addKeyToEnv('', 'shop', '#1'))).toEqual({ SHOP_API_KEY: '#1' })
   })
 
   test.each(['DESKMIRROR_PROJECT_ID=x', 'A=1\n export DESKMIRROR_API_KEY = x', 'DESKMIRROR_BASE_URL='])(
@@ -36,6 +47,8 @@ describe('deskmirror.yaml', () => {
 
   test('that has a project of this name or id stays', () => {
     expect(addToYaml(before, { ...project, name: 'school' })).toBeNull()
+    // The variable of its key is the same.
+    expect(addToYaml(before, { ...project, name: 'School' })).toBeNull()
     expect(addToYaml(before, { ...project, projectId: 'p-0' })).toBeNull()
   })
 

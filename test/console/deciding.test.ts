@@ -32,6 +32,8 @@ async function fill({ mirror, query, outboxAdmin }: Warehouse) {
   await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, status)
     values ('main', 'u1', 'message', '${first}', '{"content":"On its way.","sender_name":"Ann"}', 'draft')`)
   await query(`update writebacks set status = 'uncertain', sent_at = '${timeAt(2)}' where id = 'u1'`)
+  // The list shows the newest first. Filling may take longer than a second, and in one second the ids decide.
+  await query(`update writeback_batches set created_at = '${timeAt(2)}'`)
 }
 
 const console = useConsole(fill)

@@ -2,10 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import { timeChart } from '../../src/console/chart.ts'
 import type { ProjectFrame } from '../../src/console/page.ts'
+import { thread } from '../../src/console/pages/conversation.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview-sentences.ts'
 import { exactText, markedText } from '../../src/console/text.ts'
 import { formatTime, roughly } from '../../src/console/time.ts'
-import type { OverviewData, StreamRow } from '../../src/core/console/data.ts'
+import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
+import type { ConversationData, OverviewData, StreamRow } from '../../src/core/console/data.ts'
 import { hideMessages } from '../../src/core/console/hide-messages.ts'
 import { streamStateOf } from '../../src/core/console/stream-state.ts'
 import type { Html } from '../../src/core/html/html.ts'
@@ -52,6 +54,7 @@ describe('the overview says', () => {
       streams: [row()],
       workers: 1,
       gaps: 0,
+      audits: [],
       paused: null,
       failures: [],
       writebacks: {},
@@ -72,6 +75,19 @@ describe('the overview says', () => {
       'fine: Nothing is known to be missing.',
       'fine: Nobody waits for an answer.',
     ])
+  })
+
+  test('what the audits show', () => {
+    const result = (differing: number): AuditResult => ({
+      ...{ id: 'a', stream: 'conversations', startedAt: ago(3600), finishedAt: ago(60), population: 90_000 },
+      ...{ drawn: 10_000, compared: 10_000, differing, gone: 0, unreadable: 0, requests: 1, tookMs: 1 },
+    })
+    expect(said({ audits: estimateDifferences([result(0)], now) })).toContain(
+      'fine: Audit: with 95 % confidence fewer than 3 in 10,000 conversations differ. 10,000 were read again, none differed.',
+    )
+    expect(said({ audits: estimateDifferences([result(2)], now) })).toContain(
+      'note: Audit: with 95 % confidence fewer than 7 in 10,000 conversations differ. 10,000 were read again, 2 differed.',
+    )
   })
 
   test('what a person must do', () => {
@@ -116,6 +132,24 @@ test('invisible characters are named, line breaks and emoji stay', () => {
   expect(exactText('one\ntwo').html).toContain('one\ntwo')
   expect(textOf(exactText('👩\u200d🚀'))).toBe('👩\u200d🚀')
   expect(textOf(exactText('x\u200dy'))).toBe('xU+200Dy')
+  // Together and shortened: a customer can send thousands of them.
+  expect(textOf(exactText(`a${'\u200b'.repeat(9000)}\u202eb`))).toBe('aU+200B×9000 U+202Eb')
+})
+
+test('a thread is exact, and long messages are shortened where all are too long for a page', () => {
+  const frame: ProjectFrame = {
+    ...{ viewer: null, projects: ['main'], project: 'main', timeZone: 'UTC', now, assets: '/a', isReadOnly: false },
+    canDecide: true,
+  }
+  const threadOf = (...lengths: number[]) => {
+    const messages = lengths.map((length, n) => ({
+      ...{ id: String(n), sender: 'visitor', name: null, content: 'x'.repeat(length), at: ago(9), isDeleted: false },
+      role: 'visitor' as const,
+    }))
+    return textOf(thread({ messages, older: null, changes: [] } as unknown as ConversationData, frame))
+  }
+  expect(threadOf(1, 190_000)).toHaveLength(190_001 + 2 * 'visitor · 2026-06-01 11:59'.length + 1)
+  expect(threadOf(1, 300_000)).toContain('xx … and 200,000 more characters')
 })
 
 test('words are marked around escaped pieces', () => {
@@ -157,11 +191,15 @@ test('what customers said, and who they are, is left out of whatever is hidden',
     name: 'Zoë',
     messages: [{ id: '1', content: 'x', name: 'Ann', at: 't' }],
     fields: [{ name: 'plan', value: 'gold' }],
+    check: { changes: [{ field: 'name', old: 'Zoë', new: 'Zoe' }] },
+    checked: { rows: 1, samples: [{ deviation: { changes: [{ field: 'email', old: 'z@x.example', new: null }] } }] },
   }
   expect(hideMessages(found)).toEqual({
     id: 'c1',
     name: null,
     messages: [{ id: '1', content: null, name: null, at: 't' }],
     fields: [],
+    check: null,
+    checked: { rows: 1, samples: [] },
   })
 })

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { cleanEnvironment, launcher } from '../cli/run-process.ts'
 import { databases } from '../support/databases.ts'
+import { sampledCount } from '../support/sampled.ts'
 import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 const size = {
@@ -48,8 +49,8 @@ function* killPoints(n: number, most: number): Generator<number> {
 }
 
 for (const { db, kills } of [
-  { db: databases[0]!, kills: 6 },
-  { db: databases[2]!, kills: 4 },
+  { db: databases[0]!, kills: sampledCount(4, 12) },
+  { db: databases[2]!, kills: sampledCount(3, 12) },
 ]) {
   test(`${kills} kills at random times lose and duplicate nothing — ${db.name}`, async () => {
     const database = await db.make()

@@ -61,7 +61,10 @@ describe('events are counted', () => {
 
   test('429s are 0 before the first one, so that an alert notices it', async () => {
     const { scrape } = await startMetrics()
-    expect(await scrape()).toMatchObject({ 'deskmirror_throttled_total{project="school"}': 0 })
+    expect(await scrape()).toMatchObject({
+      'deskmirror_throttled_total{project="school"}': 0,
+      'deskmirror_audit_differences_total{project="school",stream="visitors"}': 0,
+    })
   })
 
   test('rows, sync runs and jobs', async () => {

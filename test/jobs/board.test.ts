@@ -1,10 +1,13 @@
 /** The queue board, as a browser gets it. */
 import { expect, test } from 'vitest'
-import { bullBoardRoutes } from '../../jobs/bull-board.ts'
+import { bullBoardPlugin } from '../../jobs/bull-board.ts'
+import type { HttpRoutes } from '../../src/http/server.ts'
 import { startTestServer, token, tokenOptions } from '../http/test-server.ts'
 
 test('the queue board comes from this server alone, and allows the browser no other host', async () => {
-  const { ask } = await startTestServer({ ...tokenOptions, plugins: [bullBoardRoutes([])] })
+  const board: HttpRoutes = { prefix: '/queues', auth: 'token', load: async () => bullBoardPlugin([]) }
+  const { ask } = await startTestServer({ ...tokenOptions, plugins: [board] })
+  expect(await ask('/queues/')).toMatchObject({ status: 401 })
   const { status, headers, text } = await ask('/queues/', { headers: { authorization: `Bearer ${token}` } })
   expect(status).toBe(200)
   expect(text).toContain('id="root"')

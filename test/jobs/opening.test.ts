@@ -1,7 +1,7 @@
 /** Errors and warnings about the queue's store, and how few of them are logged. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -28,6 +28,7 @@ const threadOptions = (folder: string) => ({
   dataFolder: join(folder, 'data'),
   schema: 'deskmirror_queue',
   maintainMs: 1e9,
+  checkLogMs: 1e9,
   silenceMs: 1e9,
 })
 
@@ -77,6 +78,19 @@ describe('the embedded store', () => {
     await after.close()
   })
 
+  test('is created anew when an earlier version has created it, with log files of 16 MB', async () => {
+    const folder = await createFolder()
+    const logFile = join(folder, 'data', 'pg_wal', '0'.repeat(24))
+    writeFileSync(logFile, '')
+    truncateSync(logFile, 16 * 1024 * 1024)
+    const backend = await openBackend('embedded', { folder, log: silentLog })
+    expect(backend.warnings).toEqual([])
+    expect(existsSync(logFile)).toBe(false)
+    await backend.queue('q').add('job', {})
+    await backend.close()
+    expect(readdirSync(folder).toSorted()).toEqual(['data', 'holder.json', 'lock'])
+  })
+
   test('reports the death of its thread, rejects its requests, and does not keep the process alive', async () => {
     const folder = await createFolder()
     const { log, events } = captureEvents()
@@ -106,6 +120,16 @@ describe('the embedded store', () => {
     expect(answers[0]).toMatchObject({ rows: [{ big: '9007199254740993' }], rowCount: 1 })
     expect(answers[1]).toMatchObject({ rows: [{ schema: 'deskmirror_queue' }] })
     expect(answers[2]).toMatchObject({ code: '22012' })
+    await session.close()
+  })
+
+  test('shortens its log when that has grown', async () => {
+    const folder = await createFolder()
+    const session = await startThreadSession({ ...threadOptions(folder), checkLogMs: 20 }, () => {})
+    const logFiles = () => readdirSync(join(folder, 'data', 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name))
+    await session.query('create table written (text text)', [])
+    await session.query('insert into written select repeat(md5(n::text), 20) from generate_series(1, 30000) as n', [])
+    await vi.waitUntil(() => logFiles().length <= 6, { interval: 20, timeout: 20_000 })
     await session.close()
   })
 

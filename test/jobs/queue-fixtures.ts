@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import { type Backend, type BackendOptions, openBackend } from '../../jobs/backends/backend.ts'
 import type { BackendKind } from '../../jobs/backends/store-connection.ts'
 import { createLog } from '../../src/log.ts'
@@ -58,13 +58,12 @@ function createFixture(url: string, prefix: string, folder: string, drop: () => 
 }
 
 let redis: Promise<PrivateRedis> | undefined
-afterAll(async () => (await redis)?.stop())
 
 async function createRedisFixture(): Promise<QueueFixture> {
   return createFixture(await startTestRedis(), `test-${randomUUID()}`, '', async () => {})
 }
 
-/** One server per test file. */
+/** One server for all test files of this process. It ends with the process. */
 export async function startTestRedis(): Promise<string> {
   redis ??= startPrivateRedis({ durable: true })
   return (await redis).url

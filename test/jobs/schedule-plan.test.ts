@@ -40,6 +40,10 @@ describe('a schedule firing starts', () => {
     expect(streams('availability')).toEqual(['sync: availability, incremental'])
   })
 
+  test('audit: the streams whose rows are drawn, in the backfill queue', () => {
+    expect(streams('audit')).toEqual(['backfill: conversations, audit', 'backfill: visitors, audit'])
+  })
+
   test('only streams that the project mirrors', () => {
     const few = { ...shop, streams: ['messages', 'visitors'] as const }
     expect(streams('incremental', few)).toEqual(['sync: visitors, incremental'])
@@ -51,23 +55,20 @@ describe('schedules', () => {
   const many = Array.from({ length: 6000 }, (_, n) => ({ ...shop, name: `shop-${n}`, projectId: `project-${n}` }))
   const of = (project: Partial<ProjectConfig>) => schedulesForProjects([{ ...shop, ...project }]).map(({ id }) => id)
 
-  test('are four per project, and one for housekeeping', () => {
+  test('are five per project, and one for housekeeping', () => {
     expect(schedulesForProjects([shop]).map(({ id }) => id)).toEqual([
       'incremental/shop',
       'reconcile/shop',
       'analytics/shop',
       'availability/shop',
+      'audit/shop',
       'housekeeping',
     ])
   })
 
   test('are left out if they are off, or if the project mirrors none of their streams', () => {
     expect(of({ schedules: { ...defaultSchedules, reconcile: { kind: 'off' } } })).not.toContain('reconcile/shop')
-    expect(of({ streams: ['conversations', 'messages'] })).toEqual([
-      'incremental/shop',
-      'reconcile/shop',
-      'housekeeping',
-    ])
+    expect(of({ streams: ['calls'] })).toEqual(['incremental/shop', 'reconcile/shop', 'housekeeping'])
   })
 
   test('of many projects are spread evenly over their period, and are stable', () => {
@@ -81,7 +82,7 @@ describe('schedules', () => {
     )
   })
 
-  test('at night start between 1 and 5, and analytics after 5, in the time zone of the project', () => {
+  test('at night start between 1 and 5, analytics after 5, and audits before 1, in the time zone of the project', () => {
     const nightly = (schedule: string) =>
       schedulesForProjects(many).flatMap(({ id, recurrence }) =>
         id.startsWith(`${schedule}/`) && 'pattern' in recurrence
@@ -90,6 +91,7 @@ describe('schedules', () => {
       )
     expect(new Set(nightly('reconcile').map(({ hour }) => hour))).toEqual(new Set([1, 2, 3, 4]))
     expect(new Set(nightly('analytics').map(({ hour }) => hour))).toEqual(new Set([5]))
+    expect(new Set(nightly('audit').map(({ hour }) => hour))).toEqual(new Set([0]))
     expect(new Set(nightly('reconcile').map(({ tz }) => tz))).toEqual(new Set(['Asia/Tokyo']))
   })
 
@@ -146,7 +148,7 @@ describe('overdue jobs are', () => {
 
   test('none that are off or not mirrored', () => {
     const off = { kind: 'off' } as const
-    const none = { incremental: off, reconcile: off, analytics: off, availability: off }
+    const none = { incremental: off, reconcile: off, analytics: off, availability: off, audit: off }
     const pending = new Map([[shop.projectId, ['messages', 'visitor_activity'] as const]])
     expect(found(new Map(), pending, { ...shop, schedules: none })).toEqual([])
     expect(found(all(minute), pending, { ...shop, streams: ['conversations', 'messages'] })).toEqual([

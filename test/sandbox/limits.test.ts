@@ -22,7 +22,7 @@ const burst = (at: number, n = 30) => Array.from({ length: n }, () => at)
 const start = 60_000 * 1000
 
 describe('ten requests in 60 seconds', () => {
-  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)(
+  test.for(['fixed', 'started', 'sliding', 'coarse', 'bucket', 'estimated'] as const)(
     '%s: ten requests of a burst of thirty are allowed',
     (kind) => {
       expect(countAllowed(kind, burst(start))).toBe(10)
@@ -33,9 +33,19 @@ describe('ten requests in 60 seconds', () => {
     expect(countAllowed('fixed', [...burst(start + 59_000), ...burst(start + 61_000)])).toBe(20)
   })
 
+  test('started: a window starts with a request, not with the clock', () => {
+    expect(countAllowed('started', [...burst(start + 59_000), ...burst(start + 118_999)])).toBe(10)
+    expect(countAllowed('started', [start + 59_000, ...burst(start + 118_000), ...burst(start + 119_000)])).toBe(20)
+  })
+
   test('sliding: no 60 seconds hold more than ten', () => {
     expect(countAllowed('sliding', [...burst(start + 59_000), ...burst(start + 118_999)])).toBe(10)
     expect(countAllowed('sliding', [...burst(start + 59_000), ...burst(start + 119_000)])).toBe(20)
+  })
+
+  test('coarse: no 60 seconds hold more than ten, and a second counts until all of it has left', () => {
+    expect(countAllowed('coarse', [...burst(start + 58_100), ...burst(start + 118_999)])).toBe(10)
+    expect(countAllowed('coarse', [...burst(start + 58_100), ...burst(start + 119_000)])).toBe(20)
   })
 
   test('bucket: one more every six seconds after a burst', () => {
@@ -48,7 +58,7 @@ describe('ten requests in 60 seconds', () => {
     expect(countAllowed('estimated', [...burst(start + 59_000), ...burst(start + 90_000)])).toBe(15)
   })
 
-  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)(
+  test.for(['fixed', 'started', 'sliding', 'coarse', 'bucket', 'estimated'] as const)(
     '%s: a client that waits as requested is allowed',
     (kind) => {
       const limiter = limiters[kind](10, 60_000)

@@ -9,7 +9,12 @@ import { seededRandom } from '../support/seeded-random.ts'
 // The rate of a usual key, in shorter windows: the time of each grant weighs six times as much as in a minute.
 const windowMs = 10_000
 const limit = 100
-const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 20, windowMs }, reserve: 0 }
+const policy: BudgetPolicy = {
+  rate: { requests: limit, windowMs },
+  writeRate: { requests: 20, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 const seed = Date.now() % 100_000
 
 for (const count of [2, 4]) {
@@ -54,7 +59,8 @@ describe.concurrent('four processes', () => {
         await injectFaults(fleet, faults, random)
         await counter.next(60)
       }
-      expect(maxInWindow(counter.arrivals, 2000)).toBeLessThanOrEqual(57)
+      // After ten quiet windows the margin is narrower.
+      expect(maxInWindow(counter.arrivals, 2000)).toBeLessThanOrEqual(60)
     },
   )
 })

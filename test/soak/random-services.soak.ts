@@ -1,8 +1,8 @@
 /** Longer versions of tests: more random services, and every combination of the service's behaviours on both databases. */
-
 import { databases } from '../support/databases.ts'
-import { testEveryCombination } from '../sync/every-combination.ts'
+import { behaviourCombinations } from '../sync/behaviour-combinations.ts'
 import { testRandomServices } from '../sync/random-services.ts'
+import { testCombinations } from '../sync/test-combinations.ts'
 
 testRandomServices(300)
-for (const db of databases) if (db.name !== 'pglite') testEveryCombination(db)
+for (const db of databases) if (db.name !== 'pglite') testCombinations(db, [...behaviourCombinations.keys()])

@@ -15,6 +15,8 @@ declare module 'vitest' {
     readonly sharedFolder: string
     /** The names of databases begin with it that this run makes once and copies. */
     readonly templatePrefix: string
+    /** See `sampled`. */
+    readonly runsAllCases: boolean
   }
 }
 

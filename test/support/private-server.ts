@@ -1,7 +1,7 @@
 /** Private servers for the tests: each has a free port and its own folder, and ends with this process. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { fastFolder } from './fast-folder.ts'
 
@@ -86,12 +86,16 @@ export async function startGuarded(program: ServerProgram): Promise<() => Promis
   })
   const exited = new Promise<void>((done) => child.once('exit', () => done()))
   const stop = async () => {
+    child.ref()
     child.stdin.end()
     await exited
     rmSync(folder, { recursive: true, force: true })
   }
   try {
     await waitUntilReady(child, program.ready)
+    // A server that nobody stops must not keep this process alive.
+    child.unref()
+    for (const stream of [child.stdin, child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref()
     return stop
   } catch (error) {
     await stop()

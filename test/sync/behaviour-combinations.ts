@@ -70,6 +70,30 @@ function stormOf(list: string): Partial<Switches> {
   return rows === undefined ? {} : { [`storm.${list}`]: rows }
 }
 
+/**
+ * The numbers of those that `npm test` has time for: every value is in at least two of them, and nine tenths of all pairs
+ * are. The soak tests run all.
+ */
+export const sampledCombinations: readonly number[] = sampleWithEveryValue(behaviourCombinations.map(valuesOf), 2)
+
+function valuesOf({ switches, long }: Combination): readonly string[] {
+  return Object.entries({ ...switches, long }).map(([name, value]) => `${name} ${value}`)
+}
+
+/** Takes the one with the most values that are still missing until each value was taken so often, or is in no more. */
+function sampleWithEveryValue(combinations: readonly (readonly string[])[], times: number): number[] {
+  const sample: number[] = []
+  const count = (value: string) => sample.filter((n) => combinations[n]!.includes(value)).length
+  for (;;) {
+    const missing = combinations.map((values, n) =>
+      sample.includes(n) ? 0 : values.filter((value) => count(value) < times).length,
+    )
+    const most = Math.max(...missing)
+    if (most === 0) return sample.toSorted((a, b) => a - b)
+    sample.push(missing.indexOf(most))
+  }
+}
+
 /** More than one page of each list, and of the messages of some conversations. */
 export const multiPageSize = {
   conversations: 210,

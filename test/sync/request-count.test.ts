@@ -23,7 +23,9 @@ test('a first sync uses at most 1.02 times the minimum number of requests', asyn
 
 for (const since of ['lastMessageAt', 'createdAt', 'updatedAt'] as const) {
   test(`a sync without new rows uses at most 8 requests and one per further page of open conversations — ordered by ${since}`, async () => {
-    const size = { ...larger, messagesPerConversation: [1, 3], visitors: 60 }
+    // More than two pages of open conversations where the order is the usual one.
+    const conversations = since === 'lastMessageAt' ? larger.conversations : 90
+    const size = { conversations, visitors: 30, calls: 30, days: 5, messagesPerConversation: [1, 3] }
     const options = optionsOf(size, { 'conversations.since': since, 'calls.order': 'newest' })
     await withSandbox(options, async ({ sandbox, sync }) => {
       await sync()

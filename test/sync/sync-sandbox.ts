@@ -64,10 +64,13 @@ export type RowDifference = {
 const compared = ['conversations', 'messages', 'visitors', 'visitor_activity', 'calls', 'call_recordings'] as const
 type Compared = (typeof compared)[number]
 
+/** What comparing needs of a sandbox, with or without a network. */
+type SandboxRows = Pick<Sandbox, 'truth' | 'projectId'>
+
 /** Every row that differs between the mirror and the sandbox. */
 export async function findDifferences(
   warehouse: Warehouse,
-  sandbox: Sandbox,
+  sandbox: SandboxRows,
   projectId = sandbox.projectId,
   streams: readonly Compared[] = compared,
 ): Promise<RowDifference[]> {
@@ -96,7 +99,7 @@ export async function findDifferences(
   return found
 }
 
-function sandboxRows(sandbox: Sandbox, stream: Compared, projectId: string): Map<string, string> {
+function sandboxRows(sandbox: SandboxRows, stream: Compared, projectId: string): Map<string, string> {
   const rows = new Map<string, string>()
   for (const { id, parentId, row } of sandbox.truth(stream, projectId)) {
     // As JSON text, as the API sends it: that decides about lone surrogates and big integers.
@@ -129,7 +132,7 @@ function withSortedKeys(value: Json): Json {
 /** Differences that neither a gap of the stream nor a flag on the conversation explains. */
 export async function unexplainedDifferences(
   warehouse: Warehouse,
-  sandbox: Sandbox,
+  sandbox: SandboxRows,
   streams?: readonly Compared[],
 ): Promise<RowDifference[]> {
   const mirror = warehouse.mirror(sandbox.projectId)

@@ -127,7 +127,8 @@ describe('a connection that breaks before the response to a commit', () => {
     onTestFinished(proxy.stop)
     await (await warehouse()).close()
     expect(await syncOnce(proxy.url, sandbox)).toMatchObject({ outcome: 'complete' })
-    expect(commits).toBeGreaterThan(30)
+    // Two of them were lost at least; pages that are ready together are one commit.
+    expect(commits).toBeGreaterThan(14)
     const opened = await warehouse()
     expect(await findDifferences(opened, sandbox)).toEqual([])
     expect(await opened.query('select * from conversation_changes')).toEqual([])

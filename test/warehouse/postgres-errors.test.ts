@@ -89,7 +89,7 @@ test('a read-only mirror has a status, and commands that store their request bud
   await changeForTest(`alter role ${role} set default_transaction_read_only = on`, `alter role ${role} reset all`)
   const project = projectConfigOf(sandbox)
   const warehouse = await openWarehouse(url, { access: 'read' })
-  expect((await warehouse.status(project.projectId, Date.now(), project.rate)).streams.length).toBeGreaterThan(0)
+  expect((await warehouse.status(project.projectId, Date.now(), project)).streams.length).toBeGreaterThan(0)
   await warehouse.close()
   const checking = checkProject(configOf(url, project), project, {
     signal: new AbortController().signal,

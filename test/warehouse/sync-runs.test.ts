@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest'
 import type { StreamReport } from '../../src/core/mirror.ts'
 import { currentProcess, isProcessAlive } from '../../src/warehouse/database/process-identity.ts'
 import { addSample, type RequestSample, requestsSince } from '../../src/warehouse/request-counts.ts'
+import { usualPolicy } from '../support/budget-policy.ts'
 import { databases, sqliteAndPostgres } from '../support/databases.ts'
 import { call, commit, conversation, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const now = Date.UTC(2026, 5, 1)
-const rate = { requests: 600, windowMs: 60_000 }
 const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}): StreamReport => ({
   stream,
   requests: 3,
@@ -71,6 +71,26 @@ for (const db of sqliteAndPostgres) {
       expect((await warehouse.lockStreams('main', ['calls'], now + 60_000)).held).toBe(true)
     })
 
+    test('a sync counts the rows of streams that it changed, and status shows the count of a large one', async () => {
+      const { warehouse, mirror, one, all } = await openTestWarehouse(db)
+      await mirror.commit(commit('calls', [call('a'), call('b')]))
+      await mirror.finishRun(await mirror.startRun('full', now), 'complete', [report('calls'), report('visitors')], now)
+      await warehouse.rememberRowCounts('main', new Map([['calls', 2] as const, ['visitors', 0] as const]), now)
+      const calls = async () =>
+        (await warehouse.status('main', now, usualPolicy)).streams.find(({ stream }) => stream === 'calls')
+      expect(await one("select counted_rows, counted_at from sync_streams where stream = 'calls'")).toEqual({
+        counted_rows: 2,
+        counted_at: '2026-06-01T00:00:00Z',
+      })
+      expect(await one("select counted_rows from sync_streams where stream = 'visitors'")).toEqual({
+        counted_rows: null,
+      })
+      expect(await calls()).toMatchObject({ rows: 2, countedAt: null })
+      await all("update calls set deleted_at = '2026-05-31T00:00:00Z' where id = 'a'")
+      await all("update sync_streams set counted_rows = 60000 where stream = 'calls'")
+      expect(await calls()).toMatchObject({ rows: 59_999, deleted: 1, countedAt: '2026-06-01T00:00:00Z' })
+    })
+
     test('several streams are locked together or not at all, and others stay free', async () => {
       const { warehouse } = await openTestWarehouse(db)
       const both = await warehouse.lockStreams('main', ['calls', 'visitors'], now)
@@ -98,7 +118,7 @@ for (const db of sqliteAndPostgres) {
 
     test('the requests of recent runs are counted if they lie within the window', async () => {
       const { warehouse, mirror } = await openTestWarehouse(db)
-      const used = async (at: number) => (await warehouse.status('main', at, rate)).budget.usedInWindow
+      const used = async (at: number) => (await warehouse.status('main', at, usualPolicy)).budget.usedInWindow
       expect(await used(now)).toBe(0)
       const run = await mirror.startRun('incremental', now)
       await mirror.heartbeat(run, 400, now + 50_000)
@@ -127,7 +147,7 @@ for (const db of sqliteAndPostgres) {
       expect(await warehouse.deleteIdleRuns(now)).toBe(0)
       expect(await warehouse.deleteIdleRuns(now + 1000)).toBe(1)
       expect(await count('sync_runs')).toBe(1)
-      const status = await warehouse.status('main', now, rate)
+      const status = await warehouse.status('main', now, usualPolicy)
       expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe('2026-06-01T00:00:00Z')
     })
 
@@ -136,14 +156,14 @@ for (const db of sqliteAndPostgres) {
       await warehouse.workers.recordHeartbeat('w1', 'embedded', now)
       await warehouse.projects.setPause('main', { until: now + 60_000, keyFingerprint: 'k', why: 'api_key_invalid' })
       await warehouse.projects.recordBudgetLoss('main', 'Redis was emptied', now)
-      const status = await warehouse.status('main', now, rate)
+      const status = await warehouse.status('main', now, usualPolicy)
       expect(status.workers).toMatchObject([{ queue: 'embedded', since: '2026-06-01T00:00:00Z' }])
       expect(status.paused).toEqual({ until: '2026-06-01T00:01:00Z', why: 'api_key_invalid' })
       expect(status.budget.lost).toEqual({ at: '2026-06-01T00:00:00Z', why: 'Redis was emptied' })
       await warehouse.projects.setPause('main', null)
       await warehouse.workers.remove('w1')
-      expect(await warehouse.status('main', now, rate)).toMatchObject({ workers: [], paused: null })
-      expect((await warehouse.status('main', now, rate)).budget.lost).not.toBeNull()
+      expect(await warehouse.status('main', now, usualPolicy)).toMatchObject({ workers: [], paused: null })
+      expect((await warehouse.status('main', now, usualPolicy)).budget.lost).not.toBeNull()
     })
 
     test('a finished run stores what each stream did', async () => {
@@ -194,7 +214,7 @@ for (const db of sqliteAndPostgres) {
         report('visitors', { skipped: 'visitors:read' }),
       ]
       await mirror.finishRun(run, 'gaps', reports, now + 1000)
-      const status = await warehouse.status('main', now + 2000, rate)
+      const status = await warehouse.status('main', now + 2000, usualPolicy)
       const of = (name: string) => status.streams.find(({ stream }) => stream === name)
       expect(of('conversations')).toMatchObject({
         rows: 1,
@@ -212,10 +232,12 @@ for (const db of sqliteAndPostgres) {
         writebacks: {},
         heldLanes: 0,
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
-        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 300 },
+        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 316 },
       })
       await warehouse.lockStreams('main', ['calls'], now)
-      expect((await warehouse.status('main', now, rate)).running).toMatchObject({ since: '2026-06-01T00:00:00Z' })
+      expect((await warehouse.status('main', now, usualPolicy)).running).toMatchObject({
+        since: '2026-06-01T00:00:00Z',
+      })
     })
 
     test('people queue a write-back by plain SQL, and nonsense is refused', async () => {

@@ -38,12 +38,13 @@ const isCancelling = 'select 1 from writeback_cancellations where finished_at is
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`large queues — ${database}`, () => {
-    test('130,000 rows are cancelled at once, and none can be claimed', async () => {
-      const { admin, outbox } = await createManyRows(database, 130_000)
+    // More than a statement of Postgres may have parameters.
+    test('66,000 rows are cancelled at once, and none can be claimed', async () => {
+      const { admin, outbox } = await createManyRows(database, 66_000)
       const report = await executeDecision(admin, 'cancelled', {}, { by: 'ann' })
-      expect(report).toMatchObject({ moved: 130_000, stayed: [] })
+      expect(report).toMatchObject({ moved: 66_000, stayed: [] })
       expect(report.ids).toHaveLength(1000)
-      expect(await admin.countByStatus({})).toEqual({ cancelled: 130_000 })
+      expect(await admin.countByStatus({})).toEqual({ cancelled: 66_000 })
       expect(await admin.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
       expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
     })

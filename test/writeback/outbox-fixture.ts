@@ -46,14 +46,14 @@ export async function createOutboxFixture({
   ...options
 }: OutboxFixtureOptions = {}): Promise<OutboxFixture> {
   const sandbox = await startSandbox({
-    size: { conversations: 12, visitors: 12, calls: 2 },
+    size: { conversations: 12, visitors: 12, calls: 2, activityPerVisitor: 0, days: 2 },
     ...options,
     switches: { 'rate.kind': 'off', ...options.switches },
   })
   onTestFinished(() => sandbox.stop())
   const instance = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => instance.drop())
-  if (mirrored) await syncOnce(instance.url!, sandbox)
+  if (mirrored) await syncOnce(instance.url!, sandbox, { streams: ['conversations', 'messages', 'visitors'] })
   const warehouse = await instance.open()
   const admin = warehouse.outboxAdmin(sandbox.projectId)
   const projectWith = (over: Partial<ProjectConfig>) =>

@@ -58,7 +58,9 @@ function failing(
 async function sendUntil(n: number | null, o: OutboxFixture, path: string): Promise<number> {
   const warehouse = await openWarehouse(`sqlite:${path}`)
   const project = projectConfigOf(o.sandbox, { verifyAfterMs: 50 })
-  const budget = createRequestBudget(createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0 }))
+  const budget = createRequestBudget(
+    createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0, rateMargin: null }),
+  )
   const log = pino({ level: 'silent' })
   const service = connectService(project, budget, { signal: new AbortController().signal, log })
   const { deps, steps } = failing(n, writebackDeps(warehouse, project, service, log))

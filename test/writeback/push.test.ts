@@ -1,5 +1,6 @@
 /** Queued write-backs arrive once and in lane order. */
 import { expect, test } from 'vitest'
+import { usualPolicy } from '../support/budget-policy.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
@@ -14,7 +15,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
     )
     const before = [...sandbox.truth('visitors')].find(({ id }) => id === v)!.row as { email: string | null }
     const report = await push()
-    const { budget } = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 600_000 })
+    const { budget } = await warehouse.status(sandbox.projectId, Date.now(), {
+      ...usualPolicy,
+      rate: { requests: 600, windowMs: 600_000 },
+    })
     const ran = await warehouse.query('select coalesce(sum(requests), 0) as requests from sync_runs')
     expect(budget.usedInWindow).toBe(report.requests + Number(ran[0]!.requests))
     expect(await all()).toMatchObject(Array.from({ length: 4 }, () => ({ status: 'succeeded', attempts: 1 })))

@@ -1,5 +1,5 @@
 /** The folder of the embedded store: locked by one process at a time; broken data is moved aside, not deleted. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { rfc3339 } from '../../../src/core/time.ts'
@@ -12,6 +12,8 @@ export function embeddedQueueFolder(databaseUrl: string): string {
   const location = parseDatabaseUrl(databaseUrl)
   return location.kind === 'sqlite' && !location.path.startsWith(':') ? `${location.path}-queue` : 'deskmirror-queue'
 }
+
+const newPrefix = 'data-new-'
 
 export type LockedFolder = ReturnType<typeof lockFolder>
 
@@ -26,6 +28,19 @@ export function lockFolder(folder: string) {
     dataFolder,
     /** Whether there is data of an earlier process. */
     hasData: () => existsSync(dataFolder),
+    /** Deletes data that an earlier version created: it would always be three times as large. */
+    discardOutdatedData: () => {
+      if (hasLargeLogFiles(dataFolder)) rmSync(dataFolder, { recursive: true })
+    },
+    /** `create` makes the data in a folder, which is the store's once it is complete. */
+    createData: async (create: (newDataFolder: string) => Promise<void>) => {
+      for (const name of readdirSync(folder).filter((name) => name.startsWith(newPrefix)))
+        rmSync(join(folder, name), { recursive: true, force: true })
+      // A name of its own: an earlier process may have been killed, and what it started may still be writing.
+      const newDataFolder = join(folder, newPrefix + process.pid)
+      await create(newDataFolder)
+      renameSync(newDataFolder, dataFolder)
+    },
     /** Moves the data aside, and returns its new path. */
     moveAside: () => {
       const target = join(folder, `broken-${rfc3339(Math.floor(Date.now() / 1000)).replaceAll(':', '')}-${process.pid}`)
@@ -34,6 +49,13 @@ export function lockFolder(folder: string) {
     },
     release,
   }
+}
+
+/** By default Postgres writes its log into files of 16 MB; ours have 1 MB. The size is fixed when the data is created. */
+function hasLargeLogFiles(dataFolder: string): boolean {
+  const logFolder = join(dataFolder, 'pg_wal')
+  if (!existsSync(logFolder)) return false
+  return readdirSync(logFolder).some((name) => statSync(join(logFolder, name)).size > 1024 * 1024)
 }
 
 function acquireLock(folder: string): () => void {

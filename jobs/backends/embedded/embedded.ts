@@ -3,9 +3,11 @@ import { errorText } from '../../../src/core/error-text.ts'
 import { UserError } from '../../../src/core/user-error.ts'
 import { createPostgresFactory, migrateStore, sendToBack } from '../postgres-store.ts'
 import type { StoreConnection, StoreOptions } from '../store-connection.ts'
+import { createData } from './create-data-process.ts'
 import { type LockedFolder, lockFolder } from './data-folder.ts'
 import { createPool } from './pool.ts'
 import { startThreadSession, type ThreadSession } from './session.ts'
+import { compileBaselineOnly } from './wasm-flags.ts'
 
 const schema = 'deskmirror_queue'
 const hourMs = 3_600_000
@@ -19,6 +21,7 @@ export async function openEmbedded({ folder, log, onFatal }: StoreOptions): Prom
   }
   const warnings: string[] = []
   try {
+    lockedFolder.discardOutdatedData()
     const session = await openOrRecreate(lockedFolder, warnings, onClosed)
     const pool = createPool(session)
     return {
@@ -61,8 +64,16 @@ async function openOrRecreate(
 }
 
 async function startStore(lockedFolder: LockedFolder, onClosed: (error: Error) => void): Promise<ThreadSession> {
+  compileBaselineOnly()
+  if (!lockedFolder.hasData()) await lockedFolder.createData(createData)
   let isOpen = false
-  const threadOptions = { dataFolder: lockedFolder.dataFolder, schema, maintainMs: hourMs, silenceMs: 30_000 }
+  const threadOptions = {
+    dataFolder: lockedFolder.dataFolder,
+    schema,
+    maintainMs: hourMs,
+    checkLogMs: 20_000,
+    silenceMs: 30_000,
+  }
   const session = await startThreadSession(threadOptions, (error) => isOpen && onClosed(error))
   try {
     await migrateStore(createPool(session), schema)

@@ -5,6 +5,8 @@ export type ThreadOptions = {
   readonly dataFolder: string
   readonly schema: string
   readonly maintainMs: Ms
+  /** How often the size of Postgres's log is looked at. */
+  readonly checkLogMs: Ms
   /** How long a response may take. After twice that time the thread counts as dead. */
   readonly silenceMs: Ms
 }

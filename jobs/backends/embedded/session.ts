@@ -1,21 +1,19 @@
 /** The session with the thread: requests wait for their responses, and all of them fail when the thread ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { PgNotification, PgQueryResult } from 'bullmq'
 import type { Ms } from '../../../src/core/time.ts'
 import type { SqlRequest, ThreadMessage, ThreadOptions } from './messages.ts'
+import { startThread } from './start-thread.ts'
 
 export type ThreadSession = Awaited<ReturnType<typeof startThreadSession>>
 
 /** What is not written by then is recovered from the write-ahead log at the next start. */
 const closeTimeoutMs = 5_000
 
-/** `.ts` in a checkout, `.js` in a compiled package. */
-const thread = new URL(`./thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)
-
 /** Resolves when the thread is ready; rejects when the store cannot be opened. `onClosed`: it ended without a request. */
 export async function startThreadSession(options: ThreadOptions, onClosed: (error: Error) => void) {
-  const worker = new Worker(thread, { workerData: options, name: 'embedded queue' })
+  const worker = startThread(options)
   const requests = createPendingRequests()
   const listeners = new Set<(notification: PgNotification) => void>()
   const started = Promise.withResolvers<void>()

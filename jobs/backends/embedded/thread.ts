@@ -1,19 +1,26 @@
 /** The thread that runs Postgres (PGlite): takes SQL text, returns rows and notifications. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { messages, PGlite, types } from '@electric-sql/pglite'
+import { collectGarbage } from '../../collect-garbage.ts'
 import { isThreadOptions, type SqlError, type SqlRequest, type ThreadMessage } from './messages.ts'
+import { startParams } from './start-params.ts'
 
-if (parentPort === null || !isThreadOptions(workerData)) throw new Error('this file is a thread of the embedded queue')
+const options: unknown = workerData?.options
+if (parentPort === null || !isThreadOptions(options)) throw new Error('this file is a thread of the embedded queue')
 const port = parentPort
-const { dataFolder, schema, maintainMs } = workerData
+const { dataFolder, schema, maintainMs, checkLogMs } = options
 const send = (message: ThreadMessage) => port.postMessage(message)
+
+/** Of 1 MB each; two of them and two folders are always there. */
+const maxLogFiles = 8
 
 const database = await PGlite.create({
   dataDir: dataFolder,
   // pg reads these as text, and BullMQ expects that.
   parsers: { [types.INT8]: (text: string) => text },
-  // The defaults suit a server; these settings halve the memory and limit the disk space.
-  startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=8MB', '-c', 'max_wal_size=64MB'],
+  startParams,
 })
 database.onNotification((channel, payload) => send({ channel, payload }))
 await database.exec(`create schema if not exists "${schema}"; set search_path = "${schema}"`)
@@ -40,6 +47,7 @@ function toSqlError(error: unknown): SqlError | null {
 
 async function shutDown(): Promise<void> {
   clearInterval(maintenance)
+  clearInterval(logCheck)
   await database.exec('checkpoint')
   await database.close()
   port.close()
@@ -54,5 +62,14 @@ async function maintain(): Promise<void> {
   await database.exec('checkpoint')
 }
 
+/** A Postgres without other processes makes no checkpoints by itself, and its log grows until one. */
+const logCheck = setInterval(shortenLog, checkLogMs)
+
+async function shortenLog(): Promise<void> {
+  if (readdirSync(join(dataFolder, 'pg_wal')).length > maxLogFiles) await database.exec('checkpoint')
+}
+
 port.on('message', (request: SqlRequest | 'finish') => void (request === 'finish' ? shutDown() : runRequest(request)))
+// What opening left behind.
+collectGarbage()
 send('ready')

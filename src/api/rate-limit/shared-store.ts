@@ -5,9 +5,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultMaxDurationMs } from '../../core/rate-limit/acquire-slot.ts'
-import { type BudgetPolicy, type BudgetState, initialBudgetState } from '../../core/rate-limit/budget.ts'
+import {
+  type BudgetPolicy,
+  type BudgetState,
+  initialBudgetState,
+  type Margins,
+  recordClockGain,
+} from '../../core/rate-limit/budget.ts'
 import type { BudgetRecord, KeyUse, RecordReading } from '../../core/rate-limit/budget-record.ts'
 import { recordUseEveryMs } from '../../core/rate-limit/budget-record.ts'
+import { type ClockReading, clockGainMs, nextReference, toleratedGainMs } from '../../core/rate-limit/clock-gain.ts'
 import { closeBudget, invalidReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/state-encoding.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
@@ -22,6 +29,10 @@ export type SharedStoreOptions = {
   readonly keyUse: KeyUse
   /** Called in the one process that closes the budget. `why` completes `the request budget is closed: `. */
   readonly onClosed: (why: string) => void
+  /** What was learned before. Asked by a process that finds no record. */
+  readonly readMargins?: () => Promise<Margins>
+  /** Called in the process whose request shows it, after each one: mostly nothing has changed. */
+  readonly onMargins?: (before: Margins, now: Margins) => void
   /** How long a request of any process can take at most, from requesting its slot. */
   readonly maxDurationMs?: Ms
   /** Milliseconds of a clock that is never set, and that keeps running while the machine is suspended. */
@@ -41,24 +52,47 @@ const storeTimeoutMs = 10_000
 /** Updates reject if the record cannot be reached; the next one tries again. */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
-  const { monotonic = uptimeMs } = options
-  const unusedAfterMs = maxDurationMs + Math.max(policy.rate.windowMs, policy.writeRate.windowMs) + recordUseEveryMs
+  const { monotonic = uptimeMs, readMargins, onMargins } = options
+  const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
+  const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
   let lastSeen: StateSnapshot | null = null
+  let clockReference: ClockReading | null = null
   let useRecordedAt = Number.NEGATIVE_INFINITY
 
   /** `wasUnused`: evaluated at most once per commit. */
-  async function findStart(reading: RecordReading, wasUnused: () => Promise<boolean>): Promise<StartingState> {
+  async function findStart(
+    reading: RecordReading,
+    gainMs: Ms,
+    wasUnused: () => Promise<boolean>,
+  ): Promise<StartingState> {
     const { now, restarted } = reading
     const state = reading.text === null ? null : decodeBudgetState(reading.text)
     const why =
       state === null
         ? missingReason(reading, lastSeen !== null)
-        : invalidReason({ state, now, restarted }, lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at })
+        : invalidReason(
+            { state, now, restarted },
+            lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at, gainMs },
+          )
     if (state !== null && why === null) return { state, isReset: false, invalidReason: why }
-    const known = newestState(lastSeen?.state, state)
+    const known = await withLearnedMargins(newestState(lastSeen?.state, state))
     const canStart = lastSeen === null && (await wasUnused())
     if (canStart) return { state: startBudget(known, now), isReset: true, invalidReason: null }
     return { state: closeBudget(policy, known, now, maxDurationMs), isReset: true, invalidReason: why }
+  }
+
+  /** Of a budget that no record describes. Without an answer the margins are wide. */
+  async function withLearnedMargins(known: BudgetState): Promise<BudgetState> {
+    if (known !== initialBudgetState || readMargins === undefined) return known
+    const margins = await withTimeout(readMargins()).catch(() => known.margins)
+    return { ...known, margins }
+  }
+
+  /** How far the store's clock ran ahead of ours within a window. */
+  function compareClocks(reading: ClockReading): Ms {
+    const reference = clockReference ?? reading
+    clockReference = nextReference(reference, reading, windowMs)
+    return clockGainMs(reference, reading)
   }
 
   /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
@@ -74,19 +108,28 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     // Taken before the reading: then no more time has passed by the store's clock than by ours.
     const at = monotonic()
     let reading = await withTimeout(record.read())
+    const clocks = { store: reading.now, from: at, to: monotonic() }
+    const gainMs = compareClocks(clocks)
     for (let tries = 1; tries <= maxSwapAttempts; tries += 1) {
-      const starting = await findStart(reading, wasUnused)
+      const starting = await findStart(reading, gainMs, wasUnused)
       // A clock that is set back a little stands still.
       const now = Math.max(reading.now, starting.state.at)
-      const { state, done } = applySteps(steps, starting.state, now)
+      const hasClosed = starting.state.generation !== lastSeen?.state.generation
+      const mustBeCautious = !hasClosed && gainMs > toleratedGainMs(windowMs)
+      const before = mustBeCautious ? recordClockGain(policy, starting.state, now, maxDurationMs) : starting.state
+      const { state, done } = applySteps(steps, before, now)
       const changed = state !== starting.state
       const text = changed ? encodeBudgetState(policy, state) : null
       const swap = text === null ? null : await withTimeout(record.compareAndSet(reading, text))
       if (swap === null || swap.swapped) {
         // A new state that was not written does not count.
-        if (changed || !starting.isReset) lastSeen = { state, now: reading.now, at }
+        if (changed || !starting.isReset) {
+          lastSeen = { state, now: reading.now, at }
+          if (hasClosed) clockReference = clocks
+        }
         if (changed && starting.invalidReason !== null) onClosed(starting.invalidReason)
         if (changed) await recordUse(at)
+        onMargins?.(starting.state.margins, state.margins)
         for (const finish of done) finish()
         return
       }

@@ -1,5 +1,6 @@
 /** A project as the console knows it: from the configuration, or from the warehouse alone. */
 import type { ProjectConfig } from '../../config/config.ts'
+import { isTimeZone } from '../../config/fields.ts'
 import type { Schedule, ScheduleName, Schedules } from '../../core/default-schedules.ts'
 import { formatDuration } from '../../core/format.ts'
 import type { BudgetPolicy } from '../../core/rate-limit/budget.ts'
@@ -47,12 +48,14 @@ const defaultRates: BudgetPolicy = {
   rate: { requests: 600, windowMs: 60_000 },
   writeRate: { requests: 120, windowMs: 60_000 },
   reserve: 0,
+  rateMargin: null,
 }
 
-/** Of a warehouse that is opened without a configuration. */
+/** Of a warehouse that is opened without a configuration. Its time zone may be one that this machine does not know. */
 export function unconfiguredProject(projectId: string, timeZone: string | null): ConsoleProject {
   const unknown = { schedules: null, limit: null, rates: defaultRates, approveOwn: true, graceMs: 0, hasSearch: true }
-  return { name: projectId, projectId, timeZone: timeZone ?? 'UTC', streams: streamNames, ...unknown }
+  const known = timeZone !== null && isTimeZone(timeZone) ? timeZone : 'UTC'
+  return { name: projectId, projectId, timeZone: known, streams: streamNames, ...unknown }
 }
 
 const dayMs: Ms = 86_400_000

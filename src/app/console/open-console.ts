@@ -1,7 +1,8 @@
 /** Opens what the console reads, when the first page is asked for: an idle worker pays nothing for it. */
 import { randomBytes } from 'node:crypto'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { type Databases, openShards } from '../../warehouse/shards.ts'
 import { type ConsoleData, createConsoleData, type ReadsOf } from './console-data.ts'
 import { createWritebackReads, type WritebackReads } from './writeback-data.ts'
 
@@ -13,9 +14,9 @@ export type OpenConsole = {
   readonly close: () => Promise<void>
 }
 
-export function openConsoleReader(databaseUrl: string, now: () => EpochMs): OpenConsole {
+export function openConsoleReader(databases: Databases, now: () => EpochMs): OpenConsole {
   // A second reader, so that no page waits behind a count of all rows.
-  const [brief, long] = [openOnDemand(databaseUrl, 'brief'), openOnDemand(databaseUrl, 'long')]
+  const [brief, long] = [openOnDemand(databases, 'brief'), openOnDemand(databases, 'long')]
   const readsBy =
     ({ warehouse }: typeof brief): ReadsOf =>
     async ({ projectId }) =>
@@ -31,11 +32,11 @@ export function openConsoleReader(databaseUrl: string, now: () => EpochMs): Open
   }
 }
 
-function openOnDemand(databaseUrl: string, apart: 'brief' | 'long') {
+function openOnDemand(databases: Databases, apart: 'brief' | 'long') {
   let opened: Promise<Warehouse> | null = null
   return {
     warehouse: (): Promise<Warehouse> => {
-      opened ??= openWarehouse(databaseUrl, { access: 'read', apart }).catch((error: unknown) => {
+      opened ??= openShards(databases, { access: 'read', apart }).catch((error: unknown) => {
         opened = null
         throw error
       })

@@ -12,7 +12,7 @@ export type StandAloneOptions = {
 }
 
 export async function openStandAlone({ databaseUrl, config, now }: StandAloneOptions) {
-  const reader: OpenConsole = openConsoleReader(databaseUrl, now)
+  const reader: OpenConsole = openConsoleReader({ databaseUrl, projects: config?.projects ?? [] }, now)
   // A warehouse that cannot be read is better said now than on the first page.
   const warehouse = await reader.warehouse()
   const links = createLinks(now)

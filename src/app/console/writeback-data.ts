@@ -16,11 +16,11 @@ import { describeChange, describeDifference, describeGroup, describeOrder } from
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
-import { requireBatch } from '../../writeback/find-batch.ts'
 import { nameEntries } from '../../writeback/name-entries.ts'
 import { reviewBatch } from '../../writeback/review/review-source.ts'
 import { batchSource } from '../../writeback/review/review-sources.ts'
 import { type BatchProject, estimateBatch, readBatch } from '../batches.ts'
+import { readSlotLimits } from '../learned-margins.ts'
 import { readWriteback } from '../outbox.ts'
 import { rememberResults } from '../remember-results.ts'
 import type { ConsoleProject } from './console-project.ts'
@@ -89,8 +89,10 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
       }
     },
     /** How long so many rows take once nothing is before them. */
-    estimateMs: async ({ rates }: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> =>
-      estimateBatchMs(rates, Object.fromEntries(operations.map(({ operation, count }) => [operation, count])), 0),
+    estimateMs: async (project: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> => {
+      const counts = Object.fromEntries(operations.map(({ operation, count }) => [operation, count]))
+      return estimateBatchMs(await readSlotLimits(await open(), toBatchProject(project)), counts, 0)
+    },
     /** The ids of the rows of a batch that would do this, in the order of the queue. */
     idsByOutcome: async (
       project: ConsoleProject,
@@ -132,8 +134,8 @@ type BatchRequest = {
 type ReviewRequest = { readonly project: ConsoleProject; readonly batch: string }
 
 function toBatchProject({ name, projectId, rates }: ConsoleProject): BatchProject {
-  const { rate, writeRate, reserve } = rates
-  return { name, projectId, rate, writeRate, reserve }
+  const { rate, writeRate, reserve, rateMargin } = rates
+  return { name, projectId, rate, writeRate, reserve, rateMargin }
 }
 
 async function listWritebacks(
@@ -147,7 +149,8 @@ async function listWritebacks(
     const shown = await listRows(warehouse, project, { statuses: [status] }, after)
     return { counts, status, batches: [], olderBatches: null, rows: shown.entries, next: shown.next }
   }
-  const from = before === null ? undefined : await requireBatch(admin, before, 'nothing was listed')
+  // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
+  const from = before === null ? undefined : ((await admin.findBatch(before)) ?? undefined)
   const found = await admin.listBatches(batchesPerPage + 1, from)
   const batches = found.slice(0, batchesPerPage)
   const olderBatches = found.length > batches.length ? (batches.at(-1)?.id ?? null) : null

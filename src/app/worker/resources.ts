@@ -2,6 +2,7 @@
 import type { Connections } from '../../api/connections.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ApiFailure } from '../../core/api-failure.ts'
+import type { AuditResult } from '../../core/audit.ts'
 import type { JobIdentity } from '../../core/job-failure.ts'
 import type { StreamReport } from '../../core/mirror.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
@@ -18,6 +19,8 @@ export type WorkerMetrics = {
   /** A request got a response, or was given up. */
   readonly countRequest: (request: { project: string; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }) => void
   readonly countStream: (project: string, report: StreamReport) => void
+  /** An audit has finished. */
+  readonly countAudit: (project: string, result: AuditResult) => void
   /** A write-back reached this status. */
   readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
   readonly countJobFailure: (identity: JobIdentity) => void

@@ -11,17 +11,14 @@ import { serviceOptions, type WorkerResources } from './resources.ts'
 export type SyncSliceMode = 'incremental' | 'reconcile'
 
 /** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
-export type SyncSliceOptions = {
-  readonly stream: StreamName
-  readonly mode: SyncSliceMode
-  readonly sliceMs: Ms
-  readonly signal: AbortSignal
-}
+export type SliceLimits = { readonly sliceMs: Ms; readonly signal: AbortSignal }
+
+export type SyncSliceOptions = SliceLimits & { readonly stream: StreamName; readonly mode: SyncSliceMode }
 
 export type SyncSliceResult =
   | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
   /** The time slice is over and there is more, to be continued in this mode. */
-  | { readonly kind: 'more'; readonly mode: SyncSliceMode }
+  | { readonly kind: 'more'; readonly mode: SyncSliceMode | 'audit' }
   /** Another process reads the stream now. */
   | { readonly kind: 'busy'; readonly holder: string }
   /** The service denies the key, so the project is paused. */

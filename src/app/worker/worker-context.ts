@@ -5,9 +5,11 @@ import type { Config, ProjectConfig } from '../../config/config.ts'
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../core/stream-specs.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { findRollupHistory } from '../../sync/rollup-history.ts'
-import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { openShards } from '../../warehouse/shards.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
 import type { AcquiredLock } from '../sync-run.ts'
+import { type AuditSliceOptions, runAuditSlice } from './audit-slice.ts'
 import { readMirrorHealth } from './health.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
 import { createRepeatFilter } from './repeat-filter.ts'
@@ -19,7 +21,7 @@ export type WorkerContext = Awaited<ReturnType<typeof openWorkerContext>>
 
 /** Throws UserError if the warehouse cannot be opened. */
 export async function openWorkerContext(config: Config, options: WorkerContextOptions) {
-  const warehouse = await openWarehouse(config.databaseUrl)
+  const warehouse = await openShards(config)
   const budgets = await openRequestBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
     await warehouse.close()
     throw error
@@ -33,6 +35,7 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     warehouse,
     lanes: createOutboxLanes(resources),
     runSyncSlice: (project: ProjectConfig, slice: SyncSliceOptions) => runSyncSlice(resources, project, slice),
+    runAuditSlice: (project: ProjectConfig, slice: AuditSliceOptions) => runAuditSlice(resources, project, slice),
     processDeliveries: (project: ProjectConfig, batch: DeliveriesOptions) =>
       processDeliveries(resources, project, batch),
     markSyncedAndListPending: (project: ProjectConfig) => markSyncedAndListPending(warehouse, project),
@@ -92,12 +95,15 @@ async function readLastCompletions({ streamStates }: Warehouse) {
 
 const idleRunRetentionMs = 7 * 86_400_000
 const deliveryRetentionMs = 30 * 86_400_000
+/** Three times what `status` counts. */
+const auditRetentionMs = 90 * 86_400_000
 const budgetRetentionMs = 90 * 86_400_000
 
-/** Deletes runs without changes after a week and webhook deliveries after a month; updates table statistics. */
+/** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
 async function runHousekeeping(warehouse: Warehouse) {
   const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
   const expired = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+  await warehouse.deleteAudits(Date.now() - auditRetentionMs)
   await warehouse.budgetHistory.deleteBefore(Date.now() - budgetRetentionMs)
   const deliveriesDeleted = expired + (await warehouse.deliveries.trimDone())
   await warehouse.analyzeTables()

@@ -5,7 +5,7 @@ import { type Html, html, nothing } from '../../core/html/html.ts'
 import { facts, older, section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { table } from '../table.ts'
-import { exactText, foreignText } from '../text.ts'
+import { exactStart, foreignText } from '../text.ts'
 import { ago, timeOf } from '../time.ts'
 import { operationWords, statusOf } from '../writeback-words.ts'
 
@@ -39,6 +39,9 @@ type Entry = { readonly at: string; readonly html: Html }
 /** Changes that the messages themselves show. */
 const shownByMessages: ReadonlySet<string> = new Set(['last_message_at', 'last_message_sender_type'])
 
+/** Of all messages of a page: a browser, and the worker that makes the page, should not stall for who writes too much. */
+const shownCharacters = 200_000
+
 /** Messages and changes in the order in which they happened. `isMarked`: what a person should look at. */
 export function thread(
   { messages, changes, older: hasOlder }: ConversationData,
@@ -46,13 +49,15 @@ export function thread(
   isMarked: (text: string | null, at: string | null) => boolean = () => false,
 ): Html {
   const [first] = messages
+  const total = messages.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
+  const length = total <= shownCharacters ? total : Math.max(500, Math.floor(shownCharacters / messages.length))
   const shownChanges = changes.filter(
     ({ field, at }) => !shownByMessages.has(field) && (hasOlder === null || first?.at == null || at >= first.at),
   )
   const entries: Entry[] = [
     ...messages.map((message) => ({
       at: message.at ?? '',
-      html: messageItem(message, frame, isMarked(message.content, message.at)),
+      html: messageItem(message, frame, { length, isMarked: isMarked(message.content, message.at) }),
     })),
     ...shownChanges.map((change) => ({ at: change.at, html: changeItem(change, frame) })),
   ]
@@ -62,9 +67,12 @@ export function thread(
   return html`<ol class="thread" aria-label="Messages">${sorted.map((entry) => entry.html)}</ol>`
 }
 
-function messageItem(message: MessageRow, frame: ProjectFrame, isMarked: boolean): Html {
+/** `length`: characters of it that are shown. */
+type Shown = { readonly length: number; readonly isMarked: boolean }
+
+function messageItem(message: MessageRow, frame: ProjectFrame, { length, isMarked }: Shown): Html {
   const { role, name, sender, content, at, isDeleted } = message
-  return html`<li class="${role}${isMarked ? ' marked' : ''}"><p class="by">${isMarked ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}</p><p>${exactText(content)}</p></li>\n`
+  return html`<li class="${role}${isMarked ? ' marked' : ''}"><p class="by">${isMarked ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}</p><p>${exactStart(content, length)}</p></li>\n`
 }
 
 function changeItem({ field, before, after, at }: ChangeRow, frame: ProjectFrame): Html {

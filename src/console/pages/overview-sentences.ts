@@ -20,6 +20,7 @@ export function overviewSentences(data: OverviewData, frame: ProjectFrame): Sent
     ...workerSentences(data, frame),
     ...streamSentences(data, frame),
     gapSentence(data, frame),
+    ...auditSentences(data),
     waitingSentence(data, frame, number),
   ]
 }
@@ -141,6 +142,14 @@ function gapSentence({ gaps }: OverviewData, { project }: ProjectFrame): Sentenc
     text: html`<b>${live('gaps', countText(gaps))} ${noun(gaps, 'gap')}</b>: known to be missing.`,
     link,
   }
+}
+
+/** The nightly audits; the command `status` says what they rest on. */
+function auditSentences({ audits }: OverviewData): Sentence[] {
+  return audits.map(({ words, sampled, differing }) => ({
+    kind: differing === 0 ? 'fine' : 'note',
+    text: html`Audit: ${words}. ${formatCount(sampled)} were read again, ${differing === 0 ? 'none' : formatCount(differing)} differed.`,
+  }))
 }
 
 function waitingSentence({ waiting }: OverviewData, { project }: ProjectFrame, number: LiveNumber): Sentence {

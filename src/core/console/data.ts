@@ -1,4 +1,5 @@
 /** What the pages of the console show. Times are RFC 3339 text; lists are bounded by those who read them. */
+import type { AuditEstimate } from '../audit.ts'
 import type { FailureReport, GapReport } from '../command-reports.ts'
 import type { SyncMode, SyncOutcome } from '../mirror.ts'
 import type { WritebackStatus } from '../outbox/state.ts'
@@ -27,6 +28,8 @@ export type OverviewData = {
   /** Workers that are alive. */
   readonly workers: number
   readonly gaps: number
+  /** What the audits of the last 30 days show. */
+  readonly audits: readonly AuditEstimate[]
   readonly paused: { readonly until: string; readonly why: string } | null
   readonly failures: readonly FailureReport[]
   readonly writebacks: Readonly<Record<string, number>>

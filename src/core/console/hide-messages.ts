@@ -3,7 +3,7 @@
 /** Names of fields that hold it, on whatever page. */
 const personal: ReadonlySet<string> = new Set([
   ...['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity'],
-  ...['visitorName', 'firstWords', 'payload', 'effect', 'differs'],
+  ...['visitorName', 'firstWords', 'payload', 'effect', 'differs', 'check', 'samples'],
 ])
 
 export function hideMessages<T>(data: T): T {

@@ -1,5 +1,5 @@
 /** How long the rest of a batch takes, and until when it rests. Pure. */
-import type { BudgetPolicy } from '../rate-limit/budget.ts'
+import type { SlotLimits } from '../rate-limit/budget.ts'
 import { estimateSendsMs } from '../rate-limit/estimate.ts'
 import type { EpochMs, Ms } from '../time.ts'
 import type { Operation } from './writeback-request.ts'
@@ -10,12 +10,12 @@ const readsPerSend: Readonly<Record<Operation, number>> = { message: 3, handled:
 export type OperationCounts = Readonly<Partial<Record<Operation, number>>>
 
 /** `ahead`: write-backs of unknown operations that are sent before. */
-export function estimateBatchMs(policy: BudgetPolicy, left: OperationCounts, ahead: number): Ms {
+export function estimateBatchMs(limits: SlotLimits, left: OperationCounts, ahead: number): Ms {
   const entries = Object.entries(left) as [Operation, number][]
   const writes = entries.reduce((sum, [, count]) => sum + count, 0)
   const reads = entries.reduce((sum, [operation, count]) => sum + count * readsPerSend[operation], 0)
   const readsEach = writes === 0 ? readsPerSend.message : reads / writes
-  return estimateSendsMs(policy, writes + ahead, reads + Math.ceil(ahead * readsEach))
+  return estimateSendsMs(limits, writes + ahead, reads + Math.ceil(ahead * readsEach))
 }
 
 export type Rest = { readonly until: EpochMs; readonly because: string }

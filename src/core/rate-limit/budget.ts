@@ -7,13 +7,32 @@
  * more requests than there are slots. A limiter that counts at sending time cannot promise that.
  */
 import type { EpochMs, Ms } from '../time.ts'
+import {
+  afterResponse,
+  afterThrottle,
+  type LearnedMargin,
+  marginPercent,
+  slotsWithin,
+  wideMargin,
+  widePercent,
+} from './margin.ts'
 import type { Rate } from './rate.ts'
 import { emptyUsage, type SlotLimit, type SlotUsage } from './slot-usage.ts'
 import { addSlots, expireSlots, removeSlot, roundUpToGrain, shiftSlots } from './slots.ts'
 import { liveWaiters, type Waiter } from './waiters.ts'
 
-/** `reserve`: the share of the slots, 0 to below 1, that is left to other programs that use the same key. */
-export type BudgetPolicy = { readonly rate: Rate; readonly writeRate: Rate; readonly reserve: number }
+export type BudgetPolicy = {
+  readonly rate: Rate
+  readonly writeRate: Rate
+  /** The share of the slots, 0 to below 1, that is left to other programs that use the same key. */
+  readonly reserve: number
+  /** The share of the limit, 0 to below 1, that is not used; null: it is learned. */
+  readonly rateMargin: number | null
+}
+
+export type Margins = { readonly all: LearnedMargin; readonly writes: LearnedMargin }
+
+export const wideMargins: Margins = { all: wideMargin, writes: wideMargin }
 
 /** The slot of a granted request. Release it; a slot that is not released expires one window after its deadline. */
 export type Slot = {
@@ -35,6 +54,9 @@ export type BudgetState = {
   readonly generation: number
   /** `share`: of the slots that was left after the last 429, which came at `at`. */
   readonly reduction: { readonly at: EpochMs; readonly share: number }
+  readonly margins: Margins
+  /** The margins are wide until then: the store's clock ran ahead, so slots may have ended early. */
+  readonly cautiousUntil: EpochMs
   readonly throttled: number
   readonly waiters: readonly Waiter[]
 }
@@ -47,12 +69,12 @@ export const initialBudgetState: BudgetState = {
   closedUntil: 0,
   generation: 0,
   reduction: { at: 0, share: 1 },
+  margins: wideMargins,
+  cautiousUntil: 0,
   throttled: 0,
   waiters: [],
 }
 
-/** Kept back for what we cannot see: a request that the service counts twice, a clock that differs from ours. */
-const safetyMargin = 0.05
 /** AIMD: each 429 multiplies the share of the slots, and each window without one adds to it. */
 const decreaseFactor = 0.8
 const minShare = 0.1
@@ -70,12 +92,24 @@ export function releaseSlot(policy: BudgetPolicy, before: BudgetState, now: Epoc
     return { ...usage, taken }
   }
   const all = endSlot(state.all, slot.freeAt, policy.rate)
-  return { ...state, all, writes: endSlot(state.writes, slot.writeFreeAt, policy.writeRate) }
+  const margins = ending === 'unsent' ? state.margins : learnFromResponse(policy, state, slot)
+  return { ...state, all, writes: endSlot(state.writes, slot.writeFreeAt, policy.writeRate), margins }
+}
+
+function learnFromResponse(policy: BudgetPolicy, state: BudgetState, { writeFreeAt }: Slot): Margins {
+  if (policy.rateMargin !== null) return state.margins
+  const isEvidence = currentShare(policy, state, state.at) === 1
+  const { all, writes } = state.margins
+  return {
+    all: afterResponse(all, policy.rate, state.at, isEvidence),
+    writes: writeFreeAt === null ? writes : afterResponse(writes, policy.writeRate, state.at, isEvidence),
+  }
 }
 
 /**
- * A 429: another program uses the key. All requests pause for `waitMs`, then continue with fewer slots. Requests that were
- * under way at the same time tell nothing new when they fail as well, so the slots shrink once for all of them.
+ * A 429: another program uses the key, or the margin is too narrow. All requests pause for `waitMs`, then continue with
+ * fewer slots. Requests that were under way at the same time tell nothing new when they fail as well, so the slots shrink
+ * once for all of them.
  */
 export function recordThrottle(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, waitMs: Ms) {
   const state = advanceTo(before, now)
@@ -85,8 +119,25 @@ export function recordThrottle(policy: BudgetPolicy, before: BudgetState, now: E
     ...state,
     pausedUntil: Math.max(state.pausedUntil, state.at + waitMs),
     reduction: { at: state.at, share: isNewThrottle ? Math.max(minShare, share * decreaseFactor) : share },
+    margins: isNewThrottle ? learnFromThrottle(policy, state, slot) : state.margins,
     throttled: state.throttled + 1,
   }
+}
+
+function learnFromThrottle(policy: BudgetPolicy, state: BudgetState, { writeFreeAt }: Slot): Margins {
+  if (policy.rateMargin !== null) return state.margins
+  const { all, writes } = state.margins
+  return {
+    all: afterThrottle(all, policy.rate, state.at, state.all.taken.total),
+    writes: writeFreeAt === null ? writes : afterThrottle(writes, policy.writeRate, state.at, state.writes.taken.total),
+  }
+}
+
+/** The store's clock ran ahead of a process's: slots ended early, and the requests of some may still be in a window. */
+export function recordClockGain(policy: BudgetPolicy, before: BudgetState, now: EpochMs, maxDurationMs: Ms) {
+  const state = advanceTo(before, now)
+  const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
+  return { ...state, cautiousUntil: Math.max(state.cautiousUntil, state.at + maxDurationMs + windowMs) }
 }
 
 /** Requests of the same key that were made without this budget, the last of them `agoMs` ago. */
@@ -103,15 +154,16 @@ export function recordPriorUsage(policy: BudgetPolicy, before: BudgetState, now:
   return { ...state, all, writes: addUsage(state.writes, usage.writes, policy.writeRate) }
 }
 
-/** The slots that may be used at `now`: fewer after a 429, and without the reserve. */
+/** The slots that may be used at `now`: less the margin and the reserve, and fewer after a 429. */
 export function slotLimits(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
-  const share = (1 - safetyMargin) * (1 - policy.reserve) * currentShare(policy, state, now)
-  const toLimit = ({ requests, windowMs }: Rate): SlotLimit => ({
-    // The rounding keeps 0.95 × 600 from being 569.
-    slots: Math.max(1, Math.floor(Math.round(requests * share * 1e6) / 1e6)),
-    windowMs,
-  })
-  return { all: toLimit(policy.rate), writes: toLimit(policy.writeRate) }
+  const share = (1 - policy.reserve) * currentShare(policy, state, now)
+  const isCautious = now < state.cautiousUntil
+  const toLimit = (rate: Rate, learned: LearnedMargin): SlotLimit => {
+    const percent = isCautious ? widePercent : marginPercent(learned)
+    return { slots: slotsWithin(rate, 1 - (1 - (policy.rateMargin ?? percent / 100)) * share), windowMs: rate.windowMs }
+  }
+  const { margins } = state
+  return { all: toLimit(policy.rate, margins.all), writes: toLimit(policy.writeRate, margins.writes) }
 }
 
 export type SlotLimits = ReturnType<typeof slotLimits>
@@ -135,6 +187,7 @@ export function advanceTo(before: BudgetState, now: EpochMs): BudgetState {
 
 /** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
 export function shiftClock(state: BudgetState, by: Ms): BudgetState {
+  const shiftMargin = (margin: LearnedMargin) => ({ ...margin, windowFrom: margin.windowFrom + by })
   const shiftUsage = (usage: SlotUsage) => ({ taken: shiftSlots(usage.taken, by), pacedAt: usage.pacedAt + by })
   return {
     ...state,
@@ -143,7 +196,9 @@ export function shiftClock(state: BudgetState, by: Ms): BudgetState {
     at: state.at + by,
     pausedUntil: state.pausedUntil + by,
     closedUntil: state.closedUntil + by,
+    cautiousUntil: state.cautiousUntil + by,
     reduction: { ...state.reduction, at: state.reduction.at + by },
+    margins: { all: shiftMargin(state.margins.all), writes: shiftMargin(state.margins.writes) },
     waiters: state.waiters.map((waiter) => ({ ...waiter, since: waiter.since + by, until: waiter.until + by })),
   }
 }

@@ -1,7 +1,15 @@
 /** What a budget reports: how much of it is in use, and how long a number of writes will take. Pure. */
 import type { BudgetView } from '../command-reports.ts'
 import type { EpochMs, Ms } from '../time.ts'
-import { advanceTo, type BudgetPolicy, type BudgetState, initialBudgetState, slotLimits } from './budget.ts'
+import {
+  advanceTo,
+  type BudgetPolicy,
+  type BudgetState,
+  initialBudgetState,
+  type Margins,
+  type SlotLimits,
+  slotLimits,
+} from './budget.ts'
 
 export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
   const state = advanceTo(before, clock)
@@ -16,14 +24,22 @@ export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: Epo
   }
 }
 
-/** Milliseconds that `writes` take at an even pace, if no other process writes and the service throttles nothing. */
-export function estimateWritesMs(policy: BudgetPolicy, writes: number): Ms {
-  const { slots, windowMs } = slotLimits(policy, initialBudgetState, 0).writes
-  return Math.ceil((writes * windowMs) / slots)
+/** The slots of a budget while nothing reduces them, for estimates. */
+export function steadyLimits(policy: BudgetPolicy, margins: Margins): SlotLimits {
+  return slotLimits(policy, { ...initialBudgetState, margins }, 0)
+}
+
+/** Milliseconds that `requests` take at an even pace, if no other process sends any and the service throttles nothing. */
+export function estimateRequestsMs({ all }: Pick<SlotLimits, 'all'>, requests: number): Ms {
+  return Math.ceil((requests * all.windowMs) / all.slots)
+}
+
+/** The same for writes. */
+export function estimateWritesMs({ writes: limit }: Pick<SlotLimits, 'writes'>, writes: number): Ms {
+  return estimateRequestsMs({ all: limit }, writes)
 }
 
 /** The same for sends that also read before and after: the slower of the two rates decides. */
-export function estimateSendsMs(policy: BudgetPolicy, writes: number, reads: number): Ms {
-  const { all } = slotLimits(policy, initialBudgetState, 0)
-  return Math.max(estimateWritesMs(policy, writes), Math.ceil(((writes + reads) * all.windowMs) / all.slots))
+export function estimateSendsMs(limits: SlotLimits, writes: number, reads: number): Ms {
+  return Math.max(estimateWritesMs(limits, writes), estimateRequestsMs(limits, writes + reads))
 }

@@ -23,9 +23,10 @@ export function closeBudget(policy: BudgetPolicy, before: BudgetState, now: Epoc
   }
 }
 
-/** The first state of a budget that was unused for so long that no earlier request can matter. */
+/** The first state of a budget that was unused for so long that no earlier request can matter; margins stay learned. */
 export function startBudget(before: BudgetState, now: EpochMs): BudgetState {
-  return { ...initialBudgetState, at: now, generation: nextGeneration(before, now) }
+  const { margins } = shiftClock(before, now - before.at)
+  return { ...initialBudgetState, at: now, margins, generation: nextGeneration(before, now) }
 }
 
 /** By the clock, so that a process that starts without knowing earlier generations gets a later one. */
@@ -33,14 +34,22 @@ function nextGeneration(before: BudgetState, now: EpochMs): number {
   return Math.max(before.generation + 1, Math.floor(now))
 }
 
-/** What a process last read: the state, the store's clock then, and how long ago that is by its own clock. */
-export type LastObservation = { readonly state: BudgetState; readonly now: EpochMs; readonly agoMs: Ms }
+/**
+ * What a process last read: the state, the store's clock then, and how long ago that is by its own clock. `gainMs`: how far
+ * the store's clock ran ahead since an earlier reading.
+ */
+export type LastObservation = {
+  readonly state: BudgetState
+  readonly now: EpochMs
+  readonly agoMs: Ms
+  readonly gainMs: Ms
+}
 
 /** What the record holds now. `restarted`: the store restarted since this was written, and may have lost later writes. */
 export type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
 
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
-const clockToleranceMs: Ms = 1000
+export const clockToleranceMs: Ms = 1000
 /** Two free-running clocks drift apart by less than this share. */
 const maxClockDrift = 1 / 1000
 
@@ -59,6 +68,7 @@ export function invalidReason(observed: ObservedRecord, last: LastObservation | 
   const aheadMs = now - last.now - last.agoMs
   if (aheadMs > clockToleranceMs + maxClockDrift * last.agoMs)
     return `the clock of its store was set forward by ${formatSeconds(aheadMs)}`
+  if (last.gainMs > clockToleranceMs) return `the clock of its store ran ahead by ${formatSeconds(last.gainMs)}`
   return null
 }
 

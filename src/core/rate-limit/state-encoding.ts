@@ -4,7 +4,7 @@
  * its count. The stored keys `form`, `turns`, `era` and `shrunk` are older than the names in the code.
  */
 import type { EpochMs, Ms } from '../time.ts'
-import type { BudgetPolicy, BudgetState } from './budget.ts'
+import { type BudgetPolicy, type BudgetState, wideMargins } from './budget.ts'
 import type { SlotUsage } from './slot-usage.ts'
 import { timeGrainMs } from './slots.ts'
 
@@ -31,7 +31,9 @@ export function decodeBudgetState(text: string): BudgetState | null {
     if (form !== formatVersion) return null
     const waiters = (turns as EncodedWaiter[]).map(([id, rank, since, until]) => ({ id, rank, since, until }))
     const usages = { all: decodeUsage(all), writes: decodeUsage(writes) }
-    const state: BudgetState = { ...rest, ...usages, generation, reduction, waiters }
+    // Earlier versions knew no margins.
+    const learned = { margins: wideMargins, cautiousUntil: 0 }
+    const state: BudgetState = { ...learned, ...rest, ...usages, generation, reduction, waiters }
     return isCompleteState(state) ? state : null
   } catch {
     return null
@@ -70,10 +72,16 @@ function decodeUsage([grainMs, pacedAt, text]: EncodedUsage): SlotUsage {
   return { taken: { total, batches }, pacedAt }
 }
 
-function isCompleteState({ all, writes, waiters, reduction, ...rest }: BudgetState): boolean {
-  const { at, pausedUntil, closedUntil, generation, throttled } = rest
-  const times = [at, pausedUntil, closedUntil, reduction.at, all.pacedAt, writes.pacedAt]
+function isCompleteState({ all, writes, waiters, reduction, margins, ...rest }: BudgetState): boolean {
+  const { at, pausedUntil, closedUntil, cautiousUntil, generation, throttled } = rest
+  const times = [at, pausedUntil, closedUntil, cautiousUntil, reduction.at, all.pacedAt, writes.pacedAt]
+  const learned = [margins.all, margins.writes].flatMap((margin) => [
+    margin.quietWindows,
+    margin.refusedPercent,
+    margin.windowFrom,
+    margin.responses,
+  ])
   const slots = [all, writes].flatMap((usage) => usage.taken.batches.flatMap(({ freeAt, count }) => [freeAt, count]))
   const waiting = waiters.flatMap(({ rank, since, until }) => [rank, since, until])
-  return [...times, generation, reduction.share, throttled, ...slots, ...waiting].every(Number.isFinite)
+  return [...times, generation, reduction.share, throttled, ...learned, ...slots, ...waiting].every(Number.isFinite)
 }

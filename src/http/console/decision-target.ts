@@ -7,6 +7,7 @@ export type Values = (name: string) => readonly string[]
 
 /** More are decided about as a whole batch, or by what they would do. */
 const maxIds = 200
+const maxNameLength = 300
 
 /** Null: it does not say what it is about. */
 export function targetOf(values: Values): Omit<DecisionTarget, 'decision'> | null {
@@ -14,6 +15,8 @@ export function targetOf(values: Values): Omit<DecisionTarget, 'decision'> | nul
   const [outcome] = values('would')
   const ids = [...new Set(values('id'))]
   const would = reviewOutcomes.find((known) => known === outcome) ?? null
+  // Nothing has such a name, and it would be written to the log.
+  if ([batch ?? '', ...ids].some((name) => /\p{Cc}/u.test(name) || name.length > maxNameLength)) return null
   if (ids.length > maxIds || (batch === null && ids.length === 0)) return null
   if (outcome !== undefined && (would === null || batch === null)) return null
   return { batch, ids: ids.length === 0 ? null : ids, would: ids.length === 0 ? would : null }

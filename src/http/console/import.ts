@@ -14,6 +14,7 @@ import { requireRole } from './require-role.ts'
 import type { FrameFor, SendPage } from './send-page.ts'
 
 const maxFileBytes = 20_000_000
+const maxNameLength = 200
 
 export async function addImport(
   app: FastifyInstance,
@@ -45,7 +46,8 @@ export async function addImport(
       return send(reply.code(status), page, viewer, project)
     }
     if (part === undefined || part.filename === '') return show(400, { problem: 'choose a file' })
-    const wanted: ImportRequest = { ...form, name: part.filename, source: wholeFile(part.file), by: viewer.name }
+    const fileName = withoutControls(part.filename).slice(0, maxNameLength)
+    const wanted: ImportRequest = { ...form, name: fileName, source: wholeFile(part.file), by: viewer.name }
     const result = await decisions.importDrafts(project, wanted).catch((error: unknown) => {
       part.file.resume()
       if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
@@ -57,7 +59,7 @@ export async function addImport(
       const mistakesAddress = key === null ? null : path`/console/p/${project.name}/import/mistakes/${key}`
       return show(422, { rejected: result.rejected, mistakesAddress })
     }
-    return finish(reply, options, project, viewer, part.filename, result)
+    return finish(reply, options, project, viewer, fileName, result)
   })
   app.get<{ Params: { key: string } }>('/p/:project/import/mistakes/:key', async (request, reply) => {
     if (!(await requireRole(request, reply, importRole, send))) return reply
@@ -113,6 +115,11 @@ function textsOf(fields: unknown): (name: string) => string {
   return (name) => {
     const field = Object.hasOwn(known, name) ? known[name] : undefined
     const value = typeof field === 'object' && field !== null && 'value' in field ? field.value : undefined
-    return typeof value === 'string' ? value.replace(/\p{Cc}+/gu, ' ').trim() : ''
+    return typeof value === 'string' ? withoutControls(value) : ''
   }
+}
+
+/** Postgres stores no NUL, and a log has no use for the others. */
+function withoutControls(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim()
 }

@@ -18,8 +18,17 @@ const streamHeaders = {
 
 const everyMs: Ms = 2000
 const maxListeners = 64
+/** Nobody takes the streams of all others. */
+const maxOfPerson = 16
 
-type Listeners = { readonly responses: Set<ServerResponse>; readonly timer: NodeJS.Timeout }
+/** `mayListen`: whether the session has not ended since. */
+export type Listener = {
+  readonly response: ServerResponse
+  readonly person: string
+  readonly mayListen: () => boolean
+}
+
+type Listeners = { readonly all: Set<Listener>; readonly timer: NodeJS.Timeout }
 
 export function createLiveStreams(
   { data, writebacks, now, log }: ConsoleOptions,
@@ -42,43 +51,50 @@ export function createLiveStreams(
     return `data: ${JSON.stringify({ texts, shapes })}\n\n`
   }
   const broadcast = async (project: ConsoleProject) => {
-    const responses = byProject.get(project.name)?.responses ?? new Set()
-    try {
-      const message = await readMessage(project)
-      for (const response of responses) response.write(message)
-    } catch (error) {
+    const message = await readMessage(project).catch((error: unknown) => {
       log.debug({ event: 'console.live_failed', project: project.name, why: errorText(error) })
       // A comment shows whether the listener is still there.
-      for (const response of responses) response.write(': nothing can be read at present\n\n')
-    }
+      return ': nothing can be read at present\n\n'
+    })
+    for (const listener of byProject.get(project.name)?.all ?? []) tell(listener, message)
   }
-  const remove = (project: ConsoleProject, response: ServerResponse) => {
+  const remove = (project: ConsoleProject, listener: Listener) => {
     const listeners = byProject.get(project.name)
-    listeners?.responses.delete(response)
-    if (listeners === undefined || listeners.responses.size > 0) return
+    listeners?.all.delete(listener)
+    if (listeners === undefined || listeners.all.size > 0) return
     clearInterval(listeners.timer)
     byProject.delete(project.name)
   }
-  const count = () => [...byProject.values()].reduce((sum, { responses }) => sum + responses.size, 0)
+  const listening = () => [...byProject.values()].flatMap(({ all }) => [...all])
   return {
-    isFull: () => count() >= maxListeners,
+    isFull: (person: string): boolean => {
+      const all = listening()
+      return all.length >= maxListeners || all.filter((it) => it.person === person).length >= maxOfPerson
+    },
     /** The response's head has not been sent yet. */
-    add: (project: ConsoleProject, response: ServerResponse): void => {
+    add: (project: ConsoleProject, listener: Listener): void => {
+      const { response } = listener
       response.writeHead(200, streamHeaders)
       response.write('retry: 3000\n\n')
       const timer = () => setInterval(() => void broadcast(project), everyMs).unref()
-      const listeners = byProject.get(project.name) ?? { responses: new Set(), timer: timer() }
+      const listeners = byProject.get(project.name) ?? { all: new Set(), timer: timer() }
       byProject.set(project.name, listeners)
-      listeners.responses.add(response)
-      response.on('close', () => remove(project, response))
+      listeners.all.add(listener)
+      response.on('close', () => remove(project, listener))
       void broadcast(project)
     },
     /** Otherwise open streams would keep the server from closing. */
     close: (): void => {
-      for (const { responses, timer } of byProject.values()) {
+      for (const { all, timer } of byProject.values()) {
         clearInterval(timer)
-        for (const response of responses) response.end()
+        for (const { response } of all) response.end()
       }
     },
   }
+}
+
+/** Who reads slowly misses messages, as each has all numbers; otherwise they would be kept in memory. */
+export function tell({ response, mayListen }: Listener, message: string): void {
+  if (!mayListen()) response.destroy()
+  else if (!response.writableNeedDrain) response.write(message)
 }

@@ -3,13 +3,16 @@ import type { FastifyRequest } from 'fastify'
 import { isLoopback } from '../../core/base-url.ts'
 
 type Headers = Pick<FastifyRequest, 'method' | 'headers'>
+type Head = Headers & Pick<FastifyRequest, 'url'>
 
 /**
  * Why a request is refused; null = it may go on. A page of another site can make a browser send requests with the
  * session, but it cannot change what the browser says about their origin.
  */
-export function refusalOf(request: Headers): string | null {
-  const { method, headers } = request
+export function refusalOf(request: Head): string | null {
+  const { method, headers, url } = request
+  // Postgres has no text with one, so nothing is there.
+  if (url.includes('%00')) return 'this address has a character that no name has'
   if (method === 'GET' || method === 'HEAD')
     return isEmbedded(request) ? 'pages of other sites may not read this' : null
   return isFromOwnPage(headers) ? null : 'this request does not come from a page of the console'

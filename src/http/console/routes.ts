@@ -1,15 +1,17 @@
 /** The console below `/console`: checks every request, then answers with a page. */
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ProjectFrame } from '../../console/page.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
 import type { Viewer } from '../../core/console/roles.ts'
 import { path } from '../../core/html/address.ts'
+import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { HttpRoutes } from '../server.ts'
 import { serveAssets } from './assets.ts'
+import { createAttempts } from './attempts.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import { addDecisions } from './decide.ts'
 import { valuesOf } from './decision-target.ts'
@@ -23,7 +25,7 @@ import { requireRole } from './require-role.ts'
 import type { Screen } from './screens.ts'
 import { createFrames, createSendPage, type FrameFor, type SendPage } from './send-page.ts'
 import { createSessions, type Sessions } from './session.ts'
-import { addSignIn, cookieName } from './sign-in.ts'
+import { type Access, addSignIn, cookieName, tooManyText } from './sign-in.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,8 +40,12 @@ const prefix = '/console'
 const openRoutes: ReadonlySet<string> = new Set([`${prefix}/sign-in`])
 
 export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
-  const plugin = async (app: FastifyInstance) => {
-    const sessions = createSessions(options.access)
+  return { prefix, auth: 'own', plugin: consolePlugin(options) }
+}
+
+export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
+  return async (app) => {
+    const access = { sessions: createSessions(options.access), attempts: createAttempts() }
     app.decorateRequest('viewer', null)
     await app.register(fastifyCookie)
     await app.register(fastifyFormbody)
@@ -47,24 +53,23 @@ export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
     const assets = await serveAssets(app, prefix)
     const frameFor = createFrames(options, assets)
     const send = createSendPage(frameFor)
-    app.addHook('onRequest', async (request, reply) => admit(request, reply, options, sessions, send))
+    app.addHook('onRequest', async (request, reply) => admit(request, reply, options, access, send))
     handleProblems(app, options, send)
-    addSignIn(app, options, sessions, send)
+    addSignIn(app, options, access, send)
     addGlobalScreens(app, options, frameFor, send)
     for (const screen of projectScreens) addScreen(app, screen, options, frameFor, send)
     addDecisions(app, options, frameFor, send)
     await addImport(app, options, frameFor, send)
-    addLive(app, options, assets)
+    addLive(app, options, access, assets)
   }
-  return { prefix, auth: 'own', plugin }
 }
 
 /** Sends an answer if the request may not go on. */
 async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
-  { now }: ConsoleOptions,
-  sessions: Sessions,
+  { now, log }: ConsoleOptions,
+  { sessions, attempts }: Access,
   send: SendPage,
 ): Promise<unknown> {
   const route = request.routeOptions.url ?? ''
@@ -79,13 +84,25 @@ async function admit(
   if (route.startsWith(`${prefix}/assets/`)) return
   reply.header('cache-control', 'no-store')
   const bearer = bearerOf(request.headers)
-  const cookie = request.cookies[cookieName(request)]
-  request.viewer =
-    bearer !== null ? sessions.checkBearer(bearer) : cookie === undefined ? null : sessions.verify(cookie, now())
+  const waitMs = bearer === null ? 0 : attempts.waitMs(request.ip, now())
+  if (waitMs > 0) return send(reply.code(429), problemPage('Refused', tooManyText(waitMs), null), null)
+  request.viewer = viewerOf(request, sessions, now())
+  if (bearer !== null && request.viewer === null) {
+    attempts.recordFailure(request.ip, now())
+    log.warn({ event: 'console.token_refused', route })
+  }
   if (request.viewer !== null || openRoutes.has(route)) return
   const isPage = request.method === 'GET' && bearer === null
   if (isPage) return reply.redirect(`${prefix}/sign-in?next=${encodeURIComponent(request.url)}`, 303)
   return send(reply.code(401), problemPage('Sign in', 'Your session has ended.', `${prefix}/sign-in`), null)
+}
+
+/** Who the request is from at this moment; null = nobody who may be here. */
+function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Viewer | null {
+  const bearer = bearerOf(request.headers)
+  if (bearer !== null) return sessions.checkBearer(bearer)
+  const cookie = request.cookies[cookieName(request)]
+  return cookie === undefined ? null : sessions.verify(cookie, now)
 }
 
 function addScreen(app: FastifyInstance, screen: Screen, options: ConsoleOptions, frameFor: FrameFor, send: SendPage) {
@@ -117,16 +134,18 @@ function notFound(reply: FastifyReply, send: SendPage, viewer: Viewer | null, pr
   return send(reply.code(404), problemPage('Not found', 'There is nothing here.', to), viewer, project)
 }
 
-function addLive(app: FastifyInstance, options: ConsoleOptions, assets: string): void {
+function addLive(app: FastifyInstance, options: ConsoleOptions, { sessions }: Access, assets: string): void {
   const { projects, now, isReadOnly } = options
   const common = { viewer: null, projects: [], assets, isReadOnly, canDecide: false }
   const live = createLiveStreams(options, ({ name, timeZone }) => ({ ...common, project: name, timeZone, now: now() }))
   app.addHook('preClose', async () => live.close())
   app.get<{ Params: { project: string } }>('/p/:project/live', async (request, reply) => {
     const project = (await projects()).find(({ name }) => name === request.params.project)
-    if (project === undefined || live.isFull()) return reply.code(project === undefined ? 404 : 503).send('')
+    const person = request.viewer?.name ?? ''
+    if (project === undefined || live.isFull(person)) return reply.code(project === undefined ? 404 : 503).send('')
     reply.hijack()
-    live.add(project, reply.raw)
+    const mayListen = () => viewerOf(request, sessions, now()) !== null
+    live.add(project, { response: reply.raw, person, mayListen })
   })
 }
 

@@ -1,6 +1,7 @@
 /**
- * Sessions: a signed cookie, and nothing on the server. The key comes from the secret that the person signed in with, so a
- * changed token, or a person who is removed from the configuration, ends the session.
+ * Sessions: a signed cookie, and nothing on the server but those that have ended before their time. The key comes from the
+ * secret that the person signed in with, so a changed token, or a person who is removed from the configuration, ends the
+ * session.
  */
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
@@ -26,6 +27,8 @@ export type Sessions = ReturnType<typeof createSessions>
 
 export function createSessions({ people, httpToken }: ConsoleAccess) {
   const linkKey = randomBytes(32)
+  /** Cookies of those who signed out, and until when they would have been valid. */
+  const ended = new Map<string, EpochMs>()
   const findPerson = (name: string) => people().find((person) => foldName(person.name) === foldName(name))
 
   /** Null: nobody can have signed in this way any more. */
@@ -42,6 +45,16 @@ export function createSessions({ people, httpToken }: ConsoleAccess) {
   const signerFor = (method: Method, name: string): Signer | null => {
     const secret = secretOf(method, name)
     return secret === null ? null : new Signer(Buffer.from(hkdfSync('sha256', secret, '', `console ${method}`, 32)))
+  }
+
+  const verify = (cookie: string, now: EpochMs): Viewer | null => {
+    const claims = parseClaims(cookie)
+    if (claims === null || now >= claims.until || ended.has(cookie)) return null
+    const { method, name } = claims
+    // The name has become that of a person since, and another one would act under it.
+    if (method !== 'person' && findPerson(name) !== undefined) return null
+    const { valid } = signerFor(method, name)?.unsign(cookie) ?? { valid: false }
+    return valid ? viewerOf(method, name) : null
   }
 
   return {
@@ -71,11 +84,12 @@ export function createSessions({ people, httpToken }: ConsoleAccess) {
       return signer.sign(payload)
     },
     /** Null: it is forged, has ended, or its person may no longer sign in. */
-    verify: (cookie: string, now: EpochMs): Viewer | null => {
+    verify,
+    /** A copy of the cookie is then worth nothing, either. */
+    end: (cookie: string, now: EpochMs): void => {
+      for (const [other, until] of ended) if (until <= now) ended.delete(other)
       const claims = parseClaims(cookie)
-      if (claims === null || now >= claims.until) return null
-      const { valid } = signerFor(claims.method, claims.name)?.unsign(cookie) ?? { valid: false }
-      return valid ? viewerOf(claims.method, claims.name) : null
+      if (claims !== null && verify(cookie, now) !== null) ended.set(cookie, claims.until)
     },
   }
 }

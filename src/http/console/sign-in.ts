@@ -2,16 +2,24 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { problemPage, signInPage } from '../../console/pages/sign-in.ts'
 import type { Viewer } from '../../core/console/roles.ts'
-import { createAttempts } from './attempts.ts'
+import type { Ms } from '../../core/time.ts'
+import type { Attempts } from './attempts.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import type { SendPage } from './send-page.ts'
 import { type Sessions, sessionMs } from './session.ts'
 
 type Form = Readonly<Record<'name' | 'token' | 'code' | 'next', string>>
 
-export function addSignIn(app: FastifyInstance, options: ConsoleOptions, sessions: Sessions, send: SendPage): void {
+/** How requests show who they are from. */
+export type Access = { readonly sessions: Sessions; readonly attempts: Attempts }
+
+export function addSignIn(
+  app: FastifyInstance,
+  options: ConsoleOptions,
+  { sessions, attempts }: Access,
+  send: SendPage,
+): void {
   const { audit, log, now, useLink } = options
-  const attempts = createAttempts()
 
   const check = async ({ name, token, code }: Form) => {
     if (code === '') return sessions.checkToken(name, token)
@@ -29,7 +37,7 @@ export function addSignIn(app: FastifyInstance, options: ConsoleOptions, session
     const refuse = (status: 400 | 401 | 429, problem: string) =>
       send(reply.code(status), signInPage({ ...shown(form, sessions), problem }), null)
     const waitMs = attempts.waitMs(request.ip, now())
-    if (waitMs > 0) return refuse(429, `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`)
+    if (waitMs > 0) return refuse(429, tooManyText(waitMs))
     if (form.name === '' || form.name.length > 60) return refuse(400, 'Write your name, in 60 characters at most.')
     if (/[\p{C}\p{Zl}\p{Zp}]/u.test(form.name)) return refuse(400, 'Write your name without invisible characters.')
     const found = await check(form)
@@ -50,9 +58,14 @@ export function addSignIn(app: FastifyInstance, options: ConsoleOptions, session
     const { viewer } = request
     if (viewer !== null)
       await audit.append({ ...noSubject, person: viewer.name, role: viewer.role, action: 'signed_out' })
+    sessions.end(request.cookies[cookieName(request)] ?? '', now())
     setCookie(request, reply, '', 0)
     return send(reply, problemPage('Signed out', 'You are signed out.', '/console/sign-in'), null)
   })
+}
+
+export function tooManyText(waitMs: Ms): string {
+  return `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
 }
 
 const noSubject = { project: '', subject: null, count: null, detail: null } as const

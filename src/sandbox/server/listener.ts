@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { widgetPath } from '../api/widget.ts'
 import { type ControlHandler, controlPrefix } from './control.ts'
 import { descriptionPage, descriptionText } from './docs-page.ts'
-import { handleRequest, type ServerContext } from './request-handler.ts'
+import type { ServerContext } from './receive-request.ts'
+import { handleRequest } from './request-handler.ts'
 
 export function createListener(context: ServerContext, prefix: string, control: ControlHandler) {
   return (incoming: IncomingMessage, response: ServerResponse): void => {

@@ -7,12 +7,14 @@ export type Limiter = {
   readonly count: (now: EpochMs) => void
 }
 
-export type LimiterKind = 'fixed' | 'sliding' | 'bucket' | 'estimated' | 'off'
+export type LimiterKind = 'fixed' | 'started' | 'sliding' | 'coarse' | 'bucket' | 'estimated' | 'off'
 
 export const limiters: Record<LimiterKind, (limit: number, windowMs: Ms) => Limiter> = {
   off: () => ({ waitMs: () => 0, count: () => undefined }),
   fixed: fixedWindow,
+  started: startedWindow,
   sliding: slidingWindow,
+  coarse: coarseWindow,
   bucket: tokenBucket,
   estimated: estimatedWindow,
 }
@@ -36,6 +38,18 @@ function fixedWindow(limit: number, windowMs: Ms): Limiter {
   }
 }
 
+/** Each window starts with the first request after the one before: a counter that expires. */
+function startedWindow(limit: number, windowMs: Ms): Limiter {
+  let [start, counted] = [Number.NEGATIVE_INFINITY, 0]
+  return {
+    waitMs: (now) => (counted < limit || now >= start + windowMs ? 0 : start + windowMs - now),
+    count(now) {
+      if (now >= start + windowMs) [start, counted] = [now, 0]
+      counted += 1
+    },
+  }
+}
+
 /** Exact: no interval of the window's length, wherever it starts, holds more. */
 function slidingWindow(limit: number, windowMs: Ms): Limiter {
   let times: EpochMs[] = []
@@ -52,6 +66,31 @@ function slidingWindow(limit: number, windowMs: Ms): Limiter {
     },
     count: (now) => {
       times.push(now)
+    },
+  }
+}
+
+/** A sliding window in whole sixtieths: the oldest of them counts until all of it has left, so the window is longer by one. */
+function coarseWindow(limit: number, windowMs: Ms): Limiter {
+  const stepMs = windowMs / 60
+  const counts = new Map<number, number>()
+  const stepOf = (at: EpochMs) => Math.floor(at / stepMs)
+  const dropExpired = (now: EpochMs) => {
+    for (const step of counts.keys()) if ((step + 1) * stepMs <= now - windowMs) counts.delete(step)
+  }
+  return {
+    waitMs(now) {
+      dropExpired(now)
+      let excess = [...counts.values()].reduce((sum, count) => sum + count, 0) - limit + 1
+      if (excess <= 0) return 0
+      for (const [step, count] of counts) {
+        excess -= count
+        if (excess <= 0) return (step + 1) * stepMs + windowMs - now
+      }
+      return windowMs
+    },
+    count(now) {
+      counts.set(stepOf(now), (counts.get(stepOf(now)) ?? 0) + 1)
     },
   }
 }

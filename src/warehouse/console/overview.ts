@@ -1,8 +1,10 @@
 /** What the overview says beside the streams: numbers up to a limit, each by an index. */
 import { sql } from 'kysely'
+import { estimateDifferences, pooledMs } from '../../core/audit.ts'
 import { countLimit, type OverviewData } from '../../core/console/data.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { toTimestamp } from '../../core/time.ts'
+import { listFinishedAudits } from '../audits.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { listFailures } from '../job-failures.ts'
 import { readProjectIncidents } from '../projects.ts'
@@ -26,6 +28,7 @@ export async function readOverview(context: ProjectDb, now: EpochMs): Promise<St
   const { gaps = 0, waiting = 0, since = null, draft = null } = rows[0] ?? {}
   return {
     gaps: Number(gaps),
+    audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
     paused,
     failures: failures.map(({ key, ...failure }) => ({
       ...failure,

@@ -117,19 +117,27 @@ function matches(kind: ProjectDb['kind'], { words, isPrefix }: SearchQuery): Raw
   return sql`search_words.words @@ cast(${terms.join(' & ')} as tsquery)`
 }
 
-/** Messages that are looked through for a place to show. */
+/** Messages that are looked through for a place to show, and characters of each and of all: customers write long ones. */
 const maxMessages = 3000
+const maxOfMessage = 4000
+const maxCharacters = 1_000_000
 const shownBefore = 60
 const shownLength = 200
 
 /** The newest message of each conversation that has one of the words, cut to its place. */
 async function findWords({ db, kind, project }: ProjectDb, ids: readonly string[], query: SearchQuery) {
   const { rows } = await sql<{ id: string; content: string }>`
-    select conversation_id as id, content from messages where project_id = ${project} and deleted_at is null
+    select conversation_id as id, substr(content, 1, ${sql.lit(maxOfMessage)}) as content from messages where project_id = ${project} and deleted_at is null
       and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}
     order by id desc limit ${maxMessages}`.execute(db)
   const found = new Map<string, string>()
-  for (const { id, content } of rows) if (!found.has(id) && hasWord(content, query)) found.set(id, cut(content, query))
+  let characters = 0
+  for (const { id, content } of rows) {
+    if (found.has(id)) continue
+    characters += content.length
+    if (characters > maxCharacters) break
+    if (hasWord(content, query)) found.set(id, cut(content, query))
+  }
   return found
 }
 

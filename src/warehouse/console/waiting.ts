@@ -1,7 +1,7 @@
 /** Who waits for an answer, the longest first. */
 import { sql } from 'kysely'
 import type { WaitingData, WaitingRow } from '../../core/console/data.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../../core/time.ts'
+import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../core/time.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { isWaiting } from './overview.ts'
 
@@ -22,7 +22,10 @@ export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now
   const { db, project, typed } = context
   const [since = '', id = ''] = (filter.after ?? '').split(' ')
   const latest = typed('time', toTimestamp(now - filter.minAgeMs))
-  const start = since === '' ? sql`true` : sql`(waiting_since, id) > (${typed('time', since)}, ${id})`
+  // From an address, so perhaps a day that no calendar has, which Postgres refuses.
+  const sinceSeconds = parseTime(since) ?? -1
+  const start =
+    sinceSeconds < 0 ? sql`true` : sql`(waiting_since, id) > (${typed('time', rfc3339(sinceSeconds))}, ${id})`
   const { rows } = await sql<WaitingRow>`
     select found.id, found.waiting_since as since, found.visitor_id as "visitorId", visitors.name, visitors.email,
       found.assigned_agent_id as agent,

@@ -23,6 +23,8 @@ export type SendQueuedOptions = {
   /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
   readonly onProgress: (progress: SendProgress) => void
+  /** How often it looks for write-backs that became due or were queued. */
+  readonly pollMs?: Ms
 }
 
 export type SendProgress = OutcomeCounts & {
@@ -44,12 +46,12 @@ export type SendQueuedResult = {
 /** This many failed lanes in a row count as an outage of the service. */
 const maxFailuresInARow = 8
 
-/** Interval between checks for write-backs that became due or were queued. */
-const pollMs: Ms = 250
+const defaultPollMs: Ms = 250
 
 /** Never throws ApiError; anything thrown is a bug. */
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions): Promise<SendQueuedResult> {
   const { outbox, signal, now } = deps
+  const { pollMs = defaultPollMs } = options
   const running = new Map<string, Promise<void>>()
   let rest: Rest | null = null
   const reportProgress = () => options.onProgress({ ...run.outcomes(), working: running.size, rest })

@@ -1,7 +1,7 @@
 /** The stores in which processes can share a budget, with several connections, and with ways to break them. */
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { openRedisRecords } from '../../../src/api/rate-limit/redis-record.ts'
 import { createSharedStore, type SharedStoreOptions } from '../../../src/api/rate-limit/shared-store.ts'
 import type { BudgetStore } from '../../../src/api/rate-limit/state-store.ts'
@@ -20,8 +20,8 @@ export type TestRecord = {
 
 export type RecordStore = { readonly name: string; readonly make: () => Promise<TestRecord> }
 
+/** For all test files of this process. It ends with the process. */
 let redis: Promise<Server> | undefined
-afterAll(async () => (await redis)?.stop())
 
 async function inRedis(): Promise<TestRecord> {
   redis ??= startRedis()
@@ -92,7 +92,12 @@ export async function overwriteRecord(record: BudgetRecord, text: string): Promi
 }
 
 const windowMs = 60_000
-export const testPolicy = { rate: { requests: 100, windowMs }, writeRate: { requests: 20, windowMs }, reserve: 0 }
+export const testPolicy = {
+  rate: { requests: 100, windowMs },
+  writeRate: { requests: 20, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 
 /** No process used the key before. */
 export const unusedKey: KeyUse = { isUnusedFor: async () => true, recordUse: async () => {} }

@@ -10,7 +10,7 @@ import { slidingLog } from '../../core/rate-limit/limited-servers.ts'
 import { createTestClient, emptyListAnswer, jsonAnswer, memoryBudget, startTestService } from '../test-service.ts'
 
 function rate(requests: number, windowMs: number): BudgetPolicy {
-  return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0 }
+  return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0, rateMargin: null }
 }
 const slotRequest = (priority: Priority, write = false): SlotRequest => ({ priority, write, maxDurationMs: 1000 })
 const earlierSlot: Slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }

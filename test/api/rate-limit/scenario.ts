@@ -44,18 +44,23 @@ export const storeKinds: readonly StoreKind[] = [
   { name: 'SQLite', make: (onFinished) => inWarehouse('sqlite', onFinished) },
 ]
 
-/** For a few seconds, kills and suspends processes at random times, and injects each fault of the store once. */
+/**
+ * For a few seconds, kills and suspends processes at random times, and injects each fault of the store once. `kills`: for
+ * each fault.
+ */
 export async function injectFaults(
   group: ProcessGroup,
   faults: readonly (() => Promise<unknown>)[],
   random: () => number,
+  kills = 2,
 ): Promise<void> {
+  const anyone = () => Math.floor(random() * group.processes.length)
   for (const injectFault of faults) {
-    for (let count = 0; count < 2; count += 1) {
+    for (let count = 0; count < kills; count += 1) {
       await sleep(random() * 500)
-      group.replace(Math.floor(random() * 4))
+      group.replace(anyone())
     }
-    const suspended = group.processes[Math.floor(random() * 4)]
+    const suspended = group.processes[anyone()]
     suspended?.kill('SIGSTOP')
     await sleep(random() * 500)
     await injectFault()

@@ -4,12 +4,10 @@
  */
 import { flushCompileCache } from 'node:module'
 import { createClient } from '../../../src/api/client.ts'
-import { openRedisRecords } from '../../../src/api/rate-limit/redis-record.ts'
 import { createRequestBudget } from '../../../src/api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../../../src/api/rate-limit/shared-store.ts'
 import type { BudgetPolicy } from '../../../src/core/rate-limit/budget.ts'
 import type { BudgetRecord } from '../../../src/core/rate-limit/budget-record.ts'
-import { openWarehouse } from '../../../src/warehouse/open.ts'
 
 export type SpendingTask = {
   /** URL of a Redis or of a warehouse. */
@@ -21,9 +19,6 @@ export type SpendingTask = {
   readonly isKeyUnused: boolean
 }
 
-// The cache is normally written when a process exits, but this one is killed.
-flushCompileCache()
-
 const task: SpendingTask = JSON.parse(process.argv[2] ?? '')
 const budget = createRequestBudget(
   createSharedStore({
@@ -34,6 +29,8 @@ const budget = createRequestBudget(
     maxDurationMs: task.timeoutMs + 1000,
   }),
 )
+// The cache is normally written when a process exits, but this one is killed.
+flushCompileCache()
 const client = createClient({
   baseUrl: new URL(task.service),
   key: 'svc_live_test',
@@ -42,8 +39,13 @@ const client = createClient({
   timeoutMs: task.timeoutMs,
 })
 
+/** Loads only what it uses, because many of these processes are started. */
 async function openRecord(url: string): Promise<BudgetRecord> {
-  if (url.startsWith('redis:')) return openRedisRecords(url).record('spent')
+  if (url.startsWith('redis:')) {
+    const { openRedisRecords } = await import('../../../src/api/rate-limit/redis-record.ts')
+    return openRedisRecords(url).record('spent')
+  }
+  const { openWarehouse } = await import('../../../src/warehouse/open.ts')
   return (await openWarehouse(url, { access: 'read' })).budgetRecord('spent')
 }
 

@@ -7,6 +7,7 @@ import { createMemoryStore } from '../../../src/api/rate-limit/state-store.ts'
 import { acquireSlot, type PendingRequest, type SlotDecision } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
   initialBudgetState,
+  type Margins,
   recordPriorUsage,
   recordThrottle,
   releaseSlot,
@@ -14,6 +15,7 @@ import {
 } from '../../../src/core/rate-limit/budget.ts'
 import type { BudgetRecord } from '../../../src/core/rate-limit/budget-record.ts'
 import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
+import { learnedMargin } from '../../../src/core/rate-limit/margin.ts'
 import { priorities } from '../../../src/core/rate-limit/priority.ts'
 import {
   createTestStore,
@@ -26,7 +28,8 @@ import {
 
 const maxDurationMs = 31_000
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
-const closedMs = maxDurationMs + testPolicy.rate.windowMs
+const { windowMs } = testPolicy.rate
+const closedMs = maxDurationMs + windowMs
 
 async function granted(store: BudgetStore, processId = 'me'): Promise<Slot> {
   const decision = await store.acquire(processId, [read])
@@ -169,6 +172,28 @@ for (const recordStore of recordStores) {
       expect(await other.view()).toMatchObject({ throttled: 1, closedForMs: null })
     })
 
+    test('what one process learned about the margin holds for the other, and for one that finds the record lost', async () => {
+      const location = await recordStore.make()
+      const learned = { all: learnedMargin(1, 0), writes: learnedMargin(3, 2) }
+      const changes: Margins[] = []
+      const options = {
+        readMargins: async () => learned,
+        onMargins: (before: Margins, now: Margins) => void (before !== now && changes.push(now)),
+      }
+      const one = createTestStore(await location.connect(), options)
+      const other = createTestStore(await location.connect(), { readMargins: () => Promise.reject(new Error('away')) })
+      await granted(one.store)
+      expect(await other.store.view()).toMatchObject({ slots: 99 })
+      expect(changes.at(-1)).toBeUndefined()
+      await one.store.recordPriorUsage({ requests: 96, writes: 0, agoMs: 0 })
+      await one.store.recordThrottle({ grantedAt: Number.MAX_SAFE_INTEGER, freeAt: 0, writeFreeAt: null }, 1)
+      expect(changes.at(-1)!.all).toMatchObject({ quietWindows: 0, refusedPercent: 3 })
+      expect(await other.store.view()).toMatchObject({ slots: 76 })
+      await location.deleteRecord()
+      expect(await other.store.acquire('other', [read])).toHaveProperty('waitMs')
+      expect(await one.store.view()).toMatchObject({ slots: 76 })
+    })
+
     test('a lost record closes the budget for all, and one process reports it', async () => {
       const location = await recordStore.make()
       const processes = await Promise.all([1, 2, 3].map(async () => createTestStore(await location.connect())))
@@ -286,6 +311,35 @@ describe('the clock of the store', () => {
     advance(10)
     expect(await other.store.acquire('me', [read])).toHaveProperty('slot')
     expect([...one.lost, ...other.lost]).toEqual([expect.stringContaining('set back')])
+  })
+
+  test('that runs ahead makes the margin wide for a deadline and a window, and closes the budget beyond a second', async () => {
+    const location = inMemoryRecord({ now: 1e12 })
+    const own = { now: 0 }
+    const advance = (ms: number) => {
+      location.clock.now += ms
+      own.now += ms
+    }
+    const readMargins = async () => ({ all: learnedMargin(1, 0), writes: learnedMargin(1, 0) })
+    const { store, lost } = createTestStore(location.record, { monotonic: () => own.now, readMargins })
+    await granted(store)
+    advance(1000)
+    location.clock.now += 140
+    expect(await store.view()).toMatchObject({ slots: 99 })
+    location.clock.now += 20
+    await granted(store)
+    expect(await store.view()).toMatchObject({ slots: 95 })
+    advance(windowMs + 1)
+    await granted(store)
+    advance(closedMs + 1)
+    expect(await store.view()).toMatchObject({ slots: 99 })
+    await granted(store)
+    for (let step = 0; step < 12; step += 1) {
+      location.clock.now += 90
+      await store.view()
+    }
+    expect(await store.acquire('me', [read])).toHaveProperty('waitMs')
+    expect(lost).toEqual([expect.stringContaining('ran ahead by 1.1 s')])
   })
 
   test('that jumps by less than a second changes nothing', async () => {

@@ -7,8 +7,9 @@ import { secret } from '../../../src/core/secret.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { createQueueFolder as createEmptyQueue } from '../../jobs/queue-fixtures.ts'
+import { sampledTest } from '../../support/sampled.ts'
 import { findDifferences, projectConfigOf, syncOnce } from '../../sync/sync-sandbox.ts'
-import { useWorkerStores, workerStores } from './fixtures.ts'
+import { useWorkerStores, type WorkerStoresKind, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import type { LogReader } from './log-reader.ts'
 
@@ -17,6 +18,9 @@ const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: (
 const few = { conversations: 8, visitors: 5, calls: 3, messagesPerConversation: [1, 3], days: 3 } as const
 
 for (const { kind, make } of workerStores) {
+  // The sample has every test on one kind of queue, on two where the kind decides how, and every kind more than once.
+  const on = (...kinds: readonly WorkerStoresKind['kind'][]) => kinds.includes(kind)
+
   describe(`a worker whose queue is in: ${kind}`, () => {
     const stores = useWorkerStores(make)
 
@@ -34,7 +38,7 @@ for (const { kind, make } of workerStores) {
       while ((await findDifferences(stores.warehouse, sandbox, projectId)).length > 0) await worker.waitForNext()
     }
 
-    test('syncs new rows while years of backfill are pending', async () => {
+    sampledTest(on('redis'), 'syncs new rows while years of backfill are pending', async () => {
       const size = { conversations: 150, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
       const sandbox = await startTestSandbox({ size, switches: { 'latency.after': 100 } })
       const project = projectConfigOf(sandbox, {
@@ -53,7 +57,7 @@ for (const { kind, make } of workerStores) {
       await waitUntilEqual(worker, sandbox)
     })
 
-    test('pauses only the project whose key is denied, until the key changes', async () => {
+    sampledTest(on('postgres'), 'pauses only the project whose key is denied, until the key changes', async () => {
       const sandbox = await startTestSandbox({ projects: [{ seed: 9, size: few }] })
       const [one, two] = sandbox.projectIds as [string, string]
       const good = projectConfigOf(sandbox, { ...frequentSchedules, name: 'good' })
@@ -69,17 +73,17 @@ for (const { kind, make } of workerStores) {
       sandbox.advance(2000)
       sandbox.mutateIn(one).addConversation()
       await waitUntilEqual(worker, sandbox, one)
-      const { paused } = await stores.warehouse.status(two, Date.now(), denied.rate)
+      const { paused } = await stores.warehouse.status(two, Date.now(), denied)
       expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
       expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
 
       sandbox.addKey({ key: 'svc_live_right' }, two)
       worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
       await waitUntilEqual(worker, sandbox, two)
-      expect((await stores.warehouse.status(two, Date.now(), denied.rate)).paused).toBeNull()
+      expect((await stores.warehouse.status(two, Date.now(), denied)).paused).toBeNull()
     })
 
-    test('adds and drops projects when it reloads its configuration', async () => {
+    sampledTest(on('redis'), 'adds and drops projects when it reloads its configuration', async () => {
       const sandbox = await startTestSandbox({ projects: [{ seed: 9, size: few }] })
       const [one, two] = sandbox.projectIds as [string, string]
       const first = projectConfigOf(sandbox, { ...frequentSchedules, name: 'first' })
@@ -100,26 +104,33 @@ for (const { kind, make } of workerStores) {
       expect(requestCount()).toBe(before)
     })
 
-    test('gives each stream to a waiting one-shot sync, on the same budget', async () => {
-      const sandbox = await startTestSandbox({ size: { ...few, conversations: 60 }, switches: { 'latency.after': 30 } })
-      const project = { ...frequentSchedules, rate: { requests: 200, windowMs: 1000 } }
-      const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, project)]), {
-        sliceMs: 100,
-      })
-      await worker.waitFor(({ event, stream }) => event === 'sync.more' && stream === 'messages')
-      const report = await syncOnce(stores.databaseUrl, sandbox, { wait: true, project, queueUrl: stores.queueUrl })
-      expect(report.outcome).toBe('complete')
-      expect(await findDifferences(stores.warehouse, sandbox)).toEqual([])
-      expect(report.requests).toBeLessThan(sandbox.log().length)
+    sampledTest(
+      on('embedded', 'postgres'),
+      'gives each stream to a waiting one-shot sync, on the same budget',
+      async () => {
+        const sandbox = await startTestSandbox({
+          size: { ...few, conversations: 60 },
+          switches: { 'latency.after': 30 },
+        })
+        const project = { ...frequentSchedules, rate: { requests: 200, windowMs: 1000 } }
+        const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, project)]), {
+          sliceMs: 100,
+        })
+        await worker.waitFor(({ event, stream }) => event === 'sync.more' && stream === 'messages')
+        const report = await syncOnce(stores.databaseUrl, sandbox, { wait: true, project, queueUrl: stores.queueUrl })
+        expect(report.outcome).toBe('complete')
+        expect(await findDifferences(stores.warehouse, sandbox)).toEqual([])
+        expect(report.requests).toBeLessThan(sandbox.log().length)
 
-      const elsewhere = kind === 'redis' ? 'embedded' : 'redis://127.0.0.1:1'
-      await expect(syncOnce(stores.databaseUrl, sandbox, { project, queueUrl: elsewhere })).rejects.toMatchObject({
-        what: 'cannot share the request budget with the running worker',
-        exitCode: 2,
-      })
-    })
+        const elsewhere = kind === 'redis' ? 'embedded' : 'redis://127.0.0.1:1'
+        await expect(syncOnce(stores.databaseUrl, sandbox, { project, queueUrl: elsewhere })).rejects.toMatchObject({
+          what: 'cannot share the request budget with the running worker',
+          exitCode: 2,
+        })
+      },
+    )
 
-    test('continues when its queue has lost everything', async () => {
+    sampledTest(on('embedded', 'redis'), 'continues when its queue has lost everything', async () => {
       const sandbox = await startTestSandbox({})
       const config = workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)])
       const worker = await startWorkerInProcess(config)
@@ -144,7 +155,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
   describe(`workers that share a queue in: ${kind}`, () => {
     const stores = useWorkerStores(make)
 
-    test('do each job once, and one takes over what another leaves', async () => {
+    sampledTest(kind === 'postgres', 'do each job once, and one takes over what another leaves', async () => {
       const size = { conversations: 70, visitors: 15, calls: 10, messagesPerConversation: [1, 3], days: 5 } as const
       const sandbox = await startSandbox({ seed: 4, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
       onTestFinished(sandbox.stop)
@@ -159,9 +170,9 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
       // The newest one may be read again: nothing shows that its last second was complete.
       expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
-      expect(
-        (await stores.warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!.rate)).workers,
-      ).toHaveLength(2)
+      expect((await stores.warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!)).workers).toHaveLength(
+        2,
+      )
 
       await workers[0].stop()
       sandbox.mutate.addConversation()

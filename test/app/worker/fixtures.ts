@@ -1,4 +1,5 @@
 /** The three combinations of warehouse and queue that users run a worker with. */
+import { Redis } from 'ioredis'
 import { beforeEach } from 'vitest'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { createJobSchema, createQueueFolder, startTestRedis } from '../../jobs/queue-fixtures.ts'
@@ -41,18 +42,17 @@ async function embeddedStores(): Promise<WorkerStores> {
   return { databaseUrl: location.url!, queueUrl: 'embedded', open: location.open, drop: location.drop }
 }
 
-/** Each test has its own database of the Redis; there are sixteen. */
-let usedRedisDatabases = 0
+/** Each test has its own database of the Redis. There are sixteen, of which single tests use the last three. */
+let redisDatabase = 0
 
 async function redisStores(): Promise<WorkerStores> {
   const location = await postgres.make()
-  usedRedisDatabases += 1
-  return {
-    databaseUrl: location.url!,
-    queueUrl: `${await startTestRedis()}/${usedRedisDatabases}`,
-    open: location.open,
-    drop: location.drop,
-  }
+  redisDatabase = (redisDatabase % 12) + 1
+  const queueUrl = `${await startTestRedis()}/${redisDatabase}`
+  const redis = new Redis(queueUrl)
+  await redis.flushdb()
+  redis.disconnect()
+  return { databaseUrl: location.url!, queueUrl, open: location.open, drop: location.drop }
 }
 
 async function postgresStores(): Promise<WorkerStores> {

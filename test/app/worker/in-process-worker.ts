@@ -14,6 +14,7 @@ export const frequentSchedules: Pick<ProjectConfig, 'schedules'> = {
     reconcile: { kind: 'off' },
     analytics: { kind: 'off' },
     availability: { kind: 'off' },
+    audit: { kind: 'off' },
   },
 }
 

@@ -6,6 +6,7 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { openWarehouse } from '../../../src/warehouse/open.ts'
 import { startTestRedis } from '../../jobs/queue-fixtures.ts'
+import { usualPolicy } from '../../support/budget-policy.ts'
 import { startPrivatePostgres } from '../../support/postgres-server.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { findDifferences, projectConfigOf } from '../../sync/sync-sandbox.ts'
@@ -49,7 +50,7 @@ describe('a job that fails', () => {
     sandbox = await startTestSandbox()
   })
   const streamOf = async (stream: string) => {
-    const { streams } = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 60_000 })
+    const { streams } = await warehouse.status(sandbox.projectId, Date.now(), usualPolicy)
     return streams.find((report) => report.stream === stream)!
   }
 

@@ -3,14 +3,15 @@ import { expect, onTestFailed, test } from 'vitest'
 import type { MutationKind } from '../../../src/sandbox/random-mutations.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
+import { sampled } from '../../support/sampled.ts'
 import { findDifferences } from '../../sync/sync-sandbox.ts'
 import { workerStores } from './fixtures.ts'
 import type { LogLine, LogReader } from './log-reader.ts'
 import { startWorkerProcess } from './worker-process.ts'
 
 const size = {
-  conversations: 70,
-  visitors: 20,
+  conversations: 50,
+  visitors: 15,
   calls: 12,
   messagesPerConversation: [1, 6],
   activityPerVisitor: [0, 4],
@@ -56,7 +57,7 @@ async function listenToConsole(address: string, { auditLog }: Warehouse): Promis
   return { ended: stream.text().catch(() => 'cut off') }
 }
 
-for (const { kind, make } of workerStores) {
+for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'postgres')) {
   test(`a worker mirrors, follows changes, stops on request, and continues where it stopped — ${kind}`, async () => {
     const stores = await make()
     const sandbox = await startSandbox({ seed: 5, size, switches: { 'rate.kind': 'off', 'latency.after': 5 } })
@@ -69,7 +70,7 @@ for (const { kind, make } of workerStores) {
 
       // The first sync after the changes reads all of them.
       const changedAt = Date.now()
-      change(sandbox, 40)
+      change(sandbox, 25)
       await waitUntilEqual(first, warehouse, sandbox)
       const seen = first.log.filter(
         (line) => line.stream === 'conversations' && startTime(line) > changedAt && line.changed !== 0,
@@ -79,7 +80,7 @@ for (const { kind, make } of workerStores) {
       // On SIGTERM during its work it exits cleanly and soon.
       sandbox.setSwitches({ 'latency.after': 150 })
       const changedAgainAt = Date.now()
-      change(sandbox, 60)
+      change(sandbox, 40)
       const { id: newest } = sandbox.mutate.addConversation()
       await first.waitFor(
         ({ event, stream, changed, time }) =>
@@ -93,7 +94,7 @@ for (const { kind, make } of workerStores) {
       expect(performance.now() - stoppedAt).toBeLessThan(10_000)
       await live.ended
       const [counted] = await warehouse.query('select sum(requests) as requests from budget_minutes')
-      expect(Number(counted?.requests)).toBeGreaterThan(100)
+      expect(Number(counted?.requests)).toBeGreaterThan(80)
       expect(first.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
       expect(await warehouse.query('select 1 from sync_runs where finished_at is null')).toEqual([])
 

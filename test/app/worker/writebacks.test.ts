@@ -4,12 +4,13 @@ import { decideBatch } from '../../../src/app/batches.ts'
 import { pushProject } from '../../../src/app/push.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { sampledTest } from '../../support/sampled.ts'
 import { projectConfigOf } from '../../sync/sync-sandbox.ts'
 import { useWorkerStores, workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const off = { kind: 'off' } as const
-const noSchedules = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off } }
+const noSchedules = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off, audit: off } }
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 for (const { kind, make } of workerStores) {
@@ -30,39 +31,47 @@ for (const { kind, make } of workerStores) {
       expect(rows).toEqual([])
     }
 
-    test('sends rows inserted by plain SQL while it runs, in order, and logs their outcome', async () => {
-      const project = projectConfigOf(sandbox, noSchedules)
-      const worker = await startWorkerInProcess(workerConfig(stores, [project]))
-      const [id] = conversations() as [string]
-      await stores.warehouse.query(`insert into writebacks (operation, conversation_id, payload)
+    sampledTest(
+      kind === 'redis',
+      'sends rows inserted by plain SQL while it runs, in order, and logs their outcome',
+      async () => {
+        const project = projectConfigOf(sandbox, noSchedules)
+        const worker = await startWorkerInProcess(workerConfig(stores, [project]))
+        const [id] = conversations() as [string]
+        await stores.warehouse.query(`insert into writebacks (operation, conversation_id, payload)
         values ('message', '${id}', '{"content":"Solved.","sender_name":"Ann"}'), ('handled', '${id}', '{"handled":true}')`)
-      await worker.waitFor(({ event, operation }) => event === 'writeback.settled' && operation === 'handled')
-      await expectAllSent()
-      expect(sandbox.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
-      const [row] = await stores.warehouse.query(`select handled_at from conversations where id = '${id}'`)
-      expect(row!.handled_at).not.toBeNull()
-    })
+        await worker.waitFor(({ event, operation }) => event === 'writeback.settled' && operation === 'handled')
+        await expectAllSent()
+        expect(sandbox.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
+        const [row] = await stores.warehouse.query(`select handled_at from conversations where id = '${id}'`)
+        expect(row!.handled_at).not.toBeNull()
+      },
+    )
 
-    test('shares the lanes with another worker and with a push, and each write-back is sent once', async () => {
-      const project = projectConfigOf(sandbox, { ...noSchedules, verifyAfterMs: 300 })
-      const config = workerConfig(stores, [project])
-      const workers = [await startWorkerInProcess(config)]
-      // Only one process may open the files of an embedded queue.
-      if (kind !== 'embedded') workers.push(await startWorkerInProcess(config))
-      sandbox.setSwitches({ 'latency.after': 5, 'fault.rate': 0.1, 'fault.kinds': 'reset-before,reset-after' })
-      for (const id of conversations()) for (const n of [1, 2, 3]) await reply(id, `${id} ${n}`)
-      const options = { onProgress: () => {}, onBudget: () => {}, log, despiteFailures: true }
-      await pushProject(config, project, { ...options, signal: new AbortController().signal })
-      await vi.waitFor(expectAllSent, { timeout: 40_000, interval: 200 })
-      const sent = sandbox.ledger().map(({ body }) => (body as { content: string }).content)
-      expect(sent.toSorted()).toEqual(
-        conversations()
-          .flatMap((id) => [1, 2, 3].map((n) => `${id} ${n}`))
-          .toSorted(),
-      )
-      for (const id of conversations())
-        expect(sent.filter((text) => text.startsWith(id))).toEqual([1, 2, 3].map((n) => `${id} ${n}`))
-    })
+    sampledTest(
+      kind !== 'redis',
+      'shares the lanes with another worker and with a push, and each write-back is sent once',
+      async () => {
+        const project = projectConfigOf(sandbox, { ...noSchedules, verifyAfterMs: 300 })
+        const config = workerConfig(stores, [project])
+        const workers = [await startWorkerInProcess(config)]
+        // Only one process may open the files of an embedded queue.
+        if (kind !== 'embedded') workers.push(await startWorkerInProcess(config))
+        sandbox.setSwitches({ 'latency.after': 5, 'fault.rate': 0.1, 'fault.kinds': 'reset-before,reset-after' })
+        for (const id of conversations()) for (const n of [1, 2, 3]) await reply(id, `${id} ${n}`)
+        const options = { onProgress: () => {}, onBudget: () => {}, log, despiteFailures: true }
+        await pushProject(config, project, { ...options, signal: new AbortController().signal })
+        await vi.waitFor(expectAllSent, { timeout: 40_000, interval: 200 })
+        const sent = sandbox.ledger().map(({ body }) => (body as { content: string }).content)
+        expect(sent.toSorted()).toEqual(
+          conversations()
+            .flatMap((id) => [1, 2, 3].map((n) => `${id} ${n}`))
+            .toSorted(),
+        )
+        for (const id of conversations())
+          expect(sent.filter((text) => text.startsWith(id))).toEqual([1, 2, 3].map((n) => `${id} ${n}`))
+      },
+    )
   })
 }
 

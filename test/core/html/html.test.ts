@@ -33,6 +33,13 @@ test('text is escaped, and markup is not', () => {
   })
 })
 
+test('an object of the same shape, as JSON in a database may have it, is no markup', () => {
+  const stored = JSON.parse('{"html": "<b>x</b>"}')
+  expect(() => html`<p>${stored}</p>`).toThrow('made here')
+  expect(() => html`<p>${[stored]}</p>`).toThrow('made here')
+  expect(() => html`<p ${JSON.parse('{"attribute": "onclick=x"}')}></p>`).toThrow('within a tag')
+})
+
 describe('links lead to this server or to the web', () => {
   test.each(['/console?a=b#c', '?a=b', '#c', 'https://example.com', 'http://example.com'])('%s', (link) => {
     expect(html`<a href="${link}">x</a>`.html).toBe(`<a href="${link}">x</a>`)

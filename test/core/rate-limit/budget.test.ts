@@ -14,7 +14,12 @@ import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { maxDurationMs } from './simulated-world.ts'
 
 const windowMs = 60_000
-const policy: BudgetPolicy = { rate: { requests: 600, windowMs }, writeRate: { requests: 120, windowMs }, reserve: 0 }
+const policy: BudgetPolicy = {
+  rate: { requests: 600, windowMs },
+  writeRate: { requests: 120, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const write: PendingRequest = { priority: 'write', write: true, maxDurationMs }
 
@@ -126,6 +131,15 @@ describe('limits of any size', () => {
     }
     expect(budgetView(huge, state, 100_000).inUse).toBeGreaterThan(29_000)
     expect(state.all.taken.batches.length).toBeLessThanOrEqual(602)
+  })
+
+  test('a fixed margin is kept, and nothing is learned', () => {
+    const fixed = { ...policy, rateMargin: 0.02 }
+    const { state, slots } = takeAll(initialBudgetState, 0, read, 100, fixed)
+    expect(budgetView(fixed, state, 0).slots).toBe(588)
+    const after = recordThrottle(fixed, releaseSlot(fixed, state, 10, slots[0]!, 'responded'), 20, slots[0]!, 1000)
+    expect(after.margins).toEqual(initialBudgetState.margins)
+    expect(budgetView({ ...policy, rateMargin: 0 }, initialBudgetState, 0).slots).toBe(600)
   })
 
   test('a reserve is left to others', () => {

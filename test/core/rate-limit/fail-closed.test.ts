@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
-  type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
   recordThrottle,
@@ -13,10 +12,9 @@ import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { closeBudget, invalidReason, startBudget } from '../../../src/core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../../src/core/rate-limit/state-encoding.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
-import { everyServer, limit, slidingLog, windowMs } from './limited-servers.ts'
+import { everyServer, policy, slidingLog, windowMs } from './limited-servers.ts'
 import { type Burst, maxDurationMs, maxInWindow, simulate } from './simulated-world.ts'
 
-const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 120, windowMs }, reserve: 0 }
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const saturated: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 
@@ -96,7 +94,7 @@ describe('a budget whose record was lost', () => {
 describe('a record', () => {
   const at = 1_790_000_000_000
   const state: BudgetState = { ...initialBudgetState, at, generation: 7 }
-  const last = { state, now: at + 50, agoMs: 3000 }
+  const last = { state, now: at + 50, agoMs: 3000, gainMs: 1000 }
   const found = { state, now: at + 3050, restarted: false }
   const foundAt = (now: number) => ({ ...found, now })
   const seenAgo = (agoMs: number) => ({ ...last, agoMs })
@@ -118,6 +116,7 @@ describe('a record', () => {
     ['of a store whose clock was set back', /set back by 5\.0 s/, [{ ...found, now: at - 5000 }, null]],
     ['that is older than the last one seen', /older/, [{ ...found, state: { ...state, at: at - 1 } }, last]],
     ['from before the budget was closed', /older/, [{ ...found, state: { ...state, generation: 6 } }, last]],
+    ['of a store whose clock ran ahead slowly', /ran ahead by 1\.1 s/, [found, { ...last, gainMs: 1100 }]],
     ['of a store whose clock was set forward', /set forward by 2\.0 s/, [{ ...found, now: at + 5050 }, last]],
   ])('%s is not trusted', ([, why, [now, before]]) => {
     expect(invalidReason(now, before)).toMatch(why)
@@ -146,6 +145,12 @@ describe('the encoded state', () => {
     )
   const time = fc.double({ min: -1e13, max: 1e13, noNaN: true }).map((value) => value + 0)
   const usage = fc.record({ taken: slots, pacedAt: time })
+  const margin = fc.record({
+    quietWindows: fc.nat(),
+    refusedPercent: fc.nat(4),
+    windowFrom: time,
+    responses: fc.nat(),
+  })
   const anyState: fc.Arbitrary<BudgetState> = fc.record({
     at: time,
     all: usage,
@@ -154,6 +159,8 @@ describe('the encoded state', () => {
     closedUntil: time,
     generation: fc.nat(),
     reduction: fc.record({ at: time, share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0) }),
+    margins: fc.record({ all: margin, writes: margin }),
+    cautiousUntil: time,
     throttled: fc.nat(),
     waiters: fc.array(fc.record({ id: fc.string(), rank: fc.nat(3), since: time, until: time }), {
       maxLength: 9,

@@ -4,11 +4,18 @@ import {
   type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
+  recordClockGain,
   recordThrottle,
   releaseSlot,
   type Slot,
 } from '../../../src/core/rate-limit/budget.ts'
-import { closeBudget } from '../../../src/core/rate-limit/fail-closed.ts'
+import {
+  type ClockReading,
+  clockGainMs,
+  nextReference,
+  toleratedGainMs,
+} from '../../../src/core/rate-limit/clock-gain.ts'
+import { clockToleranceMs, closeBudget } from '../../../src/core/rate-limit/fail-closed.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import type { LimitedServer } from './limited-servers.ts'
 
@@ -43,6 +50,10 @@ export type SimulatedWorld = {
   readonly unanswered?: number
   /** True: the service counts a request just before it answers, not at a random time until then. */
   readonly countsLate?: boolean
+  /** The store's clock runs faster by this share. */
+  readonly drift?: number
+  /** When the store's clock is set forward. */
+  readonly clockGains?: readonly { readonly at: number; readonly ms: number }[]
   readonly random: Random
 }
 
@@ -66,8 +77,20 @@ export function simulate(world: SimulatedWorld): SimulationResult {
   const { policy, random, latency } = world
   let state = world.state ?? initialBudgetState
   let lost = false
+  let gainedMs = 0
+  const storeTime = (now: number) => now * (1 + (world.drift ?? 0)) + gainedMs
+  let reference: ClockReading = { store: 0, from: 0, to: 0 }
+  /** As a process finds it that reads it now. */
   const currentState = (now: number) => {
-    if (lost) state = closeBudget(policy, initialBudgetState, now, maxDurationMs)
+    const reading = { store: storeTime(now), from: now, to: now }
+    const gainMs = clockGainMs(reference, reading)
+    if (lost || gainMs > clockToleranceMs) {
+      state = closeBudget(policy, lost ? initialBudgetState : state, reading.store, maxDurationMs)
+      reference = reading
+    } else if (gainMs > toleratedGainMs(policy.rate.windowMs)) {
+      state = recordClockGain(policy, state, reading.store, maxDurationMs)
+    }
+    reference = nextReference(reference, reading, policy.rate.windowMs)
     lost = false
     return state
   }
@@ -98,10 +121,11 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     })
     if (random() < (world.unanswered ?? 0)) return
     events.add(at + takes, (now) => {
-      state = releaseSlot(policy, currentState(now), now, slot, 'responded')
+      const storeNow = storeTime(now)
+      state = releaseSlot(policy, currentState(now), storeNow, slot, 'responded')
       if (admitted) return
       throttled += 1
-      state = recordThrottle(policy, state, now, slot, world.retryAfterMs ?? 60_000)
+      state = recordThrottle(policy, state, storeNow, slot, world.retryAfterMs ?? 60_000)
     })
   }
 
@@ -112,7 +136,8 @@ export function simulate(world: SimulatedWorld): SimulationResult {
       const kinds = [...waiting.entries()].filter(([, kind]) => kind.left > 0).sort(([a], [b]) => (a < b ? -1 : 1))
       if (kinds.length === 0) return
       const pending = kinds.map(([, kind]) => kind.request)
-      const { state: next, decision } = acquireSlot(policy, currentState(now), now, `process ${process}`, pending)
+      const at = storeTime(now)
+      const { state: next, decision } = acquireSlot(policy, currentState(now), at, `process ${process}`, pending)
       state = next
       const timerId = ++timer
       if ('waitMs' in decision) {
@@ -137,6 +162,11 @@ export function simulate(world: SimulatedWorld): SimulationResult {
   for (const at of world.recordLosses ?? [])
     events.add(at, () => {
       lost = true
+    })
+
+  for (const { at, ms } of world.clockGains ?? [])
+    events.add(at, () => {
+      gainedMs += ms
     })
 
   events.runUntil(world.untilMs)

@@ -1,15 +1,26 @@
 /** The guarantees of the budget against services that count in different ways, tested in simulated time. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BudgetPolicy, initialBudgetState, recordPriorUsage } from '../../../src/core/rate-limit/budget.ts'
+import { initialBudgetState, recordPriorUsage } from '../../../src/core/rate-limit/budget.ts'
 import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
+import { learnedMargin } from '../../../src/core/rate-limit/margin.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
-import { everyServer, fixedWindow, limit, refusals, slidingLog, windowMs } from './limited-servers.ts'
+import {
+  everyServer,
+  exactServers,
+  fixedWindow,
+  limit,
+  policy,
+  refusals,
+  slidingLog,
+  wholeSeconds,
+  windowMs,
+} from './limited-servers.ts'
 import { type Burst, countBetween, type Latency, maxInWindow, simulate } from './simulated-world.ts'
 
-const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 120, windowMs }, reserve: 0 }
-const slots = 570
+/** With a wide margin, and with the narrowest. */
+const [slots, mostSlots] = [570, 594]
 const endless: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 const minutes = (count: number) => count * 60_000
 
@@ -26,7 +37,7 @@ describe.for(Object.entries(latencies))('with answers that take %s', ([name, lat
   test.for([1, 4])('%d processes that always have requests get no 429, however the service counts', (processes) => {
     const { refused, counted } = saturated(processes, latency)
     expect(refused).toEqual([])
-    expect(maxInWindow(counted, windowMs)).toBeLessThanOrEqual(slots)
+    expect(maxInWindow(counted, windowMs)).toBeLessThanOrEqual(mostSlots)
   })
 
   const title =
@@ -84,7 +95,7 @@ test('any requests, in any number of processes, after any earlier requests: no 4
         const world = { policy, state, processes, latency, foreign: earlier, untilMs: minutes(10) }
         const history = simulate({ ...world, servers: everyServer(), random: seededRandom(seed) })
         expect(history.refused).toEqual([])
-        expect(maxInWindow([...earlier, ...history.counted], windowMs)).toBeLessThanOrEqual(slots)
+        expect(maxInWindow([...earlier, ...history.counted], windowMs)).toBeLessThanOrEqual(mostSlots)
         expect(refusals(everyServer(120), history.countedWrites)).toEqual([])
       },
     ),
@@ -92,28 +103,120 @@ test('any requests, in any number of processes, after any earlier requests: no 4
   )
 })
 
+describe('a margin that is learned', () => {
+  const quick = (random: () => number) => 100 + 50 * random()
+  const writes: Burst = { at: 0, priority: 'write', write: true, count: 1e9 }
+
+  test.for([1, 4])(
+    'is narrow after ten full windows: 98 % of the limit, 97 % of the writes (%d processes)',
+    (count) => {
+      const processes = Array.from({ length: count }, () => [endless, writes])
+      const world = { ...defaults, servers: everyServer(), processes, latency: quick, random: seededRandom(1) }
+      const { counted, countedWrites, refused } = simulate({ ...world, untilMs: minutes(30) })
+      const used = (times: readonly number[]) => countBetween(times, minutes(16), minutes(30)) / 14
+      expect(used(counted)).toBeGreaterThanOrEqual(0.98 * limit)
+      expect(used(countedWrites)).toBeGreaterThanOrEqual(0.97 * 120)
+      expect(refused).toEqual([])
+      expect(refusals(exactServers(120), countedWrites)).toEqual([])
+      expect(countBetween(counted, minutes(1), minutes(10)) / 9).toBeLessThanOrEqual(slots)
+    },
+  )
+
+  test('of a service that counts in whole seconds stays as wide as that needs, after one 429', () => {
+    const world = { ...defaults, servers: [wholeSeconds()], answers429: true, processes: [[endless]], latency: quick }
+    const { counted, refused, state } = simulate({ ...world, untilMs: minutes(120) })
+    expect(refused.length).toBeGreaterThan(0)
+    expect(refused.at(-1)!.at - refused[0]!.at).toBeLessThan(1000)
+    expect(budgetView(policy, state, minutes(120)).slots).toBe(588)
+    expect(countBetween(counted, minutes(60), minutes(120)) / 60).toBeGreaterThanOrEqual(0.97 * limit)
+  })
+
+  test('is wide while the clock of the store runs ahead, so that the slots that end early pass no limit', () => {
+    const narrow = { ...initialBudgetState, margins: { all: learnedMargin(1, 0), writes: learnedMargin(1, 0) } }
+    const clockGains = Array.from({ length: 12 }, (_, n) => ({ at: minutes(5) + n * 1000, ms: 80 }))
+    const world = { ...defaults, state: narrow, servers: exactServers(), clockGains, processes: [[endless]] }
+    const { refused, state } = simulate({ ...world, latency: quick, untilMs: minutes(9) })
+    expect(refused).toEqual([])
+    expect(budgetView(policy, state, state.at).slots).toBe(mostSlots)
+  })
+
+  const margin = fc.record({
+    quietWindows: fc.integer({ min: 0, max: 14 }),
+    refusedPercent: fc.integer({ min: 0, max: 4 }),
+    windowFrom: fc.constant(0),
+    responses: fc.constant(0),
+  })
+  const history = fc.record({
+    margins: fc.record({ all: margin, writes: margin }),
+    demands: fc.array(fc.array(fc.oneof(burst, fc.constant(endless)), { minLength: 1, maxLength: 4 }), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+    latency: fc.constantFrom(...Object.values(latencies)),
+    foreign: fc.oneof(fc.constant<number[]>([]), fc.array(fc.integer({ min: 0, max: minutes(5) }), { maxLength: 300 })),
+    drift: fc.double({ min: -0.001, max: 0.001, noNaN: true }),
+    // Steps, or a clock that runs up to a tenth faster for a while.
+    gains: fc.array(
+      fc.record({
+        at: fc.integer({ min: 0, max: minutes(4) }),
+        ms: fc.integer({ min: 0, max: 99 }),
+        everyMs: fc.constantFrom(0, 1000),
+        count: fc.integer({ min: 1, max: 60 }),
+      }),
+      { maxLength: 2 },
+    ),
+    recordLosses: fc.array(fc.integer({ min: 0, max: minutes(5) }), { maxLength: 1 }),
+    seed: fc.integer(),
+  })
+
+  test('lets no window of any phase hold more than the limit, whatever was learned, and however the clock runs', {
+    timeout: 60_000,
+  }, () => {
+    fc.assert(
+      fc.property(history, ({ margins, demands, foreign, gains, seed, ...world }) => {
+        const clockGains = gains.flatMap(({ at, ms, everyMs, count }) =>
+          Array.from({ length: count }, (_, n) => ({ at: at + n * everyMs, ms })),
+        )
+        const state = { ...initialBudgetState, margins }
+        const others = foreign.sort((a, b) => a - b)
+        // Others make the first of them answer 429.
+        const servers = [slidingLog(), ...exactServers()]
+        const random = seededRandom(seed)
+        const simulated = { policy, ...world, state, clockGains, foreign: others, servers, answers429: true, random }
+        const result = simulate({ ...simulated, processes: demands, untilMs: minutes(5) })
+        expect(maxInWindow(result.counted, windowMs)).toBeLessThanOrEqual(limit)
+        expect(maxInWindow(result.countedWrites, windowMs)).toBeLessThanOrEqual(120)
+        if (others.length === 0) expect(result.refused).toEqual([])
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
 describe('priorities', () => {
   test('a more urgent priority of any process goes before a less urgent one of any other', () => {
     const urgent: Burst = { at: minutes(3), priority: 'fresh', write: false, count: 60 }
-    const { sent } = simulate({ ...defaults, processes: [[endless], [urgent], [endless]], untilMs: minutes(6) })
+    const random = seededRandom(1)
+    const processes = [[endless], [urgent], [endless]]
+    const { sent } = simulate({ ...defaults, random, processes, untilMs: minutes(6) })
     const fresh = sent.filter((request) => request.priority === 'fresh')
     const isMeanwhile = (at: number) => at > minutes(3) && at < fresh.at(-1)!.at
     const meanwhile = sent.filter(({ at, priority }) => priority !== 'fresh' && isMeanwhile(at))
     expect(fresh).toHaveLength(60)
-    // One may go first, before the urgent process has requested its first slot and waits.
-    expect(meanwhile.length).toBeLessThanOrEqual(1)
+    // One of each process may go first, before the urgent one has requested its first slot and waits.
+    expect(meanwhile.length).toBeLessThanOrEqual(2)
   })
 
   test('writes that have used up the write slots leave the other slots to the reads', () => {
     const writes: Burst = { at: 0, priority: 'write', write: true, count: 1e9 }
     const { counted, countedWrites } = simulate({ ...defaults, processes: [[writes], [endless]], untilMs: minutes(15) })
     expect(countBetween(countedWrites, minutes(5), minutes(15)) / 10).toBeGreaterThanOrEqual(0.92 * 120)
-    expect(maxInWindow(countedWrites, windowMs)).toBeLessThanOrEqual(114)
+    expect(maxInWindow(countedWrites, windowMs)).toBeLessThanOrEqual(118)
     expect(countBetween(counted, minutes(5), minutes(15)) / 10).toBeGreaterThanOrEqual(0.92 * limit)
   })
 
   test('processes of the same priority share evenly', () => {
-    const { sent } = simulate({ ...defaults, processes: [[endless], [endless], [endless]], untilMs: minutes(10) })
+    const { sent } = simulate({ ...defaults, processes: [[endless], [endless], [endless]], untilMs: minutes(5) })
     const shares = [0, 1, 2].map((process) => sent.filter((request) => request.process === process).length)
     expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(40)
   })
@@ -153,7 +256,8 @@ describe('when another program uses the key as well', () => {
     const world = { ...defaults, servers: [slidingLog()], answers429: true, foreign, processes: [[endless]] }
     const { counted, state } = simulate({ ...world, untilMs: minutes(60) })
     expect(countBetween(counted, minutes(50), minutes(60)) / 10).toBeGreaterThanOrEqual(0.92 * limit)
-    expect(budgetView(policy, state, minutes(60)).slots).toBe(slots)
+    // At full use a little of the other program was too much for a narrow margin, or was not.
+    expect(budgetView(policy, state, minutes(60)).slots).toBeGreaterThanOrEqual(slots)
   })
 
   test('a reserve leaves the other program its share without a single 429', () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Role, roles } from '../../../src/core/console/roles.ts'
 import { secret } from '../../../src/core/secret.ts'
+import { createAttempts } from '../../../src/http/console/attempts.ts'
 import { globalScreenPaths } from '../../../src/http/console/global-screens.ts'
 import { projectScreens } from '../../../src/http/console/project-screens.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
@@ -47,6 +48,12 @@ describe('every page', () => {
         expect([404, 405], `${method} ${path}`).toContain(status)
       }
     }
+  })
+
+  test('has an address without NUL, which Postgres does not store', async () => {
+    const cookie = await shared.signIn('ann')
+    for (const path of ['/conversations/%00', '/runs?before=%00'])
+      expect((await shared.ask(`/console/p/main${path}`, { headers: { cookie } })).status, path).toBe(403)
   })
 
   test('is not stored, loads nothing of another site, and has no script within', async () => {
@@ -121,6 +128,20 @@ describe('a session', () => {
       headers: { cookie, ...ownForm },
     })
     expect([status, String(headers['set-cookie'])]).toEqual([200, expect.stringContaining('Max-Age=0')])
+    // A copy of the cookie, too.
+    expect((await shared.ask('/console/projects', { headers: { cookie } })).status).toBe(303)
+  })
+
+  test('under a name that has become that of a person ends', async () => {
+    let known = people
+    const access = { people: () => known, httpToken: secret('http-token') }
+    const console = await startConsole(fill, { access })
+    const body = formBody({ name: 'bob', token: 'http-token' })
+    const cookie = cookieOf(await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body }))
+    const status = async () => (await console.ask('/console/log', { headers: { cookie } })).status
+    expect(await status()).toBe(200)
+    known = [...people, person('Bob', 'viewer')]
+    expect(await status()).toBe(303)
   })
 })
 
@@ -141,6 +162,31 @@ describe('signing in', () => {
     expect((await post('ann', 'ann-token')).status).toBe(429)
     time += 30_001
     expect((await post('ann', 'ann-token')).status).toBe(303)
+  })
+
+  test('is not tried more often as a bearer', async () => {
+    const console = await startConsole(fill)
+    const as = async (token: string) => {
+      const { status } = await console.ask('/console/projects', { headers: { authorization: `Bearer ${token}` } })
+      return status
+    }
+    expect(await as('ann-token')).toBe(200)
+    for (let tries = 0; tries < 5; tries += 1) expect(await as('wrong')).toBe(401)
+    expect(await as('ann-token')).toBe(429)
+    const body = formBody({ name: 'ann', token: 'ann-token' })
+    expect((await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status).toBe(429)
+  })
+
+  test.each([
+    ['192.0.2.1', '::ffff:192.0.2.1', true],
+    ['::ffff:192.0.2.1', '::ffff:192.0.2.2', false],
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', true],
+    ['2001:db8::1', '2001:db8:0:0:5::', true],
+    ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
+  ])('after wrong tokens from %s makes %s wait: %s', (first, second, waits) => {
+    const attempts = createAttempts()
+    for (let tries = 0; tries < 5; tries += 1) attempts.recordFailure(first, 1000)
+    expect(attempts.waitMs(second, 1000) > 0).toBe(waits)
   })
 
   test('with the token of HTTP makes everybody an approver under a name of their own, but not that of a person', async () => {

@@ -7,7 +7,7 @@ import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/
 import type { Role } from '../../../src/core/console/roles.ts'
 import { secret } from '../../../src/core/secret.ts'
 import type { ConsoleOptions } from '../../../src/http/console/console-options.ts'
-import { consoleRoutes } from '../../../src/http/console/routes.ts'
+import { consolePlugin } from '../../../src/http/console/routes.ts'
 import type { ConsolePerson } from '../../../src/http/console/session.ts'
 import { openHttpServer } from '../../../src/http/server.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
@@ -70,11 +70,11 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const warehouse = await database.open()
   const project = projectWith(settings)
   await fill(warehouse, project)
-  const reader = openConsoleReader(database.url ?? '', now)
+  const reader = openConsoleReader({ databaseUrl: database.url ?? '', projects: [] }, now)
   const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
   const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()
-  const routes = consoleRoutes({
+  const plugin = consolePlugin({
     data: reader.data,
     writebacks: reader.writebacks,
     decisions: () => (readOnly || isReadOnly ? null : decisions),
@@ -96,7 +96,7 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
     token: null,
     health,
     metrics: null,
-    plugins: [routes],
+    plugins: [{ prefix: '/console', auth: 'own', load: async () => plugin }],
     log,
   })
   const closeHttp = async () => http.close()

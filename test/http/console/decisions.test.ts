@@ -178,6 +178,8 @@ describe('a decision needs', () => {
       { decision: 'cancel' },
       { decision: 'none', batch },
       { decision: 'stop', batch, would: 'would_send' },
+      // Nothing has such a name, and the terminal of the worker would obey it.
+      { decision: 'stop', batch: '\u001b[2J' },
       // The beginning of a digest, which the command line takes.
       { decision: 'approve', batch, digest: 'f'.repeat(12) },
     ])

@@ -28,6 +28,19 @@ describe('a file', () => {
     expect((await get('ann')).status).toBe(404)
   })
 
+  test('has a name without characters that control a terminal or that Postgres does not store', async () => {
+    const head = `content-disposition: form-data; name="file"; filename*=utf-8''a%00b%1b.csv\r\ncontent-type: text/csv`
+    const body = `--x\r\n${head}\r\n\r\n${csv([targets[51] ?? ''], 'Named.')}\r\n--x--\r\n`
+    const headers = {
+      ...{ cookie: await console.signIn('olga'), 'sec-fetch-site': 'same-origin' },
+      'content-type': 'multipart/form-data; boundary=x',
+    }
+    const { status } = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
+    expect(status).toBe(303)
+    const [event] = await console.warehouse.auditLog.list(null, 1)
+    expect(event?.detail).toBe('a b .csv')
+  })
+
   test('that repeats words is refused, and let through if the person says so', async () => {
     const twice = csv([targets[50] ?? '', targets[50] ?? ''], 'Twice.')
     expect((await importFile(console, 'twice.csv', twice)).text).toContain('the same words to the same conversation')

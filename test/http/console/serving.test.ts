@@ -1,9 +1,12 @@
 /** How the console is served: small, kept by browsers, live, and never in the way of stopping. */
-import { get } from 'node:http'
+import { get, type ServerResponse } from 'node:http'
+import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { unconfiguredProject } from '../../../src/app/console/console-project.ts'
+import { tell } from '../../../src/http/console/live.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { commit, conversation, timeAt } from '../../warehouse/row-fixtures.ts'
-import { startConsole } from './console-server.ts'
+import { ownForm, startConsole } from './console-server.ts'
 
 const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
 const fill = (warehouse: Warehouse) => warehouse.mirror('main').commit(commit('conversations', [waiting('c1')]))
@@ -80,6 +83,34 @@ async function drained(reader: ReadableStreamDefaultReader<string>): Promise<boo
   }
 }
 
+test('a stream ends with its session, and nobody has all streams', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const listen = (by: string) => fetch(`${console.address}/console/p/main/live`, { headers: { cookie: by } })
+  const streams = await Promise.all(Array.from({ length: 17 }, () => listen(cookie)))
+  expect(streams.map(({ status }) => status).sort()).toEqual([...Array(16).fill(200), 503])
+  const other = await listen(await console.signIn('ann'))
+  expect(other.status).toBe(200)
+  await console.ask('/console/sign-out', { method: 'POST', headers: { cookie, ...ownForm } })
+  const ends = streams.map((stream) => stream.text().catch(() => 'ended'))
+  expect((await Promise.all(ends)).filter((end) => end === 'ended')).toHaveLength(16)
+  await other.body?.cancel()
+})
+
+test('who does not read a stream misses numbers, which are not kept for them', async () => {
+  const neverRead = new Writable({ highWaterMark: 10, write: () => {} })
+  const listener = { response: neverRead as unknown as ServerResponse, person: 'vera', mayListen: () => true }
+  const kept = ['first message', 'second', 'third'].map((text) => {
+    tell(listener, text)
+    return neverRead.writableLength
+  })
+  expect(kept).toEqual([13, 13, 13])
+})
+
+test.each([null, 'Nowhere/Else', '5'])('a warehouse whose time zone is %s is shown in UTC', (timeZone) => {
+  expect(unconfiguredProject('p1', timeZone).timeZone).toBe('UTC')
+})
+
 test('an address that leads nowhere is a page, too', async () => {
   const console = await startConsole(fill)
   const cookie = await console.signIn('vera')
@@ -93,6 +124,13 @@ test('an address that leads nowhere is a page, too', async () => {
     expect([status, headers['content-type']], path).toEqual([404, 'text/html; charset=utf-8'])
     expect(text).toContain('There is nothing here.')
   }
+})
+
+test('batches before one that is not there are the newest, and no other names are looked through', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const { status, text } = await console.ask('/console/p/main/writebacks?before=none', { headers: { cookie } })
+  expect([status, text]).toEqual([200, expect.stringContaining('No batch has been queued yet.')])
 })
 
 test('a warehouse that cannot be read is said on the page, without its address', async () => {

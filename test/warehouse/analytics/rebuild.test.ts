@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { AnalyticsSettings } from '../../../src/core/analytics/analytics-settings.ts'
 import type { Mirror } from '../../../src/core/mirror.ts'
+import { usualPolicy } from '../../support/budget-policy.ts'
 import { sqliteAndPostgres } from '../../support/databases.ts'
 import { commit, conversation, timeAt } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
@@ -12,7 +13,6 @@ import { mirrorSomeRows, openFactsWarehouse, readFacts, refreshAndRebuild } from
 import { factsOf, settings } from './facts-settings.ts'
 
 const now = Date.UTC(2026, 10, 22)
-const rate = { requests: 600, windowMs: 60_000 }
 
 const changedSettings: Readonly<Record<string, Partial<AnalyticsSettings>>> = {
   'business hours': { hours: null },
@@ -69,7 +69,7 @@ for (const db of sqliteAndPostgres) {
 
     test('that was stopped goes on where it stopped, and status says how many conversations are left', async () => {
       const { warehouse, mirror, facts } = await openFactsWarehouse(db)
-      const waiting = async () => (await warehouse.status('main', now, rate)).facts
+      const waiting = async () => (await warehouse.status('main', now, usualPolicy)).facts
       await mirrorSomeRows(mirror)
       expect(await waiting()).toEqual({ conversations: 3, isRebuild: false })
       await facts.refresh()
@@ -97,7 +97,7 @@ for (const db of sqliteAndPostgres) {
       await warehouse.query('delete from facts_due')
       await warehouse.query(`insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
         values ('main', '${timeAt(0)}', 0, '', '', true)`)
-      expect((await warehouse.status('main', now, rate)).facts).toEqual({ conversations: 3, isRebuild: true })
+      expect((await warehouse.status('main', now, usualPolicy)).facts).toEqual({ conversations: 3, isRebuild: true })
       expect(await facts.refresh()).toEqual({ conversations: 3, isComplete: true })
       expect(await count('fct_conversation')).toBe(3)
     })

@@ -35,6 +35,7 @@ const messages = [
   message('old', 1, { content: 'Where is the ORDER from the Café?' }),
   message('new', 1, { content: 'my order', created_at: timeAt(9) }),
   message('new', 2, { content: '返金してください' }),
+  message('new', 3, { content: `${'much '.repeat(1000)}latecomer` }),
   message('other', 1, { content: 'nothing', kind: 'event' }),
   message('edited', 1, { content: 'alpha' }),
   ...sixty.map((id) => message(id, 1, { content: 'same', created_at: timeAt(5) })),
@@ -85,6 +86,8 @@ for (const db of databases) {
       expect(await idsOf({ minAgeMs: 60_000 })).toEqual(['c2', 'c1'])
       expect(await idsOf({ isUnassigned: true })).toEqual(['c2', 'c1'])
       expect(await idsOf({ after: `${timeAt(50)} c2` })).toEqual(['c1', 'c3'])
+      for (const since of ['9999-99-99T99:99:99Z', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z'])
+        expect((await reads.waiting({ ...all, after: `${since} c2` }, now)).rows, since).toBeInstanceOf(Array)
     })
 
     test('a thread is read from its end, with who wrote what, and what changed', async () => {
@@ -120,6 +123,9 @@ for (const db of databases) {
       expect(await ids('返金')).toEqual(['new'])
       expect(await ids('nothing')).toEqual([])
       expect((await search('CAFÉ')).conversations[0]?.words).toBe('Where is the ORDER from the Café?')
+      // Only the beginning of a message is looked through for the place.
+      expect((await search('latecomer')).conversations).toMatchObject([{ id: 'new', words: null }])
+      expect((await search('much')).conversations[0]?.words).toMatch(/^much much /)
     })
 
     test('results go on by their place, and conversations of one second are all found', async () => {

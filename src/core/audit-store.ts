@@ -1,0 +1,49 @@
+/** Where audits are kept between the slices of a worker: a port that the warehouse implements with SQL. */
+import type { AuditedStream, AuditResult } from './audit.ts'
+import type { Difference } from './command-reports.ts'
+import type { EpochMs, Ms } from './time.ts'
+
+/** An audit that has not finished. */
+export type OpenAudit = {
+  readonly id: string
+  readonly stream: AuditedStream
+  readonly startedAt: EpochMs
+  /** The sync that followed the first comparison has ended. */
+  readonly isSynced: boolean
+}
+
+/** A difference, and a hash of the row that is stored here; null = none is. */
+export type SeenDifference = Difference & { readonly storedHash: string | null }
+
+/** `drawn`: not read yet. `suspected`: it differed; the sync that follows may still bring the change. */
+export type AuditRowState = 'drawn' | 'suspected' | 'equal' | 'differing' | 'gone' | 'unreadable'
+
+export type AuditRow = { readonly id: string; readonly differences: readonly SeenDifference[] }
+
+export type AuditRowResult = AuditRow & { readonly state: AuditRowState }
+
+export type AuditStore = {
+  readonly readOpen: (stream: AuditedStream) => Promise<OpenAudit | null>
+  /** Ids of existing rows after one, in order. */
+  readonly listIds: (stream: AuditedStream, after: string | null, limit: number) => Promise<readonly string[]>
+  readonly start: (
+    stream: AuditedStream,
+    sample: { readonly population: number; readonly ids: readonly string[] },
+    now: EpochMs,
+  ) => Promise<OpenAudit>
+  /** In the order in which they were drawn. */
+  readonly listRows: (
+    audit: OpenAudit,
+    state: 'drawn' | 'suspected' | 'differing',
+    limit: number,
+  ) => Promise<readonly AuditRow[]>
+  readonly settle: (audit: OpenAudit, results: readonly AuditRowResult[]) => Promise<void>
+  readonly addWork: (audit: OpenAudit, work: { readonly requests: number; readonly tookMs: Ms }) => Promise<void>
+  readonly markSynced: (audit: OpenAudit, now: EpochMs) => Promise<void>
+  /** A row that is still suspected counts as differing, one that is still drawn not at all. Keeps only those that differed. */
+  readonly finish: (audit: OpenAudit, now: EpochMs) => Promise<AuditResult>
+  /** What differed in these audits. */
+  readonly listDifferences: (audits: readonly string[]) => Promise<readonly Difference[]>
+  /** Of all streams, oldest first. */
+  readonly listFinished: (since: EpochMs) => Promise<readonly AuditResult[]>
+}

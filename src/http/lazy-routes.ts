@@ -1,0 +1,43 @@
+/** Routes whose modules are loaded at the first request for them: most workers are never opened in a browser. */
+import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
+
+/**
+ * `load`: the routes below `prefix`. `configure`: what the server of these routes needs besides. Hooks of the surrounding
+ * scope run first, and what they set in the reply stays.
+ */
+export function lazyRoutes(
+  prefix: string,
+  load: () => Promise<FastifyPluginAsync>,
+  configure: (app: FastifyInstance) => void,
+): FastifyPluginAsync {
+  let opening: Promise<FastifyInstance> | undefined
+  const open = async () => {
+    const inner = fastify(serverLimits)
+    configure(inner)
+    inner.register(await load(), { prefix })
+    await inner.ready()
+    return inner
+  }
+  return async (app) => {
+    // A hook and not a handler: a handler would be called after the body was read, which the inner server does.
+    app.addHook('onRequest', async (request, reply) => {
+      opening ??= open()
+      // What could not be loaded may be there at the next request.
+      opening.catch(() => {
+        opening = undefined
+      })
+      const inner = await opening
+      reply.hijack()
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value)
+      inner.routing(request.raw, reply.raw)
+    })
+    for (const url of ['', '/*']) app.route({ method: methods, url, handler: () => {} })
+    app.addHook('preClose', async () => (await opening?.catch(() => undefined))?.close())
+  }
+}
+
+/** What a request may take; the outer server listens, so it decides about connections. */
+export const serverLimits = { bodyLimit: 64 * 1024, requestTimeout: 10_000 }
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']

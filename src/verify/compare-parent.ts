@@ -1,0 +1,165 @@
+/** Reads one conversation or visitor again with its children, and compares them with the mirror. */
+import { createHash } from 'node:crypto'
+import { readList } from '../api/list-reader.ts'
+import { isNotFound } from '../core/api-failure.ts'
+import type { ApiGet } from '../core/api-request.ts'
+import type { AuditedStream } from '../core/audit.ts'
+import type { SeenDifference } from '../core/audit-store.ts'
+import type { Difference } from '../core/command-reports.ts'
+import { toListShape } from '../core/list-shape.ts'
+import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
+import { decodeProfile } from '../core/pagination/paging-profile.ts'
+import type { MirrorRow } from '../core/row.ts'
+import type { StreamName } from '../core/stream-specs.ts'
+import type { EpochMs, EpochSeconds } from '../core/time.ts'
+import { listStreams } from '../streams/list-streams.ts'
+import { messages } from '../streams/messages.ts'
+import type { ChildListStream } from '../streams/stream.ts'
+import { visitorActivity } from '../streams/visitor-activity.ts'
+import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
+import { throwIfAborted } from '../sync/stop.ts'
+import { differingFields } from './comparison.ts'
+import { childKey } from './verify.ts'
+
+export type CompareDeps = {
+  readonly projectId: string
+  /** The streams that the project mirrors: children of others are not compared. */
+  readonly streams: ReadonlySet<StreamName>
+  readonly startDate: EpochSeconds | null
+  readonly get: ApiGet
+  readonly mirror: MirrorReader & Pick<Mirror, 'readBehaviours'>
+  readonly now: () => EpochMs
+  readonly signal: AbortSignal
+}
+
+const childOf: Readonly<Record<AuditedStream, ChildListStream>> = { conversations: messages, visitors: visitorActivity }
+
+/** The stream whose rows belong to the rows of an audited one, if the project mirrors it. */
+export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<StreamName>): ChildListStream | null {
+  return mirrored.has(childOf[stream].name) ? childOf[stream] : null
+}
+
+export type ParentComparison =
+  /** The service answered 404. */
+  | { readonly kind: 'gone' }
+  /** Its answer is not a row of this project. */
+  | { readonly kind: 'unreadable' }
+  | {
+      readonly kind: 'compared'
+      readonly differences: readonly SeenDifference[]
+      /** Null: they are not mirrored. */
+      readonly children: ComparedChildren | null
+    }
+
+/** `rows`: those that are missing here or different, as the service has them. */
+export type ComparedChildren = {
+  readonly compared: number
+  readonly rows: readonly MirrorRow[]
+  readonly requestedAt: EpochMs
+}
+
+/**
+ * Compares with what is stored before the requests are sent: a sync that stores a later copy meanwhile makes a difference
+ * that the second comparison does not find again. Throws ApiError.
+ */
+export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentComparison> {
+  const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
+  if (stored === undefined) return { kind: 'gone' }
+  const child = auditedChild(stream, deps.streams)
+  const here = child === null ? new Map<string, string>() : await readChildren(deps, child, id)
+  const read = await readParent(deps, stream, id, stored)
+  if (typeof read !== 'string') return read
+  const own = compareRow(stream, id, stored, read, 'both')
+  if (child === null) return { kind: 'compared', differences: own, children: null }
+  const found = await compareChildren(deps, child, id, here)
+  return { kind: 'compared', differences: [...own, ...found.differences], children: found.children }
+}
+
+/** The row as the service has it, in the shape of the stored one. */
+async function readParent(
+  { get, projectId }: CompareDeps,
+  stream: AuditedStream,
+  id: string,
+  stored: string,
+): Promise<string | Exclude<ParentComparison, { kind: 'compared' }>> {
+  const list = listStreams[stream]
+  const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
+    if (isNotFound(error)) return null
+    throw error
+  })
+  if (response === null) return { kind: 'gone' }
+  return list.parseRows([toListShape(stored, response.data)], projectId).rows[0]?.raw ?? { kind: 'unreadable' }
+}
+
+async function compareChildren(
+  deps: CompareDeps,
+  child: ChildListStream,
+  id: string,
+  here: ReadonlyMap<string, string>,
+): Promise<{ readonly differences: readonly SeenDifference[]; readonly children: ComparedChildren }> {
+  const requestedAt = deps.now()
+  const { rows: there, isComplete } = await readServedChildren(deps, child, id)
+  const differences: SeenDifference[] = []
+  const rows: MirrorRow[] = []
+  for (const [key, row] of there) {
+    const found = compareRow(child.name, key, here.get(key), row.raw)
+    if (found.length > 0) rows.push(row)
+    differences.push(...found)
+  }
+  // If the service did not list all of them, the others may still exist.
+  const missing = isComplete ? [...here].filter(([key]) => !there.has(key)) : []
+  for (const [key, raw] of missing) differences.push(seen(child.name, key, 'gone there', [], raw))
+  return { differences, children: { compared: there.size + missing.length, rows, requestedAt } }
+}
+
+async function readServedChildren(deps: CompareDeps, child: ChildListStream, id: string) {
+  const list = child.list(deps.projectId, id)
+  const rows = new Map<string, MirrorRow>()
+  let [isComplete, duplicateCounts] = [true, new Map<string, number>()]
+  const behaviours = await deps.mirror.readBehaviours()
+  const isHasMoreUnreliable = [...behaviours].some(
+    ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
+  )
+  const scan = {
+    list,
+    profile: decodeProfile(list, behaviours),
+    ranges: [streamRange(deps, child.name)],
+    priority: 'reconcile',
+    isHasMoreReliableIfEmpty: !isHasMoreUnreliable,
+  } as const
+  for await (const batch of readList(deps.get, scan)) {
+    const parsed = child.parseRows(batch.items, id, { project: deps.projectId, duplicateCounts })
+    if (batch.isLastOfResponse) duplicateCounts = new Map()
+    if (batch.missedRanges.length + batch.rejectedRows.length + parsed.rejectedRows.length > 0) isComplete = false
+    for (const row of parsed.rows) if (!isBeforeStartDate(deps, row)) rows.set(childKey(child, row), row)
+    throwIfAborted(deps.signal)
+  }
+  return { rows, isComplete }
+}
+
+async function readChildren({ mirror }: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (let after: RowKey | null = null; ; ) {
+    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(child.name, after, 500, id)
+    for (const { key, raw } of rows) found.set(key.join('/'), raw)
+    after = rows.at(-1)?.key ?? null
+    if (after === null) return found
+  }
+}
+
+function compareRow(stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') {
+  if (here === undefined) return [seen(stream, key, 'missing here', [], null)]
+  const fields = differingFields(here, there, of)
+  return fields.length === 0 ? [] : [seen(stream, key, 'different', fields, here)]
+}
+
+function seen(
+  stream: StreamName,
+  key: string,
+  kind: Difference['kind'],
+  fields: readonly string[],
+  stored: string | null,
+): SeenDifference {
+  const storedHash = stored === null ? null : createHash('sha256').update(stored).digest('hex').slice(0, 16)
+  return { stream, key, kind, fields, storedHash }
+}

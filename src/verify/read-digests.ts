@@ -1,0 +1,63 @@
+/** Reads all rows of a project from one state of the mirror, and makes digests of them. */
+
+import type { StreamDigest } from '../core/day-digest.ts'
+import type { ExportColumn, ExportObject, ExportSnapshot } from '../core/export.ts'
+import { createDayDigests, dayColumns, dayOf, identityColumns } from '../core/row-digests.ts'
+import { type StreamName, streamSpecs } from '../core/stream-specs.ts'
+import { throwIfAborted } from '../sync/stop.ts'
+
+type DigestOptions = {
+  readonly snapshot: ExportSnapshot
+  readonly projectId: string
+  readonly streams: readonly StreamName[]
+  readonly signal: AbortSignal
+  readonly onRows?: (stream: StreamName, rows: number) => void
+}
+
+/** `deleted`: rows that are kept although the service no longer has them. They are not in the digest. */
+export type CountedStream = StreamDigest & { readonly deleted: number }
+
+export async function readDigests(options: DigestOptions): Promise<readonly CountedStream[]> {
+  const found: CountedStream[] = []
+  for (const stream of options.streams) found.push(await readStreamDigest(options, stream))
+  return found
+}
+
+async function readStreamDigest(options: DigestOptions, stream: StreamName): Promise<CountedStream> {
+  const { snapshot, projectId, signal, onRows } = options
+  const object = await snapshot.describe({ name: streamSpecs[stream].table, kind: 'table' })
+  const ofProject = { column: column(object, 'project_id'), operator: '=', value: projectId } as const
+  const deletedAt = object.columns.find(({ name }) => name === 'deleted_at')
+  const existing = deletedAt === undefined ? [] : [{ column: deletedAt, operator: '=', value: null } as const]
+  const identity = identityColumns[stream].map((name) => column(object, name))
+  const [raw, day] = [column(object, 'raw'), dayColumns[stream]]
+  const columns = [raw, ...identity, ...(day === null ? [] : [column(object, day)])]
+  const digests = createDayDigests()
+  let rows = 0
+  for await (const batch of snapshot.readRows({ object, columns, conditions: [ofProject, ...existing] })) {
+    throwIfAborted(signal)
+    for (const [text, ...values] of batch) {
+      const at = day === null ? null : values[identity.length]
+      digests.add(dayOf(typeof at === 'string' ? at : null), values.slice(0, identity.length), String(text))
+    }
+    rows += batch.length
+    onRows?.(stream, rows)
+  }
+  const total = await snapshot.countRows({ object, columns: [raw], conditions: [ofProject] })
+  return { ...digests.finish(stream), deleted: total - rows }
+}
+
+function column({ name: table, columns }: ExportObject, name: string): ExportColumn {
+  const found = columns.find((known) => known.name === name)
+  if (found === undefined) throw new Error(`${table} has no column ${name}`)
+  return found
+}
+
+/** Conversations whose messages the service does not list completely. */
+export async function countIncompleteConversations(snapshot: ExportSnapshot, projectId: string): Promise<number> {
+  const object = await snapshot.describe({ name: streamSpecs.conversations.table, kind: 'table' })
+  const equals = (name: string, value: string | boolean | null) =>
+    ({ column: column(object, name), operator: '=', value }) as const
+  const conditions = [equals('project_id', projectId), equals('deleted_at', null), equals('messages_complete', false)]
+  return snapshot.countRows({ object, columns: [column(object, 'id')], conditions })
+}

@@ -1,0 +1,52 @@
+/** Compares a random sample of the mirror with the service: conversations and visitors, with their children. Changes neither. */
+import { type AuditedStream, auditedStreams } from '../core/audit.ts'
+import type { AuditStore } from '../core/audit-store.ts'
+import type { Random } from '../core/sample.ts'
+import { listStreams } from '../streams/list-streams.ts'
+import { mapConcurrently } from '../sync/map-concurrently.ts'
+import { throwIfAborted } from '../sync/stop.ts'
+import { drawSample } from './audit.ts'
+import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
+import { type Comparison, type ComparisonOptions, createComparison, type VerifyResult } from './comparison.ts'
+import { missingScope } from './verify.ts'
+
+type VerifySampleDeps = CompareDeps &
+  ComparisonOptions & {
+    readonly store: Pick<AuditStore, 'listIds'>
+    readonly sampleSize: number
+    readonly random: Random
+  }
+
+const concurrency = 8
+
+/** Streams whose scope the key lacks are skipped. Throws ApiError for any other failure. */
+export async function runVerifySample(deps: VerifySampleDeps): Promise<VerifyResult> {
+  const comparison = createComparison(deps)
+  for (const stream of auditedStreams.filter((name) => deps.streams.has(name))) {
+    try {
+      await compareSample({ ...deps, get: comparison.counting(stream) }, comparison, stream)
+      comparison.close(stream)
+    } catch (error) {
+      const scope = missingScope(error, listStreams[stream])
+      if (scope === null) throw error
+      comparison.skip(stream, scope)
+    }
+  }
+  return comparison.result()
+}
+
+async function compareSample(deps: VerifySampleDeps, comparison: Comparison, stream: AuditedStream): Promise<void> {
+  const child = auditedChild(stream, deps.streams)
+  const { ids } = await drawSample(deps, stream)
+  await mapConcurrently(ids, concurrency, async (id) => {
+    throwIfAborted(deps.signal)
+    const found = await compareParent(deps, stream, id)
+    if (found.kind !== 'compared') {
+      comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
+      return
+    }
+    const of = (name: string) => found.differences.filter((difference) => difference.stream === name)
+    comparison.add(stream, 1, of(stream))
+    if (child !== null && found.children !== null) comparison.add(child.name, found.children.compared, of(child.name))
+  })
+}

@@ -1,0 +1,200 @@
+/**
+ * One warehouse of several databases: each project is mirrored into one of them, and every database is complete by itself for
+ * its projects. What belongs to all of them is in the first: request budgets, the lock of the leader, the console's audit log.
+ */
+import { resolve } from 'node:path'
+import { parseDatabaseUrl } from './database/location.ts'
+import type { MigrationSummary } from './database/migrate.ts'
+import { openWarehouse, type Warehouse, type WarehouseOptions } from './open.ts'
+
+/** Where projects are mirrored. `databaseUrl` of a project: null = the first database. */
+export type Databases = {
+  readonly databaseUrl: string
+  readonly projects: readonly { readonly projectId: string; readonly databaseUrl: string | null }[]
+}
+
+/** For one project. */
+export function databasesOf({ databaseUrl }: Databases, project: Databases['projects'][number]): Databases {
+  return { databaseUrl, projects: [project] }
+}
+
+/** The database that a project is mirrored into, by itself: for what only reads the project. */
+export function ownDatabase({ databaseUrl }: Databases, project: Databases['projects'][number]): Databases {
+  return { databaseUrl: project.databaseUrl ?? databaseUrl, projects: [] }
+}
+
+/** The addresses of all databases, the first one first. */
+export function databaseUrls({ databaseUrl, projects }: Databases): readonly string[] {
+  const urls = [databaseUrl, ...projects.map((project) => project.databaseUrl ?? databaseUrl)]
+  return [...Map.groupBy(urls, placeOf).values()].flatMap(([url]) => url ?? [])
+}
+
+/** Two ways to write the path of one file are one database: two connections of a process would wait for each other. */
+function placeOf(url: string): string {
+  const location = parseDatabaseUrl(url)
+  return location.kind === 'sqlite' ? resolve(location.path) : location.url
+}
+
+/** Throws UserError. */
+export async function openShards(databases: Databases, options: WarehouseOptions = {}): Promise<Warehouse> {
+  const opened = new Map<string, Warehouse>()
+  try {
+    for (const url of databaseUrls(databases)) opened.set(placeOf(url), await openWarehouse(url, options))
+  } catch (error) {
+    for (const warehouse of opened.values()) await warehouse.close().catch(() => {})
+    throw error
+  }
+  const [first, ...others] = opened.values()
+  if (first === undefined) throw new Error('there is no database')
+  if (others.length === 0) return first
+  const byProject = new Map<string, Warehouse>()
+  for (const { projectId, databaseUrl } of databases.projects)
+    byProject.set(projectId, opened.get(placeOf(databaseUrl ?? databases.databaseUrl)) ?? first)
+  return joinShards(first, others, (project) => byProject.get(project) ?? first)
+}
+
+/** `of`: the database of a project. */
+function joinShards(first: Warehouse, others: readonly Warehouse[], of: (project: string) => Warehouse): Warehouse {
+  const all = [first, ...others]
+  return {
+    ...ofAll(first, all, of),
+    ...ofProjects(of),
+    kind: first.kind,
+    migration: joinMigrations(all),
+    auditLog: first.auditLog,
+    budgetRecord: first.budgetRecord,
+    keyUse: first.keyUse,
+    /** Objects without a project are those of the first database. */
+    query: first.query,
+    withSnapshot: first.withSnapshot,
+  }
+}
+
+/** What names its project. */
+function ofProjects(of: (project: string) => Warehouse) {
+  return {
+    mirror: (project, ...rest) => of(project).mirror(project, ...rest),
+    facts: (project, ...rest) => of(project).facts(project, ...rest),
+    rollups: (project, ...rest) => of(project).rollups(project, ...rest),
+    outbox: (project) => of(project).outbox(project),
+    outboxAdmin: (project) => of(project).outboxAdmin(project),
+    revertSource: (project) => of(project).revertSource(project),
+    reviewReader: (project) => of(project).reviewReader(project),
+    importLookups: (project) => of(project).importLookups(project),
+    lockStreams: (project, ...rest) => of(project).lockStreams(project, ...rest),
+    rememberRowCounts: (project, ...rest) => of(project).rememberRowCounts(project, ...rest),
+    status: (project, ...rest) => of(project).status(project, ...rest),
+    reportData: (project, ...rest) => of(project).reportData(project, ...rest),
+    console: (project) => of(project).console(project),
+    listGaps: (project) => of(project).listGaps(project),
+    audits: (project) => of(project).audits(project),
+    behaviours: (project) => of(project).behaviours(project),
+    recordRequests: (source, ...rest) => of(source.project).recordRequests(source, ...rest),
+  } satisfies Partial<Warehouse>
+}
+
+/** What concerns several projects: asked of each database, or split by project. */
+function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string) => Warehouse) {
+  const each = <T>(ask: (warehouse: Warehouse) => Promise<T>): Promise<readonly T[]> => Promise.all(all.map(ask))
+  /** Without what a database still has of a project that is mirrored into another one now. */
+  const listOwn = async <T>(ask: (warehouse: Warehouse) => Promise<Iterable<T>>, projectOf: (row: T) => string) => {
+    const rows = await each(async (warehouse) =>
+      [...(await ask(warehouse))].filter((row) => of(projectOf(row)) === warehouse),
+    )
+    return rows.flat()
+  }
+  const maps = async <V>(ask: (warehouse: Warehouse) => Promise<ReadonlyMap<string, V>>) =>
+    new Map(await listOwn(ask, ([project]) => project))
+  const projects = async (ask: (warehouse: Warehouse) => Promise<ReadonlySet<string>>) =>
+    new Set(await listOwn(ask, (project) => project))
+  const sum = async (ask: (warehouse: Warehouse) => Promise<number>) =>
+    (await each(ask)).reduce((total, count) => total + count, 0)
+  return {
+    /** In each database, so that `status` of one of them alone knows the workers. */
+    workers: {
+      recordHeartbeat: async (...row) => void (await each(({ workers }) => workers.recordHeartbeat(...row))),
+      remove: async (id) => void (await each(({ workers }) => workers.remove(id))),
+      listLive: first.workers.listLive,
+    },
+    budgetHistory: {
+      add: async (minutes) => {
+        const byShard = Map.groupBy(minutes, ({ project }) => of(project))
+        await Promise.all([...byShard].map(([warehouse, own]) => warehouse.budgetHistory.add(own)))
+      },
+      recordPause: (project, pause) => of(project).budgetHistory.recordPause(project, pause),
+      deleteBefore: async (before) => void (await each(({ budgetHistory }) => budgetHistory.deleteBefore(before))),
+    },
+    projects: {
+      setPause: (project, pause) => of(project).projects.setPause(project, pause),
+      readPause: (project) => of(project).projects.readPause(project),
+      listPaused: (now) => projects((warehouse) => warehouse.projects.listPaused(now)),
+      recordBudgetLoss: (project, ...rest) => of(project).projects.recordBudgetLoss(project, ...rest),
+      listWithWritebacks: () => projects((warehouse) => warehouse.projects.listWithWritebacks()),
+      countWithoutProject: () => sum((warehouse) => warehouse.projects.countWithoutProject()),
+    },
+    streamStates: {
+      pendingChildStreams: (project, now) => of(project).streamStates.pendingChildStreams(project, now),
+      allPendingChildStreams: (now) => maps(({ streamStates }) => streamStates.allPendingChildStreams(now)),
+      markSynced: (project, ...rest) => of(project).streamStates.markSynced(project, ...rest),
+      readAll: () => maps(({ streamStates }) => streamStates.readAll()),
+      readProjects: (now) => maps(({ streamStates }) => streamStates.readProjects(now)),
+    },
+    jobFailures: {
+      record: (failure) => of(failure.projectId).jobFailures.record(failure),
+      clear: (failure) => of(failure.projectId).jobFailures.clear(failure),
+      list: () =>
+        listOwn(
+          ({ jobFailures }) => jobFailures.list(),
+          ({ projectId }) => projectId,
+        ),
+    },
+    deliveries: {
+      isFull: (project) => of(project).deliveries.isFull(project),
+      store: (project, ...rest) => of(project).deliveries.store(project, ...rest),
+      claim: (project, ...rest) => of(project).deliveries.claim(project, ...rest),
+      settle: (project, ...rest) => of(project).deliveries.settle(project, ...rest),
+      postpone: (project, ...rest) => of(project).deliveries.postpone(project, ...rest),
+      findKinds: (project, ids) => of(project).deliveries.findKinds(project, ids),
+      firstDuePerProject: (now) =>
+        listOwn(
+          ({ deliveries }) => deliveries.firstDuePerProject(now),
+          ({ project }) => project,
+        ),
+      deleteOlderThan: (time) => sum(({ deliveries }) => deliveries.deleteOlderThan(time)),
+      trimDone: () => sum(({ deliveries }) => deliveries.trimDone()),
+    },
+    listProjects: () =>
+      listOwn(
+        (warehouse) => warehouse.listProjects(),
+        ({ id }) => id,
+      ),
+    grantToAnalyst: async (role) => {
+      const granted = await each((warehouse) => warehouse.grantToAnalyst(role))
+      return granted[0] as (typeof granted)[number]
+    },
+    rewriteRaw: async (options) => {
+      let [rows, isComplete] = [0, true]
+      for (const warehouse of all) {
+        const before = rows
+        const onProgress = (done: number) => options.onProgress?.(before + done)
+        const done = await warehouse.rewriteRaw({ ...options, onProgress })
+        rows += done.rows
+        isComplete &&= done.isComplete
+      }
+      return { rows, isComplete }
+    },
+    analyzeTables: async () => void (await each((warehouse) => warehouse.analyzeTables())),
+    deleteAudits: async (before) => void (await each((warehouse) => warehouse.deleteAudits(before))),
+    deleteIdleRuns: (olderThan) => sum((warehouse) => warehouse.deleteIdleRuns(olderThan)),
+    ping: async () => void (await each((warehouse) => warehouse.ping())),
+    close: async () => void (await each((warehouse) => warehouse.close())),
+  } satisfies Partial<Warehouse>
+}
+
+/** Null if none of them was opened for writing. */
+function joinMigrations(all: readonly Warehouse[]): MigrationSummary | null {
+  const done = all.flatMap(({ migration }) => migration ?? [])
+  const [first] = done
+  if (first === undefined) return null
+  return { ...first, applied: [...new Set(done.flatMap(({ applied }) => applied))] }
+}

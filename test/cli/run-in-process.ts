@@ -1,0 +1,114 @@
+/**
+ * Runs commands with their real use cases, configuration and log in this process. Starting the program takes most of a
+ * second of processor time, so tests of what a command does run it here. That the program itself parses its arguments,
+ * sets its exit code and writes to its streams is for the tests that use `runDeskmirror`.
+ */
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
+import { checkCommand } from '../../src/cli/check.ts'
+import { type CommandContext, createCommandContext } from '../../src/cli/command-context.ts'
+import { consoleCommand } from '../../src/cli/console.ts'
+import { demoCommand } from '../../src/cli/demo.ts'
+import { explainError, renderError } from '../../src/cli/explain-error.ts'
+import { exportCommand } from '../../src/cli/export.ts'
+import { initCommand } from '../../src/cli/init.ts'
+import { migrateCommand } from '../../src/cli/migrate.ts'
+import { pushCommand } from '../../src/cli/push.ts'
+import { openDisplay } from '../../src/cli/render/display.ts'
+import { reportCommand } from '../../src/cli/report.ts'
+import { sandboxCommand } from '../../src/cli/sandbox.ts'
+import { startCommand } from '../../src/cli/start.ts'
+import { statusCommand } from '../../src/cli/status.ts'
+import { syncCommand } from '../../src/cli/sync.ts'
+import { tokenCommand } from '../../src/cli/token.ts'
+import { verifyCommand } from '../../src/cli/verify.ts'
+import { writebackCommand } from '../../src/cli/writeback.ts'
+import { loadConfig, wantsStackTraces } from '../../src/config/load.ts'
+import type { ProcessResult, RunOptions } from './run-process.ts'
+
+const commands = [
+  checkCommand,
+  consoleCommand,
+  demoCommand,
+  exportCommand,
+  initCommand,
+  migrateCommand,
+  pushCommand,
+  reportCommand,
+  sandboxCommand,
+  startCommand,
+  statusCommand,
+  syncCommand,
+  tokenCommand,
+  verifyCommand,
+  writebackCommand,
+]
+
+/** It listens to the process's streams, so there is one. */
+const processContext = createCommandContext()
+
+let lastCommand: Promise<unknown> = Promise.resolve()
+
+/** As `runDeskmirror`. One command at a time, because a process has one working folder. */
+export function runInProcess(args: readonly string[], options: RunOptions): Promise<ProcessResult> {
+  const result = lastCommand.then(() => inFolder(options.cwd, () => run(args, options)))
+  lastCommand = result.catch(() => {})
+  return result
+}
+
+async function inFolder<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  const before = process.cwd()
+  process.chdir(folder)
+  try {
+    return await work()
+  } finally {
+    process.chdir(before)
+  }
+}
+
+async function run(args: readonly string[], { cwd, env = {}, input = '' }: RunOptions): Promise<ProcessResult> {
+  const result = { exit: 0, out: '', err: '' }
+  const writeErr = (text: string) => {
+    result.err += text
+  }
+  const stderr = { write: writeErr, isTTY: false } as unknown as Parameters<typeof openDisplay>[0]
+  const context: CommandContext = {
+    ...processContext,
+    writeOut: (text) => {
+      result.out += text
+    },
+    openStdout: () => ({
+      isTerminal: false,
+      write: async (bytes) => {
+        result.out += Buffer.from(bytes).toString()
+      },
+    }),
+    writeErr,
+    setExitCode: (code) => {
+      result.exit = code
+    },
+    openDisplay: (quiet) => openDisplay(stderr, quiet, Date.now),
+    loadConfig: (needs) => loadConfig(needs, cwd, env),
+    wantsStackTraces: () => wantsStackTraces(env),
+    openInterruptSignal: () => new AbortController().signal,
+    openStdin: () => ReadableStream.from([Buffer.from(input)]),
+  }
+  const program = new Command('deskmirror').enablePositionalOptions()
+  for (const command of commands) program.addCommand(command(context))
+  redirect(program, { writeOut: context.writeOut, writeErr })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    // The parser has written the help, or what is wrong.
+    if (error instanceof CommanderError) return { ...result, exit: error.exitCode === 0 ? 0 : 2 }
+    const explanation = explainError(error)
+    writeErr(`${renderError(explanation, context.wantsStackTraces()).join('\n')}\n`)
+    result.exit = explanation.exitCode
+  }
+  return result
+}
+
+/** What the parser itself writes. It would end this process, too. */
+function redirect(command: Command, output: OutputConfiguration): void {
+  command.exitOverride().configureOutput(output)
+  for (const inner of command.commands) redirect(inner, output)
+}

@@ -1,0 +1,114 @@
+/** What must be true of a world after its last quiet runs, whatever happened before. Each failure is a sentence. */
+import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
+import { parseTime } from '../../src/core/time.ts'
+import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { findDifferences, unexplainedDifferences } from '../sync/sync-sandbox.ts'
+import { mirroredStreams } from './program.ts'
+
+/** Promise 6, and lanes: what arrived, how often, and in which order. */
+export function checkWritebacks(
+  sandbox: MemorySandbox,
+  entries: readonly OutboxEntry[],
+  cancelled: ReadonlySet<string>,
+): string[] {
+  return [
+    ...entries.flatMap((entry) => checkArrivals(sandbox, entry)),
+    ...entries.flatMap(({ id, status }) =>
+      cancelled.has(id) && status !== 'cancelled' ? [`the write-back ${id} was cancelled, and is ${status}`] : [],
+    ),
+    ...checkStuck(entries),
+    ...checkOrder(sandbox, entries),
+  ]
+}
+
+/** How often the service may have carried out a write-back whose final status this is. */
+const arrivals: Readonly<Record<OutboxEntry['status'], readonly [least: number, most: number]>> = {
+  succeeded: [1, 1],
+  uncertain: [0, 1],
+  draft: [0, 0],
+  queued: [0, 0],
+  sending: [0, 1],
+  failed: [0, 0],
+  conflict: [0, 0],
+  cancelled: [0, 0],
+  expired: [0, 0],
+}
+
+function checkArrivals(sandbox: MemorySandbox, { id, operation, payload, status }: OutboxEntry): string[] {
+  if (operation !== 'message' && operation !== 'note') return []
+  const { content } = payload as { readonly content: string }
+  const times = sandbox.ledger().filter(({ body }) => Object.values(body as object).includes(content)).length
+  const [least, most] = arrivals[status]
+  if (times > 1) return [`the ${operation} ${id} (${content}) arrived ${times} times`]
+  if (times < least) return [`the ${operation} ${id} (${content}) is ${status}, and never arrived`]
+  return times > most ? [`the ${operation} ${id} (${content}) is ${status}, and arrived`] : []
+}
+
+/** Only a write-back behind one that a person has to decide about may still be waiting. */
+function checkStuck(entries: readonly OutboxEntry[]): string[] {
+  return entries.flatMap(({ id, status, seq, ...entry }) => {
+    if (status !== 'queued' && status !== 'sending') return []
+    const target = entry.conversationId ?? entry.visitorId
+    const isBlocked = entries.some(
+      (before) =>
+        before.seq < seq && (before.conversationId ?? before.visitorId) === target && before.status === 'uncertain',
+    )
+    return status === 'queued' && isBlocked ? [] : [`the write-back ${id} is still ${status}`]
+  })
+}
+
+function checkOrder(sandbox: MemorySandbox, entries: readonly OutboxEntry[]): string[] {
+  const position = new Map(entries.map(({ payload, seq }) => [(payload as { content?: string }).content, seq]))
+  const sends = sandbox.ledger().filter(({ operation }) => operation === 'sendMessage' || operation === 'addNote')
+  const lanes = Map.groupBy(sends, ({ params }) => params.conversationId ?? params.visitorId ?? '')
+  return [...lanes].flatMap(([target, lane]) => {
+    const order = lane.map(({ body }) => position.get(String(Object.values(body as object)[0])) ?? 0)
+    const isInOrder = order.every((seq, n) => n === 0 || seq >= (order[n - 1] ?? 0))
+    return isInOrder ? [] : [`the writes to ${target} arrived in the order ${order.join(', ')}`]
+  })
+}
+
+/** Promise 5. */
+export function checkBudget(sandbox: MemorySandbox, windowMs: number): string[] {
+  const { 'rate.limit': limit, 'rate.writes': writeLimit } = sandbox.switches()
+  const entries = sandbox.log()
+  const ownThrottle = entries.find(({ status, fault }) => status === 429 && fault !== 'foreign-429')
+  const most = mostInWindow(entries, windowMs)
+  const mostWrites = mostInWindow(
+    entries.filter(({ write }) => write),
+    windowMs,
+  )
+  return [
+    ...(most > limit ? [`${most} requests arrived in one window, and ${limit} are allowed`] : []),
+    ...(mostWrites > writeLimit ? [`${mostWrites} writes arrived in one window, and ${writeLimit} are allowed`] : []),
+    ...(ownThrottle === undefined ? [] : [`request ${ownThrottle.number} was answered 429`]),
+  ]
+}
+
+function mostInWindow(entries: readonly { readonly arrivedAt: number }[], windowMs: number): number {
+  let [most, oldest] = [0, 0]
+  for (const [n, { arrivedAt }] of entries.entries()) {
+    while ((entries[oldest]?.arrivedAt ?? arrivedAt) <= arrivedAt - windowMs) oldest += 1
+    most = Math.max(most, n - oldest + 1)
+  }
+  return most
+}
+
+/** After an incremental run: everything that it can see is there. */
+export async function checkIncremental(warehouse: Warehouse, sandbox: MemorySandbox): Promise<string[]> {
+  const found = await findDifferences(warehouse, sandbox, sandbox.projectId, mirroredStreams)
+  const isVisible = ({ stream, here, there }: (typeof found)[number]) =>
+    here === undefined || (stream === 'conversations' && lastMessageAt(here) !== lastMessageAt(there))
+  return found.filter(isVisible).map((one) => `after a quiet incremental sync: ${JSON.stringify(one)}`)
+}
+
+function lastMessageAt(json: string | undefined): number | undefined {
+  return parseTime((JSON.parse(json ?? '{}') as { lastMessageAt?: string }).lastMessageAt)
+}
+
+/** Promise 3, after a reconciliation: row by row as in the service, or a recorded gap. */
+export async function checkMirror(warehouse: Warehouse, sandbox: MemorySandbox): Promise<string[]> {
+  const found = await unexplainedDifferences(warehouse, sandbox, mirroredStreams)
+  return found.map((one) => `after a quiet reconciliation: ${JSON.stringify(one)}`)
+}

@@ -1,0 +1,78 @@
+/** Ten lines that keep a promise, each with what it could be instead by mistake. The simulator must find every one. */
+
+export type Mutation = {
+  readonly promise: string
+  readonly file: string
+  /** Occurs exactly once. */
+  readonly line: string
+  readonly instead: string
+}
+
+export const mutations: readonly Mutation[] = [
+  {
+    promise: 'the intent to send is durable before the request leaves',
+    file: 'src/writeback/send/send-request.ts',
+    line: `decision = isStale ? 'stale' : (await mark()) ? 'recorded' : 'superseded'`,
+    instead: `decision = isStale ? 'stale' : (void mark(), 'recorded')`,
+  },
+  {
+    promise: 'a compare-and-set decides who sends, and whether it may still be sent',
+    file: 'src/warehouse/outbox/repository.ts',
+    line: `id = \${writeback.id} and status = 'queued' and epoch`,
+    instead: `id = \${writeback.id} or false and epoch`,
+  },
+  {
+    promise: 'a slot is free a window after the answer, not after the sending',
+    file: 'src/core/rate-limit/budget.ts',
+    line: `addSlots(remaining, roundUpToGrain(state.at + windowMs, windowMs))`,
+    instead: `addSlots(remaining, roundUpToGrain(slot.grantedAt + windowMs, windowMs))`,
+  },
+  {
+    promise: 'rows and cursor are committed together',
+    file: 'src/warehouse/mirror/commit-page.ts',
+    line: `    const { stream, requestedAt } = commit\n    const fields`,
+    instead: `    const { stream, requestedAt } = commit\n    await writeCursors(context, commit.cursors ?? {})\n    const fields`,
+  },
+  {
+    promise: 'an incremental run looks back for rows that appeared late',
+    file: 'src/sync/lists.ts',
+    line: `stored === null ? known : withLookBack(run, stream.name, known)`,
+    instead: `known`,
+  },
+  {
+    promise: 'a reply is looked for by ids: any new message may be it',
+    file: 'src/writeback/verify/match-reply.ts',
+    line: `  if (other !== undefined)\n`,
+    instead: `  if (other !== undefined && matchesPayload(other, payload))\n`,
+  },
+  {
+    promise: 'a lane is first in, first out',
+    file: 'src/warehouse/outbox/claimable.ts',
+    line: `export const nextInLaneSql = sql\`\${firstInLaneSql} and \${laneIdleSql}\``,
+    instead: `export const nextInLaneSql = sql\`\${laneIdleSql}\``,
+  },
+  {
+    promise: 'the budget is closed after its record was lost',
+    file: 'src/api/rate-limit/shared-store.ts',
+    line: `state: closeBudget(policy, known, now, maxDurationMs)`,
+    instead: `state: startBudget(known, now)`,
+  },
+  {
+    promise: 'an older copy never replaces a newer one',
+    file: 'src/warehouse/mirror/upsert.ts',
+    line: `excluded.asked_at >= \${stored('asked_at')}`,
+    instead: `excluded.asked_at > 0`,
+  },
+  {
+    promise: 'an expired write-back never goes',
+    file: 'src/warehouse/outbox/repository.ts',
+    line: `if (await isExpired(trx, writeback, now)) return false`,
+    instead: `await isExpired(trx, writeback, now)`,
+  },
+  {
+    promise: 'a request that may have arrived counts as one that did',
+    file: 'src/writeback/send/send-request.ts',
+    line: `      if (!mayHaveBeenSent) {`,
+    instead: `      if (!mayHaveBeenSent || status === null) {`,
+  },
+]

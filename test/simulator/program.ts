@@ -1,0 +1,111 @@
+/** What a simulated process runs: `sync` and `push` as the program assembles them, and a person who uses the queue. */
+import { type Logger, pino } from 'pino'
+import { acquireLocks } from '../../src/app/acquire-locks.ts'
+import { openRequestBudgets } from '../../src/app/request-budgets.ts'
+import { withService } from '../../src/app/service.ts'
+import { runSyncUnderLock } from '../../src/app/sync-run.ts'
+import { createWarehouseRetry, retryingWarehouse } from '../../src/app/warehouse-retry.ts'
+import { maxConcurrentLanes, writebackDeps } from '../../src/app/writeback-deps.ts'
+import type { ProjectConfig } from '../../src/config/config.ts'
+import { ApiError } from '../../src/core/api-failure.ts'
+import type { SyncMode } from '../../src/core/mirror.ts'
+import type { Ms } from '../../src/core/time.ts'
+import { availability } from '../../src/streams/availability.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { sendQueued } from '../../src/writeback/send/send-queued.ts'
+import type { Scheduler, SimulatedProcess, TraceLine } from './scheduler.ts'
+import type { SimulatedDatabase } from './simulated-database.ts'
+import type { createSimulatedNetwork } from './simulated-network.ts'
+
+export type ProgramDeps = {
+  readonly scheduler: Scheduler
+  readonly database: SimulatedDatabase
+  readonly network: ReturnType<typeof createSimulatedNetwork>
+  readonly project: ProjectConfig
+  readonly trace: TraceLine[] | null
+}
+
+/** One run of a command in a process of its own. `signal`: SIGTERM. */
+export type Program = (deps: ProgramDeps, process: SimulatedProcess, signal: AbortSignal) => Promise<void>
+
+export const mirroredStreams = ['conversations', 'messages', 'visitors', 'calls'] as const
+
+export const syncProgram =
+  (mode: SyncMode): Program =>
+  (deps, process, signal) =>
+    withProgram(deps, process, signal, async ({ warehouse, budgets, log, connections }) => {
+      const { project } = deps
+      const options = { mode, streams: mirroredStreams, signal, log, connections, wait: false, onProgress: () => {} }
+      const lock = await acquireLocks(warehouse, project, options)
+      const { run } = await runSyncUnderLock(lock, warehouse, budgets, project, options)
+      deps.scheduler.log(process.name, `has synced (${mode}): ${run.outcome}`)
+    })
+
+export const pushProgram =
+  (despiteFailures: boolean): Program =>
+  (deps, process, signal) =>
+    withProgram(deps, process, signal, ({ warehouse, budgets, log, connections, retry }) =>
+      withService(deps.project, budgets.forProject(deps.project), { signal, log, connections }, async (service) => {
+        const writebacks = writebackDeps(warehouse, deps.project, service, log, retry)
+        const options = { maxConcurrentLanes, despiteFailures, pollMs, onProgress: () => {} }
+        const { outcomes } = await sendQueued(writebacks, options)
+        deps.scheduler.log(process.name, `has pushed: ${JSON.stringify(outcomes.counts)}`)
+      }),
+    )
+
+/** Seldom, as each look costs several statements and changes little. */
+const pollMs: Ms = 4000
+
+/** Spends the budget as fast as it is allowed to. */
+export const readProgram: Program = (deps, process, signal) =>
+  withProgram(deps, process, signal, ({ budgets, log, connections }) =>
+    withService(deps.project, budgets.forProject(deps.project), { signal, log, connections }, async ({ client }) => {
+      const readAll = async () => {
+        for (let n = 0; n < 4; n += 1) await client.get(availability.path(deps.project.projectId), {}, 'fresh')
+      }
+      const results = await Promise.allSettled(Array.from({ length: 6 }, readAll))
+      for (const result of results)
+        if (result.status === 'rejected' && !(result.reason instanceof ApiError)) throw result.reason
+    }),
+  )
+
+type Resources = {
+  readonly warehouse: Warehouse
+  readonly budgets: Awaited<ReturnType<typeof openRequestBudgets>>
+  readonly log: Logger
+  readonly connections: ReturnType<ProgramDeps['network']['connectionsOf']>
+  readonly retry: ReturnType<typeof createWarehouseRetry>
+}
+
+async function withProgram(
+  deps: ProgramDeps,
+  process: SimulatedProcess,
+  signal: AbortSignal,
+  work: (resources: Resources) => Promise<void>,
+): Promise<void> {
+  const log = createProcessLog(deps, process)
+  const retry = createWarehouseRetry({ signal })
+  const opened = await deps.database.open(deps.scheduler, process)
+  const warehouse = withoutFacts(retryingWarehouse(opened, retry))
+  const budgets = await openRequestBudgets('embedded', warehouse, log, retry)
+  try {
+    await work({ warehouse, budgets, log, connections: deps.network.connectionsOf(process), retry })
+  } finally {
+    await budgets.close()
+  }
+}
+
+/** Facts are derived from rows that are committed, and nothing here depends on them: they would double the statements. */
+function withoutFacts(warehouse: Warehouse): Warehouse {
+  const refresh = async () => ({ conversations: 0, isComplete: true })
+  return { ...warehouse, facts: (...settings) => ({ ...warehouse.facts(...settings), refresh }) }
+}
+
+const silent = pino({ level: 'silent' })
+
+/** What the program itself logs is part of the trace. */
+function createProcessLog({ scheduler, trace }: ProgramDeps, process: SimulatedProcess): Logger {
+  if (trace === null) return silent
+  const settings = { level: 'debug', timestamp: false, base: null, formatters: { level: () => ({}) } }
+  return pino(settings, { write: (line: string) => void scheduler.log(process.name, `logs ${line.trim()}`) })
+}

@@ -1,0 +1,132 @@
+/**
+ * The one scheduler of a simulated world: virtual time, a queue of what can happen next, and a seeded random number
+ * generator that makes every choice. Nothing runs by itself: what real code waits for (a timer, a statement, a response)
+ * is an item of the queue, so the same seed gives the same schedule.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setImmediate as realImmediate } from 'node:timers'
+import type { EpochMs, Ms } from '../../src/core/time.ts'
+import { seededRandom } from '../support/seeded-random.ts'
+
+/** A simulated process of the program. Dead: nothing of it ever runs again. */
+export type SimulatedProcess = {
+  readonly name: string
+  readonly pid: number
+  /** Processes of different containers cannot see whether the other is alive. */
+  readonly container: string
+  isDead: boolean
+  /** It has the write lock of the database. */
+  isInTransaction: boolean
+  /** It is not scheduled before, as if it had been suspended. */
+  suspendedUntil: Ms
+}
+
+export type Item = {
+  readonly owner: SimulatedProcess | null
+  readonly what: string
+  readonly run: () => void
+  at: Ms
+  readonly order: number
+  isCancelled: boolean
+}
+
+export type TraceLine = { readonly at: Ms; readonly who: string; readonly what: string }
+
+export type Scheduler = ReturnType<typeof createScheduler>
+
+/** A schedule that never ends is a failure of its own, with a message for people. */
+export class ScheduleError extends Error {}
+
+const maxItems = 60_000
+const maxVirtualMs: Ms = 6 * 3_600_000
+
+/** The process whose code runs now; undefined: the world itself. */
+export const currentProcess = new AsyncLocalStorage<SimulatedProcess | null>()
+
+/** `onItem`: called before each item of a process; it may kill or suspend the process. */
+export function createScheduler(seed: number, trace: TraceLine[] | null) {
+  const random = seededRandom(seed)
+  const queue: Item[] = []
+  let now: Ms = 0
+  let count = 0
+  let onItem: (item: Item) => void = () => {}
+
+  const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
+  const log = (who: string, what: string) => trace?.push({ at: now, who, what })
+
+  function enqueue(item: Item): void {
+    let position = queue.length
+    // Almost everything is due soon, so the queue is short and its end is the right place to start.
+    while (position > 0 && isBefore(item, queue[position - 1])) position -= 1
+    queue.splice(position, 0, item)
+  }
+
+  /** What is due at the same time runs in random order. */
+  function schedule(owner: SimulatedProcess | null, delayMs: Ms, what: string, run: () => void): Item {
+    const item: Item = {
+      owner,
+      what,
+      run,
+      at: now + Math.max(0, Math.ceil(delayMs)),
+      order: random(),
+      isCancelled: false,
+    }
+    enqueue(item)
+    return item
+  }
+
+  /** Runs items until `isOver`. Throws ScheduleError if nothing is left that could happen, or far too much. */
+  async function run(isOver: () => boolean): Promise<void> {
+    for (;;) {
+      await new Promise((resolve) => realImmediate(resolve))
+      if (isOver()) return
+      const item = queue.shift()
+      if (item === undefined) throw new ScheduleError('deadlock: nothing is left that could happen')
+      if (item.isCancelled || item.owner?.isDead) continue
+      now = Math.max(now, item.at)
+      const { owner } = item
+      if (owner !== null && owner.suspendedUntil > now) {
+        item.at = owner.suspendedUntil
+        enqueue(item)
+        continue
+      }
+      count += 1
+      if (count > maxItems || now > maxVirtualMs)
+        throw new ScheduleError(`it does not end: ${count} items, ${Math.round(now / 1000)} s`)
+      if (owner !== null) onItem(item)
+      if (owner?.isDead) continue
+      if (owner !== null && owner.suspendedUntil > now) {
+        enqueue({ ...item, at: owner.suspendedUntil })
+        continue
+      }
+      if (item.what !== '') log(owner?.name ?? 'world', item.what)
+      currentProcess.run(owner, item.run)
+    }
+  }
+
+  return {
+    now: () => now,
+    isTracing: trace !== null,
+    random,
+    int,
+    chance: (share: number) => share > 0 && random() < share,
+    pick: <const T>(choices: readonly [T, ...T[]]): T => choices[int(0, choices.length - 1)] ?? choices[0],
+    log,
+    schedule,
+    /** Resolves after this time, unless the process dies. */
+    wait: (owner: SimulatedProcess | null, delayMs: Ms, what: string) =>
+      new Promise<void>((resolve) => schedule(owner, delayMs, what, resolve)),
+    run,
+    itemCount: () => count,
+    onItem: (listener: (item: Item) => void) => {
+      onItem = listener
+    },
+  }
+}
+
+function isBefore(a: Item, b: Item | undefined): boolean {
+  return b !== undefined && (a.at < b.at || (a.at === b.at && a.order < b.order))
+}
+
+/** Where virtual time starts, by the wall clock. */
+export const epoch: EpochMs = Date.parse('2026-06-01T12:00:00Z')

@@ -1,0 +1,11 @@
+/** The budget of a usual key. */
+import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
+
+const windowMs = 60_000
+
+export const usualPolicy: BudgetPolicy = {
+  rate: { requests: 600, windowMs },
+  writeRate: { requests: 120, windowMs },
+  reserve: 0,
+  rateMargin: null,
+}
