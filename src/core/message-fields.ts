@@ -1,5 +1,5 @@
-/** The documented fields of messages: each has a column, which stores it. `raw` keeps what its columns do not hold. */
-import { asJsonObject, type JsonObject, parseJson, stringifyJson } from './json.ts'
+/** The documented fields of messages: each has a column, which stores it, so that only the rest is stored as JSON. */
+import { type JsonObject, stringifyJson } from './json.ts'
 import type { Json, Scalar } from './row.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from './time.ts'
 
@@ -21,15 +21,16 @@ type Columns = Readonly<Record<string, Scalar | undefined>>
 const fieldNames = Object.keys(messageFields) as readonly FieldName[]
 
 /**
- * The JSON text of what its columns do not hold of a message: undocumented fields, nulls, and values that a column does not
- * store exactly. The whole message, recognised by its id, if a column holds something that the message does not have.
+ * The JSON text of what the columns do not hold of a message: undocumented fields, nulls, and values that a column does not
+ * store exactly. A list of the whole message if a column holds something that the message does not have. The view
+ * `messages` rebuilds the message from it.
  */
 export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
   let held = 0
   for (const field of fieldNames) {
     if (isInColumn(item, field, columns)) held++
     else if (field === 'id' || (!Object.hasOwn(item, field) && columns[messageFields[field][0]] != null))
-      return stringifyJson(item)
+      return `[${stringifyJson(item)}]`
   }
   const names = Object.keys(item)
   if (names.length === held) return '{}'
@@ -37,17 +38,6 @@ export function fieldsNotInColumns(item: JsonObject, columns: Columns): string {
     (name) => !Object.hasOwn(messageFields, name) || !isInColumn(item, name as FieldName, columns),
   )
   return stringifyJson(Object.fromEntries(remaining.map((name) => [name, item[name] as Json])))
-}
-
-/** The message as it came, with its fields in another order. `raw`: what `fieldsNotInColumns` returned. */
-export function rebuildMessage(raw: string, columns: Columns): string {
-  const remaining = asJsonObject(parseJson(raw))
-  if (remaining === null || Object.hasOwn(remaining, 'id')) return raw
-  const held = fieldNames.flatMap((field): [string, Json][] => {
-    const value = columns[messageFields[field][0]] ?? null
-    return value === null || Object.hasOwn(remaining, field) ? [] : [[field, value]]
-  })
-  return stringifyJson(Object.fromEntries([...held, ...Object.entries(remaining)]))
 }
 
 /** The message has this field, and the column has exactly its value in every database. */

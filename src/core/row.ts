@@ -16,7 +16,7 @@ export type MirrorRow = {
   readonly extraFields: ReadonlyMap<string, ExtraField>
   /** The row as it came, as JSON text. */
   readonly raw: string
-  /** What is stored as `raw`, if the columns hold the rest; else `raw` itself. */
+  /** What is stored in place of `raw` where the columns hold the rest. */
   readonly storedRaw?: string
 }
 

@@ -2,9 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
-import { messageFields, rebuildMessage } from '../../core/message-fields.ts'
 import type { RowKey } from '../../core/mirror.ts'
-import type { Scalar } from '../../core/row.ts'
 import {
   isPagedStream,
   type MirroredTable,
@@ -31,9 +29,8 @@ export async function readRows(
   const columns = keyColumns(stream)
   const within = parent === null ? sql`` : sql`and ${sql.ref(columns[0] ?? 'id')} = ${parent}`
   const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
-  const { table } = streamSpecs[stream]
-  const rows = await readRowsAfterKey(db, kind, { table, columns, where, after, limit })
-  return rows.map(({ key, raw, columnValues }) => ({ key, raw: wholeRow(table, decodeJson(kind, raw), columnValues) }))
+  const rows = await readRowsAfterKey(db, kind, { table: streamSpecs[stream].table, columns, where, after, limit })
+  return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
 }
 
 type KeyRange = {
@@ -44,37 +41,18 @@ type KeyRange = {
   readonly limit: number
 }
 
-/** `columnValues`: the values of the columns that `raw` does not repeat. */
-export type StoredRow = { readonly key: RowKey; readonly raw: string; readonly columnValues: ColumnValues }
-type ColumnValues = Readonly<Record<string, Scalar>>
-
-/** The columns of the table that `raw` does not repeat. */
-const columnsNotInRaw = (table: MirroredTable) =>
-  table === 'messages' ? Object.values(messageFields).map(([column]) => column) : []
-
-/** The JSON text of the row as it came. */
-function wholeRow(table: MirroredTable, raw: string, columnValues: ColumnValues): string {
-  return table === 'messages' ? rebuildMessage(raw, columnValues) : raw
-}
-
 /** Rows in key order, with `raw` as it is stored. */
 export async function readRowsAfterKey(
   db: Db,
   kind: DatabaseKind,
   { table, columns, where, after, limit }: KeyRange,
-): Promise<StoredRow[]> {
-  const more = columnsNotInRaw(table)
-  const all = sql.join([...new Set([...columns, ...more])].map((name) => sql.ref(name)))
+): Promise<{ key: RowKey; raw: string }[]> {
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
-  const { rows } = await sql<Record<string, Scalar>>`
-    select ${all}, ${rawColumn(kind)} as raw from ${sql.table(table)}
+  const { rows } = await sql<Record<string, unknown>>`
+    select ${refs}, ${rawColumn(kind)} as raw from ${sql.table(table)}
     where ${where} ${from} order by ${refs} limit ${limit}`.execute(db)
-  return rows.map((row) => ({
-    key: columns.map((name) => String(row[name])),
-    raw: String(row.raw),
-    columnValues: row,
-  }))
+  return rows.map((row) => ({ key: columns.map((name) => String(row[name])), raw: String(row.raw) }))
 }
 
 /** The parts of a key as parameters of the types of its columns. */
@@ -88,14 +66,12 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
 export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
-  const [name = 'id'] = keyColumns(stream)
-  const { table } = streamSpecs[stream]
-  const columns = sql.join([...new Set([name, ...columnsNotInRaw(table)])].map((column) => sql.ref(column)))
-  const { rows } = await sql<Record<string, Scalar>>`
-    select ${columns}, ${rawColumn(kind)} as raw from ${sql.table(table)}
-    where project_id = ${project} ${notDeleted(stream)} and ${sql.ref(name)} ${inList(kind, ids)}
+  const id = sql.ref(keyColumns(stream)[0] ?? 'id')
+  const { rows } = await sql<{ id: string; raw: string }>`
+    select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}
+    where project_id = ${project} ${notDeleted(stream)} and ${id} ${inList(kind, ids)}
     `.execute(db)
-  return new Map(rows.map((row) => [String(row[name]), wholeRow(table, decodeJson(kind, String(row.raw)), row)]))
+  return new Map(rows.map((row) => [row.id, decodeJson(kind, row.raw)]))
 }
 
 function rawColumn(kind: DatabaseKind) {

@@ -1,22 +1,20 @@
 /**
- * Shortens `raw` of messages that an older version stored, portion by portion: what their columns hold is not repeated.
- * Rows are readable in either form meanwhile, and a process that is killed has lost one portion of work.
+ * Shortens what an older version stored of messages, portion by portion: what their columns hold is not repeated. Rows are
+ * readable in either form meanwhile, and a process that is killed has lost one portion of work.
  */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { tables } from '../../../schema/tables.ts'
 import { asJsonObject, parseJson } from '../../core/json.ts'
-import { fieldsNotInColumns } from '../../core/message-fields.ts'
+import { fieldsNotInColumns, messageFields } from '../../core/message-fields.ts'
+import type { Scalar } from '../../core/row.ts'
 import type { Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock, listParameter } from '../database/dialect.ts'
 import { decodeJson, encodeJson } from '../database/escape.ts'
 import { acquireWriteLock } from './project-context.ts'
-import { readRowsAfterKey, type StoredRow } from './reader.ts'
 
 const rowsPerPortion = 1000
 const rewriteName = 'messages.raw'
-const { key } = tables.messages
 
 /** `onProgress`: how many rows have been looked at. */
 export type RewriteOptions = {
@@ -42,11 +40,9 @@ export async function rewriteRawFor(db: Db, kind: DatabaseKind, maxMs: Ms): Prom
   await rewriteRaw(db, kind, { isOver: () => performance.now() > until })
 }
 
-/** Whether rows of an older version are left. */
-export async function isRewritePending(db: Db): Promise<boolean> {
-  const { rows } = await sql`select 1 from sync_rewrites where name = ${rewriteName}`.execute(db)
-  return rows.length > 0
-}
+/** A project, a conversation and a message. */
+type Position = readonly [project: string, conversation: string, id: string]
+type StoredRow = Readonly<Record<string, Scalar>> & { readonly raw: string | null }
 
 /** The number of rows of the next portion; null = there is none. */
 async function rewritePortion(trx: Db, kind: DatabaseKind): Promise<number | null> {
@@ -55,45 +51,63 @@ async function rewritePortion(trx: Db, kind: DatabaseKind): Promise<number | nul
     select position from sync_rewrites where name = ${rewriteName}`.execute(trx)
   const [state] = states
   if (state === undefined) return null
-  const after = state.position === '' ? null : JSON.parse(state.position)
-  const range = { table: 'messages', columns: key, where: sql`true`, after, limit: rowsPerPortion } as const
-  if (kind === 'postgres') await lockProjects(trx, await readRowsAfterKey(trx, kind, range))
-  const rows = await readRowsAfterKey(trx, kind, range)
+  const after: Position = state.position === '' ? ['', '', '0'] : JSON.parse(state.position)
+  if (kind === 'postgres') await lockProjects(trx, await readAfter(trx, kind, after))
+  const rows = await readAfter(trx, kind, after)
   await shortenRows(trx, kind, rows)
   const last = rows.at(-1)
   await (rows.length < rowsPerPortion || last === undefined
     ? sql`delete from sync_rewrites where name = ${rewriteName}`
-    : sql`update sync_rewrites set position = ${JSON.stringify(last.key)} where name = ${rewriteName}`
+    : sql`update sync_rewrites set position = ${JSON.stringify(positionOf(last))} where name = ${rewriteName}`
   ).execute(trx)
   return rows.length
 }
 
+async function readAfter(trx: Db, kind: DatabaseKind, [project, conversation, id]: Position): Promise<StoredRow[]> {
+  const columns = sql.join(Object.values(messageFields).map(([column]) => sql.ref(column)))
+  const { rows } = await sql<StoredRow>`
+    select project_id, ${columns}, ${kind === 'sqlite' ? sql`raw` : sql`raw::text as raw`} from message_rows
+    where (project_id, conversation_id, id) > (${project}, ${conversation}, ${integer(kind, id)})
+    order by project_id, conversation_id, id limit ${rowsPerPortion}`.execute(trx)
+  return rows
+}
+
+function integer(kind: DatabaseKind, text: string): RawBuilder<unknown> {
+  return kind === 'sqlite' ? sql`cast(${text} as integer)` : sql`cast(${text} as bigint)`
+}
+
+function positionOf({ project_id: project, conversation_id: conversation, id }: StoredRow): Position {
+  return [String(project), String(conversation), String(id)]
+}
+
 /** Nobody else writes rows of these projects until the end of the transaction. */
 async function lockProjects(trx: Db, rows: readonly StoredRow[]): Promise<void> {
-  for (const project of new Set(rows.map((row) => row.key[0] ?? ''))) await acquireWriteLock(trx, 'postgres', project)
+  for (const project of new Set(rows.map((row) => String(row.project_id))))
+    await acquireWriteLock(trx, 'postgres', project)
 }
 
 /** One statement for the rows of a conversation that keep the same, as most keep nothing: each is a round trip in Postgres. */
 async function shortenRows(trx: Db, kind: DatabaseKind, rows: readonly StoredRow[]): Promise<void> {
   const shortened = rows.flatMap((row) => {
     const raw = shorten(kind, row)
-    return raw === null ? [] : [{ key: row.key, raw }]
+    return raw === null ? [] : [{ key: positionOf(row), raw }]
   })
   for (const alike of Map.groupBy(shortened, ({ key: [project, conversation], raw }) =>
     JSON.stringify([project, conversation, raw]),
   ).values()) {
     const [{ key: [project, conversation] = [], raw } = {}] = alike
-    const ids = alike.map((row) => row.key[2] ?? '')
-    await sql`update messages set raw = ${raw} where project_id = ${project} and conversation_id = ${conversation}
-      and id ${inIntegers(kind, ids)}`.execute(trx)
+    const ids = alike.map((row) => row.key[2])
+    await sql`
+      update message_rows set raw = ${kind === 'postgres' && raw === '{}' ? null : raw}
+      where project_id = ${project} and conversation_id = ${conversation} and id ${inIntegers(kind, ids)}`.execute(trx)
   }
 }
 
 /** Null: it is short already. */
-function shorten(kind: DatabaseKind, { raw, columnValues }: StoredRow): string | null {
-  const message = asJsonObject(parseJson(decodeJson(kind, raw)))
+function shorten(kind: DatabaseKind, { raw, ...columns }: StoredRow): string | null {
+  const message = raw === null ? null : asJsonObject(parseJson(decodeJson(kind, raw)))
   if (message === null || !Object.hasOwn(message, 'id')) return null
-  return encodeJson(kind, fieldsNotInColumns(message, columnValues))
+  return encodeJson(kind, fieldsNotInColumns(message, columns))
 }
 
 /** A condition as `inList` makes it, for integers. */

@@ -6,16 +6,15 @@ import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { messageFields } from '../../core/message-fields.ts'
-import type { MirroredTable } from '../../core/stream-specs.ts'
 import { arrayInsert, arrayLiteral, rowsPerArrayInsert } from '../database/array-parameter.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { batchesOf, maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import type { EncodedRow, SqlValue } from './encode-value.ts'
-import { hasDeletedAt } from './stream-tables.ts'
+import { hasDeletedAt, type StoredTable } from './stream-tables.ts'
 
 /** All that a statement's text depends on, apart from its number of rows. */
 export type StatementShape = {
-  readonly table: MirroredTable
+  readonly table: StoredTable
   /** Documented and discovered columns, in the order of a row's parameters. */
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
   /** The column to return for new and changed rows; null = only count them. */
@@ -121,7 +120,7 @@ function assignments({ table, columns }: StatementShape) {
 
 function updateCondition({ table, newerBy }: StatementShape) {
   const stored = (name: string) => sql.ref(`${table}.${name}`)
-  const documented = table === 'messages' ? Object.values(messageFields).map(([column]) => column) : []
+  const documented = table === 'message_rows' ? Object.values(messageFields).map(([column]) => column) : []
   const compared = ['raw', ...documented.filter((name) => !keyOf(table).includes(name))]
   const isDifferent = sql.join(
     compared.map((name) => sql`${sql.ref(`excluded.${name}`)} is distinct from ${stored(name)}`),
@@ -135,6 +134,6 @@ function updateCondition({ table, newerBy }: StatementShape) {
   return sql`(${isDifferent}${isRestored}) and excluded.asked_at >= ${stored('asked_at')}${isNotOlder}`
 }
 
-function keyOf(table: MirroredTable): readonly string[] {
+function keyOf(table: StoredTable): readonly string[] {
   return tables[table].key
 }
