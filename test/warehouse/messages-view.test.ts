@@ -137,7 +137,7 @@ for (const db of databases) {
     const { mirror, all, list, one } = await openTestWarehouse(db)
     await mirror.commit(commit('messages', messages.parseRows([{ ...plain, mood: 'glad' }], 'c').rows))
     const rawOf = async (id: number) =>
-      parseJson(String((await one(`select cast(raw as text) from messages where id = ${id}`)).raw))
+      parseJson(String((await one(`select cast(raw as text) as raw from messages where id = ${id}`)).raw))
     await all("update messages set content = 'Bye' where content = 'Hello'")
     expect(await rawOf(7)).toEqual({ ...plain, content: 'Bye', mood: 'glad' })
     await all(`update messages set raw = '{"no":"id"}', mood = 'sad', deleted_at = '2026-09-01T00:00:00Z' where id = 7`)
