@@ -29,7 +29,7 @@ export async function createMessagesView(db: Kysely<unknown>, kind: DatabaseKind
   const found = (await readColumns(db, kind)).filter((name) => name !== without)
   const list = [...new Set([...columns.split(' '), ...found])].map((name) => `"${name}"`)
   const schema = kind === 'sqlite' ? 'main' : await schemaOf(db)
-  const values = list.map((name) => (name === '"raw"' ? writtenRaw[kind] : `new.${name}`))
+  const values = list.map((name) => written[kind][name] ?? `new.${name}`)
   for (const statement of statements[kind]({ list, values, schema })) await sql.raw(statement).execute(db)
 }
 
@@ -84,16 +84,26 @@ function namesAndColumns(expressions: Readonly<Record<string, string>>): string 
     .join(', ')
 }
 
-/** A row that somebody has inserted into the view, or updated. */
-const writtenRaw: Readonly<Record<DatabaseKind, string>> = {
-  sqlite: "case when new.raw is null then '{}' else json_array(json(new.raw)) end",
-  postgres: 'case when new.raw is not null then pg_catalog.jsonb_build_array(new.raw) end',
+/** What the view shows otherwise than the table has it. */
+const shown: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> = {
+  sqlite: { '"raw"': rebuiltRow.sqlite },
+  // A text in tables of older versions.
+  postgres: { '"raw"': rebuiltRow.postgres, '"run_id"': 'run_id::text' },
+}
+
+/** What the table gets of a row that somebody has inserted into the view, or updated. */
+const written: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> = {
+  sqlite: { '"raw"': "case when new.raw is null then '{}' else json_array(json(new.raw)) end" },
+  postgres: {
+    '"raw"': 'case when new.raw is not null then pg_catalog.jsonb_build_array(new.raw) end',
+    '"run_id"': 'new.run_id::pg_catalog.uuid',
+  },
 }
 
 const statements: Readonly<Record<DatabaseKind, (parts: Parts) => readonly string[]>> = {
   sqlite: ({ list, values }) => [
     'drop view if exists messages',
-    `create view messages as select ${shown(list, 'sqlite')} from message_rows`,
+    `create view messages as select ${select(list, 'sqlite')} from message_rows`,
     `create trigger messages_inserted instead of insert on messages begin
       insert into message_rows (${list.join(', ')}) values (${values.join(', ')}); end`,
     `create trigger messages_updated instead of update on messages begin
@@ -102,7 +112,7 @@ const statements: Readonly<Record<DatabaseKind, (parts: Parts) => readonly strin
   ],
   // Deleting needs no trigger.
   postgres: ({ list, values, schema }) => [
-    `create or replace view ${schema}.messages as select ${shown(list, 'postgres')} from ${schema}.message_rows`,
+    `create or replace view ${schema}.messages as select ${select(list, 'postgres')} from ${schema}.message_rows`,
     // The rights that count are those on the view, as for deleting.
     `create or replace function ${schema}.messages_written() returns trigger language plpgsql
       security definer set search_path = pg_catalog, pg_temp as '${`begin
@@ -117,8 +127,8 @@ const statements: Readonly<Record<DatabaseKind, (parts: Parts) => readonly strin
 
 const ofOldKey = 'where project_id = old.project_id and conversation_id = old.conversation_id and id = old.id'
 
-function shown(list: readonly string[], kind: DatabaseKind): string {
-  return list.map((name) => (name === '"raw"' ? `${rebuiltRow[kind]} as raw` : name)).join(', ')
+function select(list: readonly string[], kind: DatabaseKind): string {
+  return list.map((name) => (name in shown[kind] ? `${shown[kind][name]} as ${name}` : name)).join(', ')
 }
 
 /** `raw` is kept unless it was written, too. */

@@ -68,6 +68,7 @@ export const mirrorTables = {
     key: ['project_id', 'conversation_id', 'id'],
     columns: {
       ...messageColumns,
+      run_id: ['uuid?', 'the sync run that stored it, in sync_runs'],
       raw: [
         'json?',
         'what the columns do not tell of the row as the service sent it; in a list = all of it; null, {} = nothing',

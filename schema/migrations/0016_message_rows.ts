@@ -80,11 +80,11 @@ async function renameTable(db: Kysely<unknown>): Promise<void> {
 /** Values of eight bytes come first: behind a text they would begin at the next multiple of eight. */
 async function createTable(db: Kysely<unknown>): Promise<void> {
   await run(db, 'drop table messages')
-  const { key, text, integer, time, json } = sqlTypes.postgres
+  const { key, text, integer, time, json, uuid } = sqlTypes.postgres
   await run(
     db,
     `create table message_rows (id ${integer} not null, asked_at ${integer} not null, synced_at ${time} not null,
-      created_at ${time}, deleted_at ${time}, project_id ${key} not null, conversation_id ${key} not null, run_id ${text},
+      created_at ${time}, deleted_at ${time}, project_id ${key} not null, conversation_id ${key} not null, run_id ${uuid},
       sender_type ${text}, kind ${text}, content ${text}, sender_display_name ${text}, raw ${json},
       constraint messages_pkey primary key (project_id, conversation_id, id))`,
   )
