@@ -6,7 +6,7 @@ export type DatabaseKind = 'sqlite' | 'postgres'
  * (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar date, `YYYY-MM-DD`. `json`: JSON
  * text, `jsonb` in Postgres.
  *
- * `uuid`: an id that deskmirror makes itself, in less than half of the room of a text.
+ * `uuid`: an id that deskmirror makes itself, in less than half of the space of a text.
  *
  * The tables for analysts use the rest. `utc_time` and `local_date` are `time` and `date` with declared types that BI tools
  * recognise in SQLite, where a column of type `text` is a text for them. `int32`: a count or a number of an hour.

@@ -44,7 +44,7 @@ async function readColumns(db: Kysely<unknown>, kind: DatabaseKind): Promise<rea
 
 /**
  * `raw` of the table is one of: fields that the columns do not tell, often none; a list of one element, the whole row, where a
- * column tells something that the row does not have, or where somebody has written `raw`; the row of an older version, which
+ * column tells something that the row does not have, or where `raw` was written by hand; the row of an older version, which
  * has its id.
  */
 const rebuiltRow: Readonly<Record<DatabaseKind, string>> = {
@@ -91,7 +91,7 @@ const shown: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> = 
   postgres: { '"raw"': rebuiltRow.postgres, '"run_id"': 'run_id::text' },
 }
 
-/** What the table gets of a row that somebody has inserted into the view, or updated. */
+/** What the table gets of a row that was inserted into the view, or updated. */
 const written: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> = {
   sqlite: { '"raw"': "case when new.raw is null then '{}' else json_array(json(new.raw)) end" },
   postgres: {

@@ -1,6 +1,6 @@
 /**
  * Messages move into the table `message_rows`, whose `raw` no longer repeats what the columns tell, and `messages` becomes a
- * view that has it all. Rows that are stored already are rewritten later, in portions; the view shows both forms.
+ * view that has it all. Rows that are stored already are rewritten later, in batches; the view shows both forms.
  */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
@@ -59,7 +59,7 @@ async function moveInPostgres(db: Kysely<unknown>): Promise<void> {
 
 /**
  * Views that read the table would go on to read it. Their columns stay, so they can be replaced by themselves, unless they are
- * materialized, or belong to somebody else.
+ * materialized, or belong to another role.
  */
 const viewsOfMessages = `
   select distinct v.oid::regclass::text as name, array_to_string(v.reloptions, ', ') as options, pg_get_viewdef(v.oid) as definition,

@@ -1,6 +1,7 @@
 /** Runs `status` and `migrate`, which need only the warehouse. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { GrantReport, RewriteReport, StatusReport } from '../core/command-reports.ts'
+import type { GrantReport, StatusReport } from '../core/command-reports.ts'
+import type { RewriteReport } from '../core/rewrite-report.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { ownDatabase } from '../warehouse/shards.ts'
@@ -20,8 +21,8 @@ export function readStatus(config: Config, project: ProjectConfig): Promise<Stat
 
 type MigrationOptions = {
   readonly signal: AbortSignal
-  /** How many rows of an older version have been looked at. */
-  readonly onProgress: (rows: number) => void
+  /** How many rows of an older version have been rewritten, and how many are left. */
+  readonly onProgress: (rows: number, left: number) => void
 }
 
 /** Brings the warehouse to this version's schema, and its rows to this version's form. */

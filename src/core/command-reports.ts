@@ -155,13 +155,6 @@ export type FactsWaiting = {
   readonly isRebuild: boolean
 }
 
-/** What `migrate` did with rows of an older version. Not complete: it was stopped, and the next one and each sync continue. */
-export type RewriteReport = {
-  readonly kind: 'sqlite' | 'postgres'
-  readonly rows: number
-  readonly isComplete: boolean
-}
-
 /** What a role may read after `migrate --grant`. */
 export type GrantReport = {
   readonly role: string

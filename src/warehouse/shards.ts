@@ -176,7 +176,7 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       let [rows, isComplete] = [0, true]
       for (const warehouse of all) {
         const before = rows
-        const onProgress = (done: number) => options.onProgress?.(before + done)
+        const onProgress = (done: number, left: number) => options.onProgress?.(before + done, left)
         const done = await warehouse.rewriteRaw({ ...options, onProgress })
         rows += done.rows
         isComplete &&= done.isComplete

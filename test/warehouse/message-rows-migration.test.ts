@@ -1,62 +1,11 @@
 /** Upgrading a warehouse whose messages are stored whole: with rows, and with what people have built on `messages`. */
-import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { migrations } from '../../schema/migrations/migrations.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/core/json.ts'
 import { messages } from '../../src/streams/messages.ts'
-import { updateAnalyticsViews } from '../../src/warehouse/analytics/views.ts'
-import { openKysely } from '../../src/warehouse/database/connection-pool.ts'
-import { migrate } from '../../src/warehouse/database/migrate.ts'
-import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
-import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
 import { sqliteAndPostgres, type TestDatabase } from '../support/databases.ts'
+import { openOlderWarehouse, type Row, rowOf } from './older-warehouse.ts'
 import { commit } from './row-fixtures.ts'
 import { sqlHelpers } from './test-warehouse.ts'
-
-const olderMigrations = Object.fromEntries(Object.entries(migrations).filter(([name]) => name !== '0016_message_rows'))
-
-const rowOf = (id: number): JsonObject => ({
-  id,
-  conversationId: 'c',
-  senderType: 'agent',
-  kind: 'utterance',
-  content: `It's ${id}`,
-  senderDisplayName: id % 3 === 0 ? null : 'Ann',
-  createdAt: '2026-08-31T10:02:11Z',
-  ...(id % 5 === 0 ? { mood: 'glad' } : {}),
-})
-
-/** What a service sent before, and what people had built on it. `query` ends with `close`. */
-async function openOlder(db: TestDatabase, count: number) {
-  const database = await db.makeEmpty()
-  onTestFinished(database.drop)
-  const url = database.url ?? ''
-  const pool =
-    database.kind === 'sqlite'
-      ? openSqlitePool(url.replace('sqlite:', ''), { mustExist: false, synchronous: 'normal' })
-      : await openPostgresPool(url, true)
-  const older = openKysely(pool)
-  const query = async (text: string) => (await sql.raw<Row>(text).execute(older)).rows
-  await migrate(older, database.kind, olderMigrations)
-  await older.transaction().execute((trx) => updateAnalyticsViews(trx, database.kind))
-  await query('alter table messages add column mood text')
-  await query(`insert into discovered_fields (project_id, stream, path, column_name, type, first_seen_at)
-    values ('main', 'messages', 'mood', 'mood', 'text', '2026-01-01T00:00:00Z')`)
-  for (const id of Array.from({ length: count }, (_, n) => n + 1)) await query(insertOf(rowOf(id)))
-  await query("create view glad as select id, raw from messages where mood = 'glad'")
-  await query('create view glad_ids as select id from glad')
-  return { database, query, close: () => older.destroy() }
-}
-
-type Row = Readonly<Record<string, unknown>>
-
-function insertOf(row: JsonObject): string {
-  const values = [stringifyJson(row), row.content, row.senderDisplayName, row.mood ?? null].map((value) =>
-    value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`,
-  )
-  return `insert into messages (project_id, conversation_id, sender_type, kind, created_at, synced_at, run_id, asked_at, id, raw, content, sender_display_name, mood)
-    values ('main', 'c', 'agent', 'utterance', '2026-08-31T10:02:11Z', '2026-09-01T00:00:00Z', 'a run', 1, ${row.id}, ${values})`
-}
 
 /** Values as they are compared: JSON in any order of names, and times as text. */
 function comparable(rows: readonly Row[]): readonly Row[] {
@@ -74,7 +23,7 @@ const shown = [
 for (const db of sqliteAndPostgres) {
   describe(`a warehouse of an older version — ${db.name}`, () => {
     test('shows the same messages, also through views, before, while and after its rows are rewritten', async () => {
-      const { database, query, close } = await openOlder(db, 1100)
+      const { database, query, close } = await openOlderWarehouse(db, 1100)
       const readAll = async (read: typeof query) => {
         const found = await Promise.all(shown.map(async (text) => comparable(await read(text))))
         return [...found, Object.keys(found[0]?.[0] ?? {})]
@@ -94,7 +43,7 @@ for (const db of sqliteAndPostgres) {
     })
 
     test('is synced as before', async () => {
-      const { database, close } = await openOlder(db, 3)
+      const { database, close } = await openOlderWarehouse(db, 3)
       await close()
       const warehouse = await database.open()
       const { all, list } = sqlHelpers(warehouse)
@@ -120,7 +69,7 @@ function contentOf(text: string): string {
 
 test('Postgres grants on the view what was granted on the table', async () => {
   const postgres = sqliteAndPostgres.find(({ name }) => name === 'postgres') as TestDatabase
-  const { database, query, close } = await openOlder(postgres, 1)
+  const { database, query, close } = await openOlderWarehouse(postgres, 1)
   await query('grant select, delete on messages to public')
   await query('grant usage on schema warehouse to public')
   await close()

@@ -153,7 +153,7 @@ for (const db of databases) {
   })
 }
 
-/** More than two portions. */
+/** More than two batches. */
 const oldRows = messages.parseRows(
   Array.from({ length: 2300 }, (_, n) => ({ ...plain, ...hostileMessages[n % 400], id: n, conversationId: 'c' })),
   'c',

@@ -1,6 +1,6 @@
 /**
- * Shortens what an older version stored of messages, portion by portion: what their columns hold is not repeated. Rows are
- * readable in either form meanwhile, and a process that is killed has lost one portion of work.
+ * Shortens what an older version stored of messages, batch by batch: what their columns hold is not repeated. Rows are
+ * readable in either form meanwhile, and a process that is killed has lost the work of one batch.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -13,23 +13,24 @@ import { acquireLock, listParameter } from '../database/dialect.ts'
 import { decodeJson, encodeJson } from '../database/escape.ts'
 import { acquireWriteLock } from './project-context.ts'
 
-const rowsPerPortion = 1000
+const rowsPerBatch = 1000
 const rewriteName = 'messages.raw'
 
-/** `onProgress`: how many rows have been looked at. */
+/** `onProgress`: how many rows have been looked at, and how many are left, as they were counted at the beginning. */
 export type RewriteOptions = {
   readonly isOver?: () => boolean
-  readonly onProgress?: (rows: number) => void
+  readonly onProgress?: (rows: number, left: number) => void
 }
 
 /** Returns how many rows were looked at, and whether all are done. */
 export async function rewriteRaw(db: Db, kind: DatabaseKind, { isOver, onProgress }: RewriteOptions = {}) {
+  const total = onProgress === undefined ? 0 : await countRowsLeft(db, kind)
   let rows = 0
   for (;;) {
-    const portion = await db.transaction().execute((trx) => rewritePortion(trx, kind))
-    if (portion === null) return { rows, isComplete: true }
-    rows += portion
-    onProgress?.(rows)
+    const batch = await db.transaction().execute((trx) => rewriteBatch(trx, kind))
+    if (batch === null) return { rows, isComplete: true }
+    rows += batch
+    onProgress?.(rows, Math.max(0, total - rows))
     if (isOver?.() === true) return { rows, isComplete: false }
   }
 }
@@ -44,36 +45,51 @@ export async function rewriteRawFor(db: Db, kind: DatabaseKind, maxMs: Ms): Prom
 type Position = readonly [project: string, conversation: string, id: string]
 type StoredRow = Readonly<Record<string, Scalar>> & { readonly raw: string | null }
 
-/** The number of rows of the next portion; null = there is none. */
-async function rewritePortion(trx: Db, kind: DatabaseKind): Promise<number | null> {
+/** The number of rows of the next batch; null = there is none. */
+async function rewriteBatch(trx: Db, kind: DatabaseKind): Promise<number | null> {
   await acquireLock(trx, kind, 'deskmirror.rewrite')
-  const { rows: states } = await sql<{ position: string }>`
-    select position from sync_rewrites where name = ${rewriteName}`.execute(trx)
-  const [state] = states
-  if (state === undefined) return null
-  const after: Position = state.position === '' ? ['', '', '0'] : JSON.parse(state.position)
+  const after = await readPosition(trx)
+  if (after === null) return null
   if (kind === 'postgres') await lockProjects(trx, await readAfter(trx, kind, after))
   const rows = await readAfter(trx, kind, after)
   await shortenRows(trx, kind, rows)
   const last = rows.at(-1)
-  await (rows.length < rowsPerPortion || last === undefined
+  await (rows.length < rowsPerBatch || last === undefined
     ? sql`delete from sync_rewrites where name = ${rewriteName}`
     : sql`update sync_rewrites set position = ${JSON.stringify(positionOf(last))} where name = ${rewriteName}`
   ).execute(trx)
   return rows.length
 }
 
-async function readAfter(trx: Db, kind: DatabaseKind, [project, conversation, id]: Position): Promise<StoredRow[]> {
+/** Rows up to there have been rewritten; null = all have. */
+async function readPosition(db: Db): Promise<Position | null> {
+  const { rows } = await sql<{ position: string }>`
+    select position from sync_rewrites where name = ${rewriteName}`.execute(db)
+  const [state] = rows
+  if (state === undefined) return null
+  return state.position === '' ? ['', '', '0'] : JSON.parse(state.position)
+}
+
+async function countRowsLeft(db: Db, kind: DatabaseKind): Promise<number> {
+  const after = await readPosition(db)
+  if (after === null) return 0
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from message_rows where ${isAfter(kind, after)}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
+async function readAfter(trx: Db, kind: DatabaseKind, after: Position): Promise<StoredRow[]> {
   const columns = sql.join(Object.values(messageFields).map(([column]) => sql.ref(column)))
   const { rows } = await sql<StoredRow>`
     select project_id, ${columns}, ${kind === 'sqlite' ? sql`raw` : sql`raw::text as raw`} from message_rows
-    where (project_id, conversation_id, id) > (${project}, ${conversation}, ${integer(kind, id)})
-    order by project_id, conversation_id, id limit ${rowsPerPortion}`.execute(trx)
+    where ${isAfter(kind, after)}
+    order by project_id, conversation_id, id limit ${rowsPerBatch}`.execute(trx)
   return rows
 }
 
-function integer(kind: DatabaseKind, text: string): RawBuilder<unknown> {
-  return kind === 'sqlite' ? sql`cast(${text} as integer)` : sql`cast(${text} as bigint)`
+function isAfter(kind: DatabaseKind, [project, conversation, id]: Position): RawBuilder<unknown> {
+  const integer = kind === 'sqlite' ? sql`cast(${id} as integer)` : sql`cast(${id} as bigint)`
+  return sql`(project_id, conversation_id, id) > (${project}, ${conversation}, ${integer})`
 }
 
 function positionOf({ project_id: project, conversation_id: conversation, id }: StoredRow): Position {
