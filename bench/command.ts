@@ -19,7 +19,7 @@ export type CommandRun = {
 /** Throws if the command does not exit with 0. `program`: another checkout's, to compare with. */
 export async function runCommand(
   args: readonly string[],
-  { environment }: SandboxProcess,
+  { environment }: Pick<SandboxProcess, 'environment'>,
   databaseUrl: string,
   program = launcher,
 ): Promise<CommandRun> {
