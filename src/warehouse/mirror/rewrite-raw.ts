@@ -16,6 +16,9 @@ import { acquireWriteLock } from './project-context.ts'
 const rowsPerBatch = 1000
 const rewriteName = 'messages.raw'
 
+/** In Postgres every row that is rewritten is a second copy, whose space only a vacuum gives to the next ones. */
+const rowsPerVacuum = 100_000
+
 /** `onProgress`: how many rows have been looked at, and how many are left, as they were counted at the beginning. */
 export type RewriteOptions = {
   readonly isOver?: () => boolean
@@ -31,6 +34,7 @@ export async function rewriteRaw(db: Db, kind: DatabaseKind, { isOver, onProgres
     if (batch === null) return { rows, isComplete: true }
     rows += batch
     onProgress?.(rows, Math.max(0, total - rows))
+    if (kind === 'postgres' && rows % rowsPerVacuum === 0) await sql`vacuum message_rows`.execute(db)
     if (isOver?.() === true) return { rows, isComplete: false }
   }
 }
