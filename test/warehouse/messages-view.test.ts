@@ -140,6 +140,12 @@ for (const db of databases) {
       parseJson(String((await one(`select cast(raw as text) as raw from messages where id = ${id}`)).raw))
     await all("update messages set content = 'Bye' where content = 'Hello'")
     expect(await rawOf(7)).toEqual({ ...plain, content: 'Bye', mood: 'glad' })
+    const again = {
+      ...commit('messages', messages.parseRows([{ ...plain, mood: 'glad' }], 'c').rows),
+      requestedAt: 2e12,
+    }
+    expect(await mirror.commit(again)).toMatchObject({ changed: 1 })
+    expect(await rawOf(7)).toEqual({ ...plain, mood: 'glad' })
     await all(`update messages set raw = '{"no":"id"}', mood = 'sad', deleted_at = '2026-09-01T00:00:00Z' where id = 7`)
     expect(await rawOf(7)).toEqual({ no: 'id' })
     expect(await list('select mood from messages where deleted_at is not null')).toEqual(['sad'])
