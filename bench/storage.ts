@@ -45,7 +45,7 @@ async function measureSqlite(service: SandboxProcess, program: string): Promise<
     )
     printFigure('  its text', contentBytes, 'bytes')
     printFigure('  SQLite: written for a message', run.writtenBytes / run.messages, 'bytes', 'goal: at most 4,000')
-    printFigure('  a message with its indexes', sizeOf("name like '%message%'"), 'bytes', 'goal: at most 600')
+    printSize(sizeOf("name like '%message%'"), contentBytes)
     printFigure('  the whole file, for a message', sizeOf('true'), 'bytes')
     printFigure('  processor time for a message', (run.cpuSeconds * 1e6) / run.messages, 'µs')
     database.close()
@@ -63,10 +63,9 @@ async function measurePostgres(service: SandboxProcess, program: string): Promis
     const before = await log()
     const run = await runSync(service, url, program)
     printFigure('  Postgres: log for a message', ((await log()) - before) / run.messages, 'bytes')
-    const size = await read(
-      "pg_total_relation_size(case when to_regclass('bench.message_rows') is null then 'bench.messages' else 'bench.message_rows' end)",
-    )
-    printFigure('  a message with its indexes', size / run.messages, 'bytes', 'goal: at most 600')
+    const table = "coalesce(to_regclass('bench.message_rows'), to_regclass('bench.messages'))"
+    const contentBytes = await read('avg(octet_length(content)) from bench.messages')
+    printSize((await read(`pg_total_relation_size(${table})`)) / run.messages, contentBytes)
     const statistics = 'xact_commit from pg_stat_database where datname = current_database()'
     printFigure('  transactions for 1,000 messages', ((await read(statistics)) * 1000) / run.messages, '')
     printFigure('  processor time for a message', (run.cpuSeconds * 1e6) / run.messages, 'µs')
@@ -74,4 +73,9 @@ async function measurePostgres(service: SandboxProcess, program: string): Promis
     await client.end()
     await server.stop()
   }
+}
+
+function printSize(bytes: number, contentBytes: number): void {
+  printFigure('  a message with its indexes', bytes, 'bytes')
+  printFigure('  … if its text had 100 bytes', bytes - contentBytes + 100, 'bytes', 'goal: at most 600')
 }

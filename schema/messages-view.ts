@@ -96,7 +96,9 @@ const written: Readonly<Record<DatabaseKind, Readonly<Record<string, string>>>> 
   sqlite: { '"raw"': "case when new.raw is null then '{}' else json_array(json(new.raw)) end" },
   postgres: {
     '"raw"': 'case when new.raw is not null then pg_catalog.jsonb_build_array(new.raw) end',
-    '"run_id"': 'new.run_id::pg_catalog.uuid',
+    // No run of deskmirror has another id.
+    '"run_id"':
+      "case when new.run_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then new.run_id::pg_catalog.uuid end",
   },
 }
 

@@ -154,6 +154,7 @@ for (const db of databases) {
     await all(`insert into messages (project_id, conversation_id, id, raw, synced_at, asked_at, content)
       values ('main', 'c', 8, '{"id":"8"}', '2026-09-01T00:00:00Z', 1, 'New'), ('main', 'c', 9, null, '2026-09-01T00:00:00Z', 1, 'New')`)
     expect([await rawOf(8), await rawOf(9)]).toEqual([{ id: '8' }, { id: 9, conversationId: 'c', content: 'New' }])
+    await all("update messages set run_id = 'none' where id = 9")
     await all('delete from messages where id < 9')
     expect((await list('select id from message_rows')).map(Number)).toEqual([9])
   })
