@@ -4,24 +4,37 @@ import { readFileSync } from 'node:fs'
 import type { SyncReport } from '../src/core/command-reports.ts'
 import { launcher, type SandboxProcess } from './sandbox.ts'
 
-/** `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. */
-export type CommandRun = { readonly stdout: string; readonly peakMb: number; readonly tookMs: number }
+/**
+ * `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. `writtenBytes`: what
+ * it passed to the kernel to write, into files and sockets.
+ */
+export type CommandRun = {
+  readonly stdout: string
+  readonly peakMb: number
+  readonly tookMs: number
+  readonly writtenBytes: number
+  readonly cpuSeconds: number
+}
 
 /** Throws if the command does not exit with 0. `program`: another checkout's, to compare with. */
 export async function runCommand(
   args: readonly string[],
-  { environment }: SandboxProcess,
+  { environment }: Pick<SandboxProcess, 'environment'>,
   databaseUrl: string,
   program = launcher,
 ): Promise<CommandRun> {
   const began = performance.now()
   const env = { ...process.env, ...environment, DESKMIRROR_DATABASE_URL: databaseUrl }
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let peakMb = 0
+  let [peakMb, writtenBytes, cpuSeconds] = [0, 0, 0]
   const samplePeak = () => {
-    peakMb = Math.max(peakMb, readPeakMb(child.pid ?? 0))
+    const pid = child.pid ?? 0
+    peakMb = Math.max(peakMb, readPeakMb(pid))
+    writtenBytes = Math.max(writtenBytes, readWrittenBytes(pid))
+    cpuSeconds = Math.max(cpuSeconds, readCpuSeconds(pid))
   }
-  const timer = setInterval(samplePeak, 50)
+  // At its end SQLite copies its log into the database, which takes some 20 ms.
+  const timer = setInterval(samplePeak, 10)
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
   let stdout = ''
   for await (const chunk of child.stdout) {
@@ -31,17 +44,31 @@ export async function runCommand(
   const code = await ended
   clearInterval(timer)
   if (code !== 0) throw new Error(`deskmirror ${args.join(' ')} ended with ${code}: ${stdout}`)
-  return { stdout, peakMb, tookMs: performance.now() - began }
+  return { stdout, peakMb, tookMs: performance.now() - began, writtenBytes, cpuSeconds }
+}
+
+function readWrittenBytes(pid: number): number {
+  return Number(/^wchar: (\d+)/m.exec(readProcess(pid, 'io'))?.[1] ?? 0)
+}
+
+/** User and system time. Source: proc(5), fields 14 and 15, in hundredths of a second. */
+function readCpuSeconds(pid: number): number {
+  const [user = 0, system = 0] = readProcess(pid, 'stat').split(') ').at(-1)?.split(' ').slice(11, 13).map(Number) ?? []
+  return (user + system) / 100
+}
+
+/** Empty once the process has ended. */
+function readProcess(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 /** The kernel's high-water mark, so no peak between two samples is missed. 0 once the process has ended. */
 function readPeakMb(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    return (Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6
-  } catch {
-    return 0
-  }
+  return (Number(/^VmHWM:\s+(\d+) kB/m.exec(readProcess(pid, 'status'))?.[1] ?? 0) * 1024) / 1e6
 }
 
 export type SyncRun = CommandRun & { readonly report: SyncReport; readonly messages: number }

@@ -35,15 +35,15 @@ await withTempFolder(async (folder) => {
 /** Seconds for the rows that were mirrored into `from`, page by page. */
 function insertBare(from: string, to: string): number {
   const source = new Database(from, { readonly: true })
-  const made = source.prepare("select sql from sqlite_master where tbl_name = 'messages' and sql is not null")
-  const rows = source.prepare('select * from messages order by rowid').raw().all() as unknown[][]
+  const made = source.prepare("select sql from sqlite_master where tbl_name = 'message_rows' and sql is not null")
+  const rows = source.prepare('select * from message_rows order by rowid').raw().all() as unknown[][]
   const texts = made.pluck().all() as string[]
   source.close()
   const database = new Database(to)
   database.pragma('journal_mode = wal')
   database.pragma('synchronous = normal')
   for (const text of texts) database.exec(text)
-  const statement = database.prepare(`insert into messages values (${rows[0]?.map(() => '?').join()})`)
+  const statement = database.prepare(`insert into message_rows values (${rows[0]?.map(() => '?').join()})`)
   const page = database.transaction((some: readonly unknown[][]) => {
     for (const row of some) statement.run(row)
   })

@@ -6,6 +6,8 @@ export type DatabaseKind = 'sqlite' | 'postgres'
  * (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar date, `YYYY-MM-DD`. `json`: JSON
  * text, `jsonb` in Postgres.
  *
+ * `uuid`: an id that deskmirror makes itself, in less than half of the space of a text.
+ *
  * The tables for analysts use the rest. `utc_time` and `local_date` are `time` and `date` with declared types that BI tools
  * recognise in SQLite, where a column of type `text` is a text for them. `int32`: a count or a number of an hour.
  */
@@ -18,6 +20,7 @@ export type ColumnType =
   | 'time'
   | 'date'
   | 'json'
+  | 'uuid'
   | 'int32'
   | 'utc_time'
   | 'local_date'
@@ -33,6 +36,7 @@ export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
     time: 'text',
     date: 'text',
     json: 'text',
+    uuid: 'text',
     int32: 'integer',
     utc_time: 'timestamp',
     local_date: 'date',
@@ -47,6 +51,7 @@ export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
     time: 'timestamptz',
     date: 'date',
     json: 'jsonb',
+    uuid: 'uuid',
     int32: 'integer',
     utc_time: 'timestamptz',
     local_date: 'date',

@@ -22,6 +22,18 @@ const dayColumns = {
   ],
 } as const
 
+const messageColumns = {
+  ...mirroredColumns,
+  ...deletionColumns,
+  conversation_id: ['key', 'the conversation, in conversations'],
+  id: ['integer', 'id of the message in the service'],
+  sender_type: ['text?', 'who wrote it: agent or another value'],
+  kind: ['text?', 'utterance = written by a person or the AI; anything else is a system event'],
+  content: ['text?', 'the text'],
+  sender_display_name: ['text?', 'the name that the visitor saw'],
+  created_at: ['time?', 'when it was written'],
+} as const
+
 export const mirrorTables = {
   conversations: {
     note: 'Conversations with visitors. Open work is handled_at is null; status is always open.',
@@ -46,18 +58,21 @@ export const mirrorTables = {
     },
   },
   messages: {
-    note: 'Messages of the conversations, including system events (kind is not utterance).',
+    note: 'Messages of the conversations, including system events (kind is not utterance). A view of message_rows.',
+    key: ['project_id', 'conversation_id', 'id'],
+    storedIn: 'message_rows',
+    columns: messageColumns,
+  },
+  message_rows: {
+    note: 'What is stored of messages: read messages instead.',
     key: ['project_id', 'conversation_id', 'id'],
     columns: {
-      ...mirroredColumns,
-      ...deletionColumns,
-      conversation_id: ['key', 'the conversation, in conversations'],
-      id: ['integer', 'id of the message in the service'],
-      sender_type: ['text?', 'who wrote it: agent or another value'],
-      kind: ['text?', 'utterance = written by a person or the AI; anything else is a system event'],
-      content: ['text?', 'the text'],
-      sender_display_name: ['text?', 'the name that the visitor saw'],
-      created_at: ['time?', 'when it was written'],
+      ...messageColumns,
+      run_id: ['uuid?', 'the sync run that stored it, in sync_runs'],
+      raw: [
+        'json?',
+        'what the columns do not tell of the row as the service sent it; in a list = all of it; null, {} = nothing',
+      ],
     },
   },
   visitors: {

@@ -208,4 +208,12 @@ export const syncTables = {
       fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
     },
   },
+  sync_rewrites: {
+    note: 'Stored rows that a migration has left to be rewritten in batches, by `migrate` and by each sync.',
+    key: ['name'],
+    columns: {
+      name: ['key', 'what is rewritten'],
+      position: ['text', 'the key up to which it has been done, as JSON; empty = not begun'],
+    },
+  },
 } as const satisfies Record<string, TableSpec>

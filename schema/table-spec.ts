@@ -12,6 +12,8 @@ export type TableSpec = {
    * Equal entries of an index share their room, so it takes a quarter of it; tests show that the key is unique.
    */
   readonly postgresIndex?: readonly string[]
+  /** The table that stores the rows, if this is a view of it. */
+  readonly storedIn?: string
   readonly columns: Readonly<Record<string, ColumnSpec>>
 }
 

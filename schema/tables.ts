@@ -32,6 +32,7 @@ type TypeValues = {
   time: string
   date: string
   json: string
+  uuid: string
   int32: number
   utc_time: string
   local_date: string

@@ -34,7 +34,7 @@ const timeText = (at: number) => `${new Date(at * 1000).toISOString().slice(0, 1
 export function* synthesizeProject(conversations: number, random: Random): Generator<TableBatch> {
   const visitors = Array.from({ length: Math.max(10, Math.floor(conversations * 0.4)) }, () => newUuid(random))
   const counts = { requests: 1, rows_read: 1, rows_changed: 1, strings_escaped: 0, beat_at: 0 }
-  const run = { id: 'first', mode: 'full', started_at: timeText(mirroredSince), finished_at: timeText(mirroredSince) }
+  const run = { id: firstRun, mode: 'full', started_at: timeText(mirroredSince), finished_at: timeText(mirroredSince) }
   yield toBatch('sync_runs', [{ project_id: benchProject, ...run, outcome: 'complete', ...counts }])
   yield toBatch(
     'visitors',
@@ -54,7 +54,7 @@ export function* synthesizeProject(conversations: number, random: Random): Gener
       made.map((one) => toConversationRow(one, random)),
     )
     yield toBatch(
-      'messages',
+      'message_rows',
       made.flatMap((one) => toMessageRows(one, random)),
     )
     const changes = made.flatMap(toChangeRows)
@@ -82,11 +82,13 @@ function toBatch(table: string, rows: readonly Row[]): TableBatch {
   return { table, columns, rows: rows.map((row) => columns.map((column) => row[column] ?? null)) }
 }
 
+const firstRun = '00000000-0000-7000-8000-000000000001'
+
 const mirroredRow = (raw: object): Row => ({
   project_id: benchProject,
   raw: JSON.stringify(raw),
   synced_at: timeText(endsAt),
-  run_id: 'first',
+  run_id: firstRun,
   asked_at: endsAt * 1000,
 })
 
@@ -120,7 +122,8 @@ function toMessageRows({ id, conversation, firstMessageId, isDeleted }: Made, ra
       sender_display_name: name,
       created_at: timeText(at),
     }
-    return { ...mirroredRow(columns), ...columns, deleted_at: isDeleted ? timeText(endsAt) : null }
+    // The columns have all of it.
+    return { ...mirroredRow({}), ...columns, deleted_at: isDeleted ? timeText(endsAt) : null }
   })
 }
 

@@ -17,6 +17,7 @@ const typeWords: Readonly<Record<ColumnType, string>> = {
   date: 'date',
   local_date: 'date',
   json: 'JSON',
+  uuid: 'text',
 }
 
 export function renderObject({ name, note, caveat, key, columns }: AnalyticsObject): string {

@@ -8,6 +8,7 @@ const cubeTypes: Readonly<Record<ColumnType, string>> = {
   key: 'string',
   text: 'string',
   json: 'string',
+  uuid: 'string',
   integer: 'number',
   int32: 'number',
   number: 'number',

@@ -14,6 +14,7 @@ import { gapReasons } from './0012_gap_reasons.ts'
 import { analytics } from './0013_analytics.ts'
 import { batches } from './0014_batches.ts'
 import { webConsole } from './0015_console.ts'
+import { messageRows } from './0016_message_rows.ts'
 import { audits } from './0017_audits.ts'
 import { rowCounts } from './0018_row_counts.ts'
 
@@ -34,6 +35,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0013_analytics': analytics,
   '0014_batches': batches,
   '0015_console': webConsole,
+  '0016_message_rows': messageRows,
   '0017_audits': audits,
   '0018_row_counts': rowCounts,
 }

@@ -80,8 +80,8 @@ const notRetried = [
   ...(['kind', 'migration', 'close', 'ping', 'query', 'withSnapshot', 'grantToAnalyst'] as const),
   // Pages that people look at fail soon, and so do their decisions.
   ...(['console', 'auditLog', 'reportData', 'revertSource', 'reviewReader', 'importLookups', 'listProjects'] as const),
-  // An audit continues when it is started again.
-  ...(['audits', 'deleteAudits'] as const),
+  // An audit and a migration continue when they are started again.
+  ...(['audits', 'deleteAudits', 'rewriteRaw'] as const),
   // Budgets are given the retry where they are opened; the others are written again seconds later.
   ...(['budgetRecord', 'keyUse', 'budgetHistory', 'recordRequests'] as const),
   // Workers repeat their jobs.

@@ -5,6 +5,7 @@
 import { Command, Option } from 'commander'
 import type { FactsRebuildReport, GrantReport } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize } from '../core/format.ts'
+import type { RewriteReport } from '../core/rewrite-report.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
@@ -52,7 +53,7 @@ export function migrateCommand(context: CommandContext): Command {
         if (role !== undefined) return runGrant(context, role)
         if (rebuildAnalytics === true) return runRebuild(context, options)
         if (options.project !== undefined) throw projectWithoutRebuild()
-        return runMigrate(context)
+        return runMigrate(context, options)
       })
     })
 }
@@ -62,15 +63,33 @@ function projectWithoutRebuild(): UserError {
   return new UserError({ what: 'cannot migrate one project', why, next: 'add --rebuild-analytics', exitCode: 2 })
 }
 
-async function runMigrate(context: CommandContext): Promise<CommandResult> {
+async function runMigrate(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('database')
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openInterruptSignal(display, 'the rows in hand')
   const { migrateWarehouse } = await context.load(() => import('../app/status.ts'))
-  const migrated = await migrateWarehouse(context.loadConfig('database'))
-  return { document: migrated, lines: renderMigration(migrated), exit: 0 }
+  const startedAt = context.now()
+  const onProgress = (done: number, left: number) =>
+    display.onLine(renderWork('message', 'rewritten', { done, left, tookMs: context.now() - startedAt }))
+  const migrated = await migrateWarehouse(config, { signal, onProgress }).finally(display.clear)
+  const lines = [...renderMigration(migrated), ...renderRewrite(migrated.rewritten)]
+  return { document: migrated, lines, exit: migrated.rewritten.isComplete ? 0 : 1 }
+}
+
+function renderRewrite({ kind, rows, isComplete }: RewriteReport): readonly string[] {
+  if (!isComplete)
+    return [`stopped after ${pluralize(rows, 'message')} of an older version: the next sync or migrate continues`]
+  if (rows === 0) return []
+  const vacuum = kind === 'sqlite' ? '`vacuum` gives its space' : '`vacuum full message_rows` gives its space'
+  return [
+    `${pluralize(rows, 'message')} of an older version rewritten, which takes less space; ${vacuum} back to the disk, and nothing else may run meanwhile`,
+  ]
 }
 
 function renderMigration({ from, to, applied }: MigrationSummary): readonly string[] {
   if (applied.length === 0) return [`the warehouse is at ${to} already`]
-  return [...applied.map((name) => `applied ${name}`), `the warehouse went from ${from ?? 'nothing'} to ${to}`]
+  const change = from === to ? [] : [`the warehouse went from ${from ?? 'nothing'} to ${to}`]
+  return [...applied.map((name) => `applied ${name}`), ...change]
 }
 
 async function runGrant(context: CommandContext, role: string): Promise<CommandResult> {
@@ -107,9 +126,17 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
 
 /** `12,000 conversations derived   40,500 left   about 14 s left` */
 export function renderRebuildProgress(done: number, left: number, tookMs: Ms): string {
+  return renderWork('conversation', 'derived', { done, left, tookMs })
+}
+
+function renderWork(
+  row: string,
+  whatIsDone: string,
+  { done, left, tookMs }: { readonly done: number; readonly left: number; readonly tookMs: Ms },
+): string {
   const estimate =
     left === 0 || done === 0 ? [] : [`about ${formatDuration(Math.max(1000, (tookMs / done) * left))} left`]
-  return [`${pluralize(done, 'conversation')} derived`, `${formatCount(left)} left`, ...estimate].join('   ')
+  return [`${pluralize(done, row)} ${whatIsDone}`, `${formatCount(left)} left`, ...estimate].join('   ')
 }
 
 function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport) {

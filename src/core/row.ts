@@ -16,6 +16,8 @@ export type MirrorRow = {
   readonly extraFields: ReadonlyMap<string, ExtraField>
   /** The row as it came, as JSON text. */
   readonly raw: string
+  /** What is stored in place of `raw` where the columns hold the rest. */
+  readonly storedRaw?: string
 }
 
 /** An undocumented field's value. `isJsonText`: the value is JSON text of an array or object. */

@@ -19,6 +19,15 @@ const maxTimes = 100
 
 /** `own`: columns that override the item's fields, such as keys, the parent's key and the time of reading. */
 export function toRow(item: JsonObject, documented: DocumentedFields, own: MirrorRow['columns'] = {}): MirrorRow {
+  return { ...toColumns(item, documented, own), raw: stringifyJson(item) }
+}
+
+/** The row without its text. */
+export function toColumns(
+  item: JsonObject,
+  documented: DocumentedFields,
+  own: MirrorRow['columns'],
+): Pick<MirrorRow, 'columns' | 'extraFields'> {
   const columns: Record<string, Scalar> = {}
   const extra = new Map<string, ExtraField>()
   for (const field in item) {
@@ -27,7 +36,7 @@ export function toRow(item: JsonObject, documented: DocumentedFields, own: Mirro
     if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
     else if (field !== 'projectId') collectExtraFields(field, value, extra, 1)
   }
-  return { columns: Object.assign(columns, own), extraFields: extra, raw: stringifyJson(item) }
+  return { columns: Object.assign(columns, own), extraFields: extra }
 }
 
 function toColumnValue(value: Json, kind: ColumnKind): Scalar {

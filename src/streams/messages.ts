@@ -1,19 +1,11 @@
 /** Messages: one list per conversation. Its paging is undocumented. */
-import { asJsonObject } from '../core/json.ts'
+import { asJsonObject, type JsonObject, stringifyJson } from '../core/json.ts'
+import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
 import { pathSegment } from '../core/path-segment.ts'
+import type { MirrorRow } from '../core/row.ts'
 import { parseTime } from '../core/time.ts'
-import { type DocumentedFields, findKey, itemIdentity, toRow } from './item.ts'
+import { findKey, itemIdentity, toColumns } from './item.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
-
-const documented: DocumentedFields = {
-  id: ['id', 'integer'],
-  conversationId: ['conversation_id', 'text'],
-  senderType: ['sender_type', 'text'],
-  kind: ['kind', 'text'],
-  content: ['content', 'text'],
-  senderDisplayName: ['sender_display_name', 'text'],
-  createdAt: ['created_at', 'time'],
-}
 
 export const messages: ChildListStream = {
   kind: 'child-list',
@@ -34,7 +26,17 @@ export const messages: ChildListStream = {
     },
   }),
   parseRows: (items, conversation, { project = null } = {}) =>
-    parseItems(items, project, (item) =>
-      findKey(item, ['id']) === null ? null : toRow(item, documented, { conversation_id: conversation }),
-    ),
+    parseItems(items, project, (item) => (findKey(item, ['id']) === null ? null : toMessage(item, conversation))),
+}
+
+function toMessage(item: JsonObject, conversation: string): MirrorRow {
+  const row = toColumns(item, messageFields, { conversation_id: conversation })
+  return {
+    ...row,
+    storedRaw: fieldsNotInColumns(item, row.columns),
+    // Only a comparison needs it.
+    get raw() {
+      return stringifyJson(item)
+    },
+  }
 }

@@ -32,6 +32,7 @@ import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
+import { type RewriteOptions, rewriteRaw } from './mirror/rewrite-raw.ts'
 import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
@@ -146,6 +147,8 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     kind,
     /** What opening did to the schema; null for a reader. */
     migration,
+    /** Rewrites the rows that a migration has left to be rewritten. */
+    rewriteRaw: (options: RewriteOptions) => rewriteRaw(db, kind, options),
     mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
     facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),

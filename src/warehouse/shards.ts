@@ -172,6 +172,17 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       const granted = await each((warehouse) => warehouse.grantToAnalyst(role))
       return granted[0] as (typeof granted)[number]
     },
+    rewriteRaw: async (options) => {
+      let [rows, isComplete] = [0, true]
+      for (const warehouse of all) {
+        const before = rows
+        const onProgress = (done: number, left: number) => options.onProgress?.(before + done, left)
+        const done = await warehouse.rewriteRaw({ ...options, onProgress })
+        rows += done.rows
+        isComplete &&= done.isComplete
+      }
+      return { rows, isComplete }
+    },
     analyzeTables: async () => void (await each((warehouse) => warehouse.analyzeTables())),
     deleteAudits: async (before) => void (await each((warehouse) => warehouse.deleteAudits(before))),
     deleteIdleRuns: (olderThan) => sum((warehouse) => warehouse.deleteIdleRuns(olderThan)),

@@ -17,6 +17,7 @@ import type {
   VerifyReport,
 } from '../../src/core/command-reports.ts'
 import type { SyncOutcome } from '../../src/core/mirror.ts'
+import type { RewriteReport } from '../../src/core/rewrite-report.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
 function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {
@@ -245,6 +246,29 @@ describe('migrate --rebuild-analytics', () => {
       '12,000 conversations derived   40,500 left   about 14.2 s left',
     )
     expect(renderRebuildProgress(52_500, 0, 16_000)).toBe('52,500 conversations derived   0 left')
+  })
+})
+
+describe('migrate', () => {
+  const migrated = (rewritten: Partial<RewriteReport>) => ({
+    migrateWarehouse: async () => ({
+      ...{ from: '0018_row_counts', to: '0018_row_counts', applied: ['0016_message_rows'] },
+      rewritten: { kind: 'sqlite' as const, rows: 1_000_000, isComplete: true, ...rewritten },
+    }),
+  })
+  test('says how many rows of an older version it has rewritten, and how their space is given back', async () => {
+    const { exit, out } = await runCommand(migrateCommand, [], migrated({}))
+    expect([exit, out.split('\n')[0]]).toEqual([0, 'applied 0016_message_rows'])
+    expect(out).toContain('1,000,000 messages of an older version rewritten, which takes less space; `vacuum` gives')
+    const postgres = await runCommand(migrateCommand, [], migrated({ kind: 'postgres' }))
+    expect(postgres.out).toContain('`vacuum full message_rows`')
+  })
+  test('says nothing of rows if there were none', async () => {
+    expect((await runCommand(migrateCommand, [], migrated({ rows: 0 }))).out).toBe('applied 0016_message_rows\n')
+  })
+  test('exits with 1 if it was stopped, as there is more to do', async () => {
+    const { exit, out } = await runCommand(migrateCommand, [], migrated({ rows: 5000, isComplete: false }))
+    expect([exit, out]).toEqual([1, expect.stringContaining('stopped after 5,000 messages of an older version')])
   })
 })
 

@@ -105,7 +105,7 @@ for (const db of sqliteAndPostgres) {
 
 /** No message may have the content `rejected`. */
 const rejecting = {
-  sqlite: `create trigger rejecting before insert on messages when new.content = 'rejected'
+  sqlite: `create trigger rejecting before insert on message_rows when new.content = 'rejected'
     begin select raise(abort, 'rejected'); end`,
-  postgres: "alter table messages add constraint rejecting check (content <> 'rejected')",
+  postgres: "alter table message_rows add constraint rejecting check (content <> 'rejected')",
 }

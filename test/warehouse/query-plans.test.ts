@@ -8,7 +8,7 @@ const text = readFileSync(new URL('../../docs/warehouse.md', import.meta.url), '
 const questions = [...text.matchAll(/```sql\n-- (.*?)\n(.*?)```/gs)].map(([, title = '', sql = '']) => ({ title, sql }))
 
 /** The primary key: SQLite names it after the table. */
-const messagesByKey = /messages_pkey|sqlite_autoindex_messages_1|SEARCH m\w* USING PRIMARY KEY/
+const messagesByKey = /messages_pkey|sqlite_autoindex_message_rows_1|SEARCH m\w* USING PRIMARY KEY/
 
 /** The index that each query must use; null: it reads all rows of its tables, so no index helps. */
 const expected: Readonly<Record<string, RegExp | null>> = {
@@ -46,7 +46,7 @@ function statements(kind: Warehouse['kind']): string[] {
       select ${values}, ${id('n.i', '8')}, ${id('n.i % 9000', '9')}, ${at(seconds)}, ${at(seconds)},
       case when n.i % 50 > 0 then ${at(seconds)} end from ${n(25_000)}`,
     `insert into visitors (${mirrored}, id) select ${values}, ${id('n.i', '9')} from ${n(9000)}`,
-    `insert into messages (${mirrored}, conversation_id, id, sender_type, kind, content, created_at)
+    `insert into message_rows (${mirrored}, conversation_id, id, sender_type, kind, content, created_at)
       select ${values}, ${id('(n.i / 10)', '8')}, n.i, case when n.i % 3 = 0 then 'agent' else 'visitor' end, 'utterance',
       'hello', ${at('n.i / 10 * 3000 + n.i % 10 * 60 + 1600000000')} from ${n(250_000)}`,
     `insert into conversation_changes (project_id, id, conversation_id, field, old_value, seen_at)

@@ -62,7 +62,7 @@ test('a dropped table is reported as missing', async () => {
   const { sandbox, path, url } = await setUp()
   const drop = duringSync(() => {
     const other = new Database(path)
-    other.exec('drop table messages')
+    other.exec('drop table message_rows')
     other.close()
   })
   expect(await errorSentence(syncOnce(url, sandbox, drop))).toMatch(/^2 one of its tables is missing → restore/)

@@ -105,8 +105,8 @@ async function applyMigration(trx: Db, kind: DatabaseKind, name: string, migrati
 /** SQLite has no comments. */
 async function writeTableComments(trx: Db, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') return
-  const objects = Object.entries<TableSpec>(tables).map(([name, { note, columns }]) => ({
-    type: 'table' as const,
+  const objects = Object.entries<TableSpec>(tables).map(([name, { note, columns, storedIn }]) => ({
+    type: storedIn === undefined ? ('table' as const) : ('view' as const),
     name,
     note,
     columns: Object.fromEntries(Object.entries(columns).map(([column, [, text]]) => [column, text])),

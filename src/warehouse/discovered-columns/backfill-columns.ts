@@ -11,6 +11,7 @@ import { decodeJson, decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { createValueEncoder } from '../mirror/encode-value.ts'
 import { keyParameters, readRowsAfterKey } from '../mirror/reader.ts'
+import { storedTable } from '../mirror/stream-tables.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
@@ -77,7 +78,7 @@ async function backfillRow(
   const parameters = keyParameters(kind, table, tables[table].key, row.key)
   const keyConditions = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)
   for (const batch of batchesOf(assignments, maxColumnsPerUpdate)) {
-    await sql`update ${sql.table(table)} set ${sql.join(batch)}
+    await sql`update ${sql.table(storedTable(table))} set ${sql.join(batch)}
       where ${sql.join(keyConditions, sql` and `)}`.execute(db)
   }
 }

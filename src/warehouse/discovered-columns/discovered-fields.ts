@@ -6,6 +6,7 @@ import type { ExtraField, MirrorRow } from '../../core/row.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
+import { storedTable } from '../mirror/stream-tables.ts'
 import { columnName } from './column-name.ts'
 import {
   type FieldRecord,
@@ -15,6 +16,7 @@ import {
   type StreamFields,
 } from './field-records.ts'
 import { canHold, columnTypeOf, type FieldType, fieldTypeOf, widerType } from './field-type.ts'
+import { showColumns } from './show-columns.ts'
 import { widenColumn } from './widen-column.ts'
 
 export type DiscoveredFields = {
@@ -96,7 +98,7 @@ async function addOrWidenColumns(
 ): Promise<KnownFields> {
   await acquireLock(trx, kind, 'deskmirror.fields')
   if (kind === 'postgres') await sql`set local lock_timeout = '5s'`.execute(trx)
-  const { table } = streamSpecs[stream]
+  const table = storedTable(streamSpecs[stream].table)
   const known = await readDiscoveredFields(trx, project, stream)
   const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
   const records: FieldRecord[] = []
@@ -158,6 +160,7 @@ async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: rea
   )
   const statements = kind === 'sqlite' ? parts : parts.length === 0 ? [] : [sql.join(parts)]
   for (const statement of statements) await sql`alter table ${sql.table(table)} ${statement}`.execute(trx)
+  if (added.length > 0) await showColumns(trx, kind, table)
 }
 
 /** Rows stored before the column existed may have the field, so they need a backfill. */

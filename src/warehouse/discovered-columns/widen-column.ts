@@ -4,6 +4,7 @@ import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { columnName } from './column-name.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
+import { showColumns } from './show-columns.ts'
 
 type ColumnWidening = {
   readonly table: string
@@ -26,6 +27,7 @@ export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnW
     const column = columnName(`${widening.column}.${widening.to}`, widening.taken)
     const type = sql.raw(sqlTypes[kind][columnTypeOf[widening.to]])
     await sql`alter table ${sql.table(widening.table)} add column ${sql.ref(column)} ${type}`.execute(trx)
+    await showColumns(trx, kind, widening.table)
     return column
   }
 }
@@ -43,6 +45,7 @@ function timestampAsText(column: string) {
 /** SQLite cannot change a column's type, and an integer column would convert the text 007 to 7. */
 async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
   const [old, wide] = [sql.ref(column), sql.ref('widened column')]
+  await showColumns(trx, 'sqlite', table, column)
   const type = sql.raw(sqlTypes.sqlite[columnTypeOf[to]])
   await sql`alter table ${sql.table(table)} add column ${wide} ${type}`.execute(trx)
   // The declared type of the new column converts numbers to text. Booleans are numbers in SQLite, so they need a case.
@@ -50,4 +53,5 @@ async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidenin
   await sql`update ${sql.table(table)} set ${wide} = ${value} where ${old} is not null`.execute(trx)
   await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)
   await sql`alter table ${sql.table(table)} rename column ${wide} to ${old}`.execute(trx)
+  await showColumns(trx, 'sqlite', table)
 }

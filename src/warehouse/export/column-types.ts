@@ -29,6 +29,7 @@ const exportTypes: Readonly<Record<ColumnType, ExportType>> = {
   number: 'number',
   boolean: 'boolean',
   time: 'time',
+  uuid: 'text',
   utc_time: 'time',
   date: 'date',
   local_date: 'date',

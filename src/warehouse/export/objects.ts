@@ -1,11 +1,17 @@
 /** The tables and views of the database, with their columns. Taken from the database, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
+import { type TableSpec, tables } from '../../../schema/tables.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../../core/export.ts'
 import { streamSpecs } from '../../core/stream-specs.ts'
 import type { LocalReads } from '../database/connection-pool.ts'
 import { columnTypeOf, type FieldType } from '../discovered-columns/field-type.ts'
 import { createSchemaTypes, type SchemaTypes, typeOfDeclaration } from './column-types.ts'
+
+const specs: Readonly<Record<string, TableSpec>> = tables
+const storedViews = Object.keys(specs).filter((name) => specs[name]?.storedIn !== undefined)
+/** Nobody is to read them. */
+const storingTables = storedViews.flatMap((name) => specs[name]?.storedIn ?? [])
 
 /** Runs a query within the snapshot. */
 export type RunQuery = <Row>(query: RawBuilder<Row>) => Promise<readonly Row[]>
@@ -16,16 +22,16 @@ export type SourceObject = Omit<ExportObject, 'columns'> & { readonly columns: r
 
 export function listPostgresObjects(run: RunQuery): Promise<readonly ObjectName[]> {
   return run(sql<ObjectName>`
-    select relname as name, case when relkind in ('v', 'm') then 'view' else 'table' end as kind
+    select relname as name, case when relkind in ('v', 'm') and relname not in (${sql.join(storedViews)}) then 'view' else 'table' end as kind
     from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema())
-      and relkind in ('r', 'p', 'f', 'v', 'm') and relname <> ${searchIndexTable} and has_table_privilege(oid, 'select') order by relname`)
+      and relkind in ('r', 'p', 'f', 'v', 'm') and relname not in (${sql.join([searchIndexTable, ...storingTables])}) and has_table_privilege(oid, 'select') order by relname`)
 }
 
 export function listSqliteObjects(run: RunQuery): Promise<readonly ObjectName[]> {
   return run(sql<ObjectName>`
-    select name, type as kind from sqlite_master
+    select name, case when name in (${sql.join(storedViews)}) then 'table' else type end as kind from sqlite_master
     where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\'
-      and name not glob ${`${searchIndexTable}*`} order by name`)
+      and name not glob ${`${searchIndexTable}*`} and name not in (${sql.join(storingTables)}) order by name`)
 }
 
 type CatalogColumn = { readonly name: string; readonly declared: string; readonly key_position: number }
@@ -42,7 +48,7 @@ export async function describePostgresObject(run: RunQuery, { name, kind }: Obje
   const columns = found.map(({ name: column, declared }) => {
     return { name: column, declared, type: schemaType(name, column) ?? typeOfDeclaration(declared) ?? 'text' }
   })
-  return { name, kind, columns, key: keyOf(found) }
+  return { name, kind, columns, key: keyOf(name, found) }
 }
 
 export async function describeSqliteObject(
@@ -66,7 +72,7 @@ export async function describeSqliteObject(
   const columns = found.map(({ name: column, declared }, n) => {
     return { name: column, declared, type: types[n] ?? byValues.get(column) ?? 'text' }
   })
-  return { name, kind, columns, key: keyOf(found) }
+  return { name, kind, columns, key: keyOf(name, found) }
 }
 
 /** The narrowest type that all values of each column have. */
@@ -95,7 +101,10 @@ async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
   )
 }
 
-function keyOf(columns: readonly CatalogColumn[]): readonly string[] {
+/** A table that is a view of another has its key. */
+function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string[] {
+  const { key, storedIn } = specs[name] ?? {}
+  if (key !== undefined && storedIn !== undefined) return key
   return columns
     .filter((column) => column.key_position > 0)
     .sort((a, b) => a.key_position - b.key_position)

@@ -36,6 +36,7 @@ const encoderFactories: Readonly<Record<ColumnType, EncoderFactory>> = {
   time: () => toTime,
   date: () => toDate,
   int32: () => toInteger,
+  uuid: toText,
   utc_time: () => toTime,
   local_date: () => toDate,
   json: (kind, escapeCount) => (value) => {

@@ -1,4 +1,5 @@
 /** How a stream's rows become SQL parameters: the columns in order, and an encoder for each of them. */
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { MirrorRow, RejectedRow, Scalar } from '../../core/row.ts'
 import { childStreamsOf, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
@@ -6,7 +7,7 @@ import type { StreamFields } from '../discovered-columns/field-records.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
 import { createValueEncoder, type EncodedRow, type EncodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
-import { insertedColumns, keyColumns } from './stream-tables.ts'
+import { insertedColumns, keyColumns, storedTable } from './stream-tables.ts'
 import type { StatementShape } from './upsert.ts'
 
 export type InsertPlan = {
@@ -35,7 +36,7 @@ export function createInsertPlans(context: ProjectContext): InsertPlans {
 }
 
 function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: StreamFields, authoritative: boolean) {
-  const { table } = streamSpecs[stream]
+  const table = storedTable(streamSpecs[stream].table)
   const documented = insertedColumns(table)
   const discovered = fields.withColumn.map(({ column, type }) => ({ name: column, type: columnTypeOf[type] }))
   const columns = [...documented, ...discovered]
@@ -47,7 +48,7 @@ function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: St
     shape: hasDependents ? shapeReturningKey : { ...shapeReturningKey, returning: null },
     shapeReturningKey,
     keyIndexes: key.map((name) => columns.findIndex((column) => column.name === name)),
-    encodeRow: createRowEncoder(context, columns, documented.length, fields),
+    encodeRow: createRowEncoder(context, table, columns, documented.length, fields),
   }
 }
 
@@ -63,15 +64,17 @@ type ValueReader = (row: MirrorRow, requestTime: RequestTime) => Scalar | undefi
 
 function createRowEncoder(
   context: ProjectContext,
+  table: StatementShape['table'],
   columns: StatementShape['columns'],
   documented: number,
   fields: StreamFields,
 ): InsertPlan['encodeRow'] {
   const encoders = columns.map(({ type }) => createValueEncoder(type, context.kind, context.escapeCount))
+  const computed = computedColumns(context, table)
   const readers = columns.map(({ name }, i): ValueReader => {
     const path = fields.withColumn[i - documented]?.path
     if (path !== undefined) return (row) => row.extraFields.get(path)?.value
-    return computedColumns(context)[name] ?? ((row) => row.columns[name])
+    return computed[name] ?? ((row) => row.columns[name])
   })
   let requestTime: RequestTime = { at: Number.NaN, text: '' }
   return (row, requestedAt) => {
@@ -84,15 +87,24 @@ function createRowEncoder(
 }
 
 /** Columns that are not filled from a field of the row. */
-function computedColumns(context: ProjectContext): Readonly<Record<string, ValueReader>> {
+function computedColumns(
+  context: ProjectContext,
+  table: StatementShape['table'],
+): Readonly<Record<string, ValueReader>> {
   return {
     project_id: () => context.project,
-    raw: (row) => row.raw,
+    raw: table === 'message_rows' ? (row) => messageRaw(context.kind, row) : (row) => row.raw,
     synced_at: (_row, requestTime) => requestTime.text,
     run_id: () => context.currentRunId(),
     asked_at: (_row, requestTime) => requestTime.at,
     read_at: (row, requestTime) => row.columns.read_at ?? requestTime.text,
   }
+}
+
+/** What `message_rows` has; see `schema/messages-view.ts`. */
+function messageRaw(kind: DatabaseKind, { raw, storedRaw }: MirrorRow): string | null {
+  if (storedRaw === undefined) return `[${raw}]`
+  return kind === 'postgres' && storedRaw === '{}' ? null : storedRaw
 }
 
 /**

@@ -23,6 +23,7 @@ import {
 } from './pending-children.ts'
 import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
 import { earliestTime, latestMessageTime, nthNewestCallTime, readRawById, readRows } from './reader.ts'
+import { rewriteRawFor } from './rewrite-raw.ts'
 import { countUnseenRows, forgetSeenRows, listIdSet, listUnseenRows, removeFromIdSet } from './seen-rows.ts'
 import { finishRun, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
 import { createUpsert } from './upsert.ts'
@@ -35,6 +36,9 @@ export type MirrorOptions = {
   /** Milliseconds since 1970. */
   readonly clock?: () => number
 }
+
+/** How long a run rewrites rows of older versions before it begins. */
+const maxRewriteMs = 2000
 
 export function createMirror(
   db: Db,
@@ -65,6 +69,7 @@ export function createMirror(
       context.fields.invalidate()
       runId = await startRun(context, mode, now, lockToken)
       if (schema === 'discover') await backfillColumns(context)
+      await rewriteRawFor(db, kind, maxRewriteMs)
       return runId
     },
     finishRun: async (id, outcome, reports, now) => {

@@ -1,4 +1,6 @@
 /** What all parts of a project's mirror share. */
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import type { DiscoveredFields } from '../discovered-columns/discovered-fields.ts'
@@ -32,7 +34,11 @@ export function createSerialQueue(): ProjectContext['runSerially'] {
  */
 export function inTransaction<C extends ProjectDb, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
   return context.db.transaction().execute(async (db) => {
-    await acquireLock(db, context.kind, `deskmirror.write ${context.project}`)
+    await acquireWriteLock(db, context.kind, context.project)
     return work({ ...context, db })
   })
+}
+
+export function acquireWriteLock(trx: Db, kind: DatabaseKind, project: string): Promise<void> {
+  return acquireLock(trx, kind, `deskmirror.write ${project}`)
 }

@@ -18,7 +18,15 @@ export function keyColumns(stream: StreamName): readonly string[] {
   return tables[specs[stream].table].key.filter((name) => name !== 'project_id')
 }
 
-export function hasDeletedAt(table: MirroredTable): boolean {
+/** Tables that rows are written to. */
+export type StoredTable = Exclude<MirroredTable, 'messages'> | 'message_rows'
+
+/** The table that stores what is read from this one, which may be a view of it. */
+export function storedTable(table: MirroredTable): StoredTable {
+  return table === 'messages' ? 'message_rows' : table
+}
+
+export function hasDeletedAt(table: MirroredTable | StoredTable): boolean {
   return 'deleted_at' in tables[table].columns
 }
 
@@ -26,7 +34,7 @@ export function hasDeletedAt(table: MirroredTable): boolean {
 const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
 
 /** The columns that storing a row writes, the common ones first. */
-export function insertedColumns(table: MirroredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
+export function insertedColumns(table: StoredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
   return Object.entries(tables[table].columns)
     .filter(([name]) => !warehouseOnlyColumns.includes(name))
     .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))

@@ -5,16 +5,16 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import type { MirroredTable } from '../../core/stream-specs.ts'
+import { messageFields } from '../../core/message-fields.ts'
 import { arrayInsert, arrayParameter, rowsPerArrayInsert } from '../database/array-parameter.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { batchesOf, maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import type { EncodedRow, SqlValue } from './encode-value.ts'
-import { hasDeletedAt } from './stream-tables.ts'
+import { hasDeletedAt, type StoredTable } from './stream-tables.ts'
 
 /** All that a statement's text depends on, apart from its number of rows. */
 export type StatementShape = {
-  readonly table: MirroredTable
+  readonly table: StoredTable
   /** Documented and discovered columns, in the order of a row's parameters. */
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
   /** The column to return for new and changed rows; null = only count them. */
@@ -106,26 +106,34 @@ function compileRowUpsert(db: Db, shape: StatementShape, size: number): string {
 }
 
 function onConflict(shape: StatementShape) {
-  const key = sql.join(tables[shape.table].key.map((name) => sql.ref(name)))
+  const key = sql.join(keyOf(shape.table).map((name) => sql.ref(name)))
   return sql`on conflict (${key}) do update set ${assignments(shape)} where ${updateCondition(shape)}
     ${shape.returning === null ? sql`` : sql`returning ${sql.ref(shape.returning)}`}`
 }
 
 /** No row has `deleted_at`, so its excluded value is null: a row that the service returned exists. */
 function assignments({ table, columns }: StatementShape) {
-  const key: readonly string[] = tables[table].key
-  const names = columns.map(({ name }) => name).filter((name) => !key.includes(name))
+  const names = columns.map(({ name }) => name).filter((name) => !keyOf(table).includes(name))
   const all = hasDeletedAt(table) ? [...names, 'deleted_at'] : names
   return sql.join(all.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`))
 }
 
 function updateCondition({ table, newerBy }: StatementShape) {
   const stored = (name: string) => sql.ref(`${table}.${name}`)
-  const isDifferent = sql`excluded.raw is distinct from ${stored('raw')}`
+  const documented = table === 'message_rows' ? Object.values(messageFields).map(([column]) => column) : []
+  const compared = ['raw', ...documented.filter((name) => !keyOf(table).includes(name))]
+  const isDifferent = sql.join(
+    compared.map((name) => sql`${sql.ref(`excluded.${name}`)} is distinct from ${stored(name)}`),
+    sql` or `,
+  )
   const isRestored = hasDeletedAt(table) ? sql` or ${stored('deleted_at')} is not null` : sql``
   const isNotOlder =
     newerBy === null
       ? sql``
       : sql` and (${stored(newerBy)} is null or ${sql.ref(`excluded.${newerBy}`)} >= ${stored(newerBy)})`
   return sql`(${isDifferent}${isRestored}) and excluded.asked_at >= ${stored('asked_at')}${isNotOlder}`
+}
+
+function keyOf(table: StoredTable): readonly string[] {
+  return tables[table].key
 }

@@ -56,7 +56,8 @@ for (const { name, make } of sqliteAndPostgres) {
         const status = await readStatus(config, project)
         expect([status.project, status.workers.length], project.name).toEqual([project.name, 1])
       }
-      expect((await migrateWarehouse(config)).applied).toEqual([])
+      const options = { signal: new AbortController().signal, onProgress: () => {} }
+      expect((await migrateWarehouse(config, options)).applied).toEqual([])
 
       const moved = { ...config, projects: [{ ...projects[0]!, databaseUrl: other.url }, projects[1]!] }
       expect(worker.reload(moved)).toEqual(['projects.shop.database_url'])
