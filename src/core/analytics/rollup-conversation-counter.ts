@@ -17,7 +17,10 @@ import { type Candidate, countCandidates, hourCandidates } from './rollup-defini
 import { createHourOf } from './rollup-events.ts'
 import type { ActiveConversations, ConversationFilter, ConversationMeasure, HourMeasure } from './rollup-measures.ts'
 
-export type CountedMeasure = ConversationMeasure | ActiveConversations | (HourMeasure & { readonly with: 'conversations created' })
+export type CountedMeasure =
+  | ConversationMeasure
+  | ActiveConversations
+  | (HourMeasure & { readonly with: 'conversations created' })
 
 export type ConversationCounter = Pick<ConversationDays, 'addMessages'> & {
   /** The conversation of the messages that were added since the last one. */
@@ -25,10 +28,7 @@ export type ConversationCounter = Pick<ConversationDays, 'addMessages'> & {
   readonly candidatesOf: (measure: CountedMeasure) => Candidate[]
 }
 
-export function createConversationCounter(
-  measures: readonly CountedMeasure[],
-  days: RollupDays,
-): ConversationCounter {
+export function createConversationCounter(measures: readonly CountedMeasure[], days: RollupDays): ConversationCounter {
   const { addMessages, takeDays } = createConversationDays(days)
   const size = days.days.length
   const byFilter = new Map<string, { readonly filter: ConversationFilter; readonly counts: Float64Array }>()

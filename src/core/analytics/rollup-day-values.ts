@@ -21,7 +21,11 @@ function isShown({ at, until }: MeasureEvent, readAt: EpochSeconds): boolean {
 }
 
 /** For each event, each day whose reading shows it. */
-function forEachShown(events: Events, { days, daysAt }: RollupDays, use: (day: number, event: MeasureEvent) => void): void {
+function forEachShown(
+  events: Events,
+  { days, daysAt }: RollupDays,
+  use: (day: number, event: MeasureEvent) => void,
+): void {
   for (const event of events)
     for (const day of daysAt(event.at)) if (isShown(event, days[day]?.readAt ?? 0)) use(day, event)
 }
@@ -40,7 +44,10 @@ export function countDifferent(events: Events, days: RollupDays): Float64Array {
   const counts = new Float64Array(days.days.length)
   /** By day: the last of the groups that was counted there. */
   const countedBy = new Int32Array(days.days.length)
-  for (const [index, group] of Map.groupBy(events, ({ value }) => value).values().toArray().entries())
+  for (const [index, group] of Map.groupBy(events, ({ value }) => value)
+    .values()
+    .toArray()
+    .entries())
     forEachShown(group, days, (day) => {
       if (countedBy[day] === index + 1) return
       countedBy[day] = index + 1
@@ -50,7 +57,9 @@ export function countDifferent(events: Events, days: RollupDays): Float64Array {
 }
 
 /** Durations by column: the time that decides on the day, and the first reading that shows it. */
-export type Durations = Readonly<Record<'at' | 'since', readonly EpochSeconds[]>> & { readonly seconds: readonly Seconds[] }
+export type Durations = Readonly<Record<'at' | 'since', readonly EpochSeconds[]>> & {
+  readonly seconds: readonly Seconds[]
+}
 
 /** The durations of each day, in ascending order. Plain loops: a large project has many of them in the days of all borders. */
 export function sortedDurations({ at, since, seconds }: Durations, { days, daysAt }: RollupDays): Float64Array[] {

@@ -105,7 +105,8 @@ export type RollupDays = {
 
 /** Of borders that are the same for all windows, the first one stays. */
 export function createRollupDays(windows: readonly RollupWindow[], borders: readonly Border[]): RollupDays {
-  const spansOf = (border: Border) => windows.map((window) => `${border.of(window).from} ${border.of(window).to}`).join()
+  const spansOf = (border: Border) =>
+    windows.map((window) => `${border.of(window).from} ${border.of(window).to}`).join()
   const first = new Map(borders.toReversed().map((border) => [spansOf(border), border]))
   return toRollupDays(
     windows,

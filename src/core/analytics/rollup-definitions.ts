@@ -1,11 +1,5 @@
 /** Candidate meanings of a rollup's number: a measure, how its values become one number, and where a day begins and ends. */
-import {
-  countByHour,
-  countDifferent,
-  countEvents,
-  hoursByFrequency,
-  type MeasureEvent,
-} from './rollup-day-values.ts'
+import { countByHour, countDifferent, countEvents, hoursByFrequency, type MeasureEvent } from './rollup-day-values.ts'
 import type { RollupDays } from './rollup-days.ts'
 import { type AnswerMeasure, complexityOf, describeMeasure, type RollupMeasure } from './rollup-measures.ts'
 import { type DurationStatistic, durationStatistics, hourStatistics } from './rollup-statistics.ts'
@@ -22,7 +16,11 @@ export type Candidate = {
 }
 
 /** Every definition by a measure. `events`: of all days, in any order. */
-export function candidatesOf(measure: Exclude<RollupMeasure, AnswerMeasure>, events: Iterable<MeasureEvent>, days: RollupDays): Candidate[] {
+export function candidatesOf(
+  measure: Exclude<RollupMeasure, AnswerMeasure>,
+  events: Iterable<MeasureEvent>,
+  days: RollupDays,
+): Candidate[] {
   switch (measure.population) {
     case 'active conversations':
     case 'active visitors':

@@ -25,7 +25,13 @@ export const conversationTimes = [
   'first visitor message',
   'first human message',
 ] as const
-export const messageKinds = ['any message', 'an utterance', 'a visitor message', 'a human message', 'an AI message'] as const
+export const messageKinds = [
+  'any message',
+  'an utterance',
+  'a visitor message',
+  'a human message',
+  'an AI message',
+] as const
 
 export type ConversationTime = (typeof conversationTimes)[number]
 export type MessageKind = (typeof messageKinds)[number]

@@ -13,8 +13,8 @@ export type DurationStatistic = (typeof durationStatistics)[number]
 
 export const hourStatistics = ['most frequent', 'second most frequent', 'third most frequent'] as const
 
-export function mapStatistics<T>(valueOf: (statistic: DurationStatistic) => T): Record<DurationStatistic, T> {
-  return Object.fromEntries(durationStatistics.map((name) => [name, valueOf(name)])) as Record<DurationStatistic, T>
+export function mapStatistics<T>(compute: (statistic: DurationStatistic) => T): Record<DurationStatistic, T> {
+  return Object.fromEntries(durationStatistics.map((name) => [name, compute(name)])) as Record<DurationStatistic, T>
 }
 
 /** Null: there is nothing to take it of. */
