@@ -15,12 +15,12 @@ const asked = process.argv.slice(2).map(Number)
 const sizes = asked.length > 0 ? asked : [10_000, 100_000, 1_000_000, 5_000_000]
 
 const measures = {
-  seconds: ['first sync', 's'],
+  fileMb: ['size of the file', 'MB'],
+  requests: ['requests of a first sync', ''],
+  seconds: ['time of a first sync', 's'],
+  againRequests: ['requests with nothing new', ''],
+  againSeconds: ['time with nothing new', 's'],
   peakMb: ['peak memory', 'MB'],
-  requests: ['requests', ''],
-  fileMb: ['the file', 'MB'],
-  againSeconds: ['nothing new', 's'],
-  againRequests: ['nothing new, requests', ''],
 } as const
 type Measured = Readonly<Record<keyof typeof measures, number>>
 
