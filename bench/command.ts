@@ -4,8 +4,11 @@ import { readFileSync } from 'node:fs'
 import type { SyncReport } from '../src/core/command-reports.ts'
 import { launcher, type SandboxProcess } from './sandbox.ts'
 
-/** `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. */
-export type CommandRun = { readonly stdout: string; readonly peakMb: number; readonly tookMs: number }
+/**
+ * `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. `cpuMs`: its processor
+ * time, which other work on the machine affects less.
+ */
+export type CommandRun = Readonly<{ stdout: string } & Record<'peakMb' | 'tookMs' | 'cpuMs', number>>
 
 /** Throws if the command does not exit with 0. `program`: another checkout's, to compare with. */
 export async function runCommand(
@@ -17,21 +20,22 @@ export async function runCommand(
   const began = performance.now()
   const env = { ...process.env, ...environment, DESKMIRROR_DATABASE_URL: databaseUrl }
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let peakMb = 0
-  const samplePeak = () => {
+  let [peakMb, cpuMs] = [0, 0]
+  const sample = () => {
     peakMb = Math.max(peakMb, readPeakMb(child.pid ?? 0))
+    cpuMs = Math.max(cpuMs, readCpuMs(child.pid ?? 0))
   }
-  const timer = setInterval(samplePeak, 50)
+  const timer = setInterval(sample, 50)
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
   let stdout = ''
   for await (const chunk of child.stdout) {
     stdout += chunk
-    samplePeak()
+    sample()
   }
   const code = await ended
   clearInterval(timer)
   if (code !== 0) throw new Error(`deskmirror ${args.join(' ')} ended with ${code}: ${stdout}`)
-  return { stdout, peakMb, tookMs: performance.now() - began }
+  return { stdout, peakMb, cpuMs, tookMs: performance.now() - began }
 }
 
 /** The kernel's high-water mark, so no peak between two samples is missed. 0 once the process has ended. */
@@ -39,6 +43,17 @@ function readPeakMb(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     return (Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6
+  } catch {
+    return 0
+  }
+}
+
+/** Of all its threads. 0 once the process has ended. A tick of Linux is 10 ms. */
+function readCpuMs(pid: number): number {
+  try {
+    const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+    const [user = 0, system = 0] = after.split(' ').slice(11, 13).map(Number)
+    return (user + system) * 10
   } catch {
     return 0
   }

@@ -60,7 +60,9 @@ function drawLines(sizes: readonly number[], growths: readonly Growth[], x: Scal
       const colour = colours[n % colours.length]
       const places = lines[n] ?? []
       const label = labels[n] ?? 0
-      const dots = places.map((place, index) => `<circle cx="${at(x(sizes[index] ?? 1))}" cy="${at(place)}" r="3.5" fill="${colour}"/>`)
+      const dots = places.map(
+        (place, index) => `<circle cx="${at(x(sizes[index] ?? 1))}" cy="${at(place)}" r="3.5" fill="${colour}"/>`,
+      )
       return `<path class="line" stroke="${colour}" d="${draw(places)}"/>${dots.join('')}
 <path stroke="${colour}" fill="none" d="M${plot.right + 5} ${at(places.at(-1) ?? 0)}L${labelsLeft - 5} ${at(label - 4)}"/>
 <text class="name" x="${labelsLeft}" y="${at(label)}" style="fill:${colour}">${name}: ${times(values)}</text>
