@@ -19,8 +19,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), TMPDIR: fastFolder() },
-    // Starting PGlite or a random world on a busy machine takes its time; no test measures time.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // No test measures time, and on a busy machine one that starts many processes takes ten times as long.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 })

@@ -14,8 +14,8 @@ const clean = { status: 0, output: '' }
 test('the types are correct', () => {
   // The other processor has tests to run.
   expect(run('node_modules/.bin/tsc', '--singleThreaded')).toEqual(clean)
-}, 60_000)
+})
 
 test('every file is formatted, and the linter finds nothing', () => {
   expect(run('node_modules/.bin/biome', 'ci', '--colors=off', '--error-on-warnings')).toEqual(clean)
-}, 60_000)
+})

@@ -137,7 +137,7 @@ describe('the real command', () => {
     const unknown = await runDeskmirror(['export', 'conversation'], { cwd, env })
     expect([unknown.exit, unknown.out]).toEqual([2, ''])
     expect(unknown.err).toMatch(/perhaps conversations/)
-  }, 30_000)
+  })
 
   test.each([
     ['SIGKILL', null],

@@ -45,7 +45,7 @@ test('hostile texts are shown as texts in every field, and every look of every s
   await page.go('/console/p/main/visitors/v1')
   expect(await page.getByText(attack.slice(0, 28)).count()).toBeGreaterThan(0)
   expect(page.violations).toEqual([])
-}, 180_000)
+})
 
 test('on a phone the menu opens and leads on, without JavaScript', async () => {
   const page = await openPage(browser, console, 'vera', {

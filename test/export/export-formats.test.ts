@@ -21,7 +21,7 @@ test('SQLite, PGlite and Postgres give the same bytes: tables and views, in ever
       for (const other of others) expect(other.equals(sqlite!), `${object} ${format}`).toBe(true)
     }
   }
-}, 60_000)
+})
 
 /** As the export has it: what a database cannot store is escaped as Postgres does. */
 const exportedTexts = [...hostileTexts.map((text) => encodeText('postgres', text)), null]

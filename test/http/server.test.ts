@@ -246,7 +246,7 @@ test('it accepts a fixed number of connections, and new ones when some have ende
   await once(beyond, 'close')
   const [first] = sockets
   first!.destroy()
-  await vi.waitFor(async () => expect((await ask('/healthz')).status).toBe(200), { interval: 20, timeout: 20_000 })
+  await vi.waitFor(async () => expect((await ask('/healthz')).status).toBe(200), { interval: 20, timeout: 120_000 })
   for (const socket of sockets) socket.destroy()
 })
 

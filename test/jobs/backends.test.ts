@@ -11,7 +11,7 @@ import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
 /** For waiting on what sends no event. */
-const polling = { interval: 10, timeout: 20_000 }
+const polling = { interval: 10, timeout: 120_000 }
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 

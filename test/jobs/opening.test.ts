@@ -129,7 +129,7 @@ describe('the embedded store', () => {
     const logFiles = () => readdirSync(join(folder, 'data', 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name))
     await session.query('create table written (text text)', [])
     await session.query('insert into written select repeat(md5(n::text), 20) from generate_series(1, 30000) as n', [])
-    await vi.waitUntil(() => logFiles().length <= 6, { interval: 20, timeout: 20_000 })
+    await vi.waitUntil(() => logFiles().length <= 6, { interval: 20, timeout: 120_000 })
     await session.close()
   })
 
@@ -140,7 +140,10 @@ describe('the embedded store', () => {
     await session.query('create table left_behind as select n from generate_series(1, 5000) as n', [])
     await session.query('delete from left_behind', [])
     const size = async () => (await session.query("select pg_relation_size('left_behind') as size", [])).rows[0]
-    await vi.waitUntil(async () => Reflect.get(Object(await size()), 'size') === '0', { interval: 20, timeout: 20_000 })
+    await vi.waitUntil(async () => Reflect.get(Object(await size()), 'size') === '0', {
+      interval: 20,
+      timeout: 120_000,
+    })
     await session.close()
     expect(closed).toEqual([])
   })
@@ -250,7 +253,10 @@ describe('a server', () => {
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
     await admin.connect()
     const waiting = "select from pg_locks where locktype = 'advisory' and not granted"
-    await vi.waitUntil(async () => order.length > 0 || (await admin.query(waiting)).rowCount === 1, { interval: 5 })
+    await vi.waitUntil(async () => order.length > 0 || (await admin.query(waiting)).rowCount === 1, {
+      interval: 5,
+      timeout: 120_000,
+    })
     release.resolve()
     await Promise.all([firstRun, secondRun])
     expect(order).toEqual(['first', 'second'])
@@ -281,7 +287,7 @@ describe('a server', () => {
     await stopped.stop()
     const added = await Promise.allSettled(queues.map((queue) => queue.add('job', {})))
     expect(added.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
-    await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 20_000 })
+    await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 120_000 })
     await backend.close()
     expect(events).toEqual([expect.objectContaining({ event: 'queue.disconnected', backend: 'redis' })])
   })

@@ -146,4 +146,4 @@ test('each chart has rows in a mirror of the sandbox', async () => {
       }
     }
   })
-}, 60_000)
+})

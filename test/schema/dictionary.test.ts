@@ -65,5 +65,5 @@ for (const db of sqliteAndPostgres) {
     } finally {
       await database.drop()
     }
-  }, 30_000)
+  })
 }

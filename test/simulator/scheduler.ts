@@ -40,7 +40,7 @@ export class ScheduleError extends Error {}
 const maxItems = 60_000
 const maxVirtualMs: Ms = 6 * 3_600_000
 
-/** The process whose code runs now; undefined: the world itself. */
+/** The process whose code runs now; null: the world itself; undefined: code that has nothing to do with the simulation. */
 export const currentProcess = new AsyncLocalStorage<SimulatedProcess | null>()
 
 /** `onItem`: called before each item of a process; it may kill or suspend the process. */

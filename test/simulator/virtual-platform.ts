@@ -1,6 +1,8 @@
 /**
  * What Node offers to a process, replaced while a schedule runs: clocks, timers, random numbers, and who a process is.
- * Production code needs no changes for it, and nothing of it escapes the scheduler.
+ * Production code needs no changes for it, and nothing of it escapes the scheduler. What else runs in this process (the
+ * test runner, what an earlier test has left behind) keeps the real ones: it must neither change a schedule nor have its
+ * timers end with it.
  */
 import crypto from 'node:crypto'
 import fs from 'node:fs'
@@ -47,20 +49,36 @@ export function installPlatform(platform: Platform): () => void {
   }
 }
 
-/** A getter of `members` stays one. */
+/** Replaces the members for the code of the simulated world. Returns a function that restores them. */
 function replace(target: object, members: object): () => void {
-  const names = Object.keys(members)
-  const before = names.map((name) => Object.getOwnPropertyDescriptor(target, name))
-  Object.defineProperties(target, Object.getOwnPropertyDescriptors(members))
-  return () => {
-    for (const [n, name] of names.entries()) {
-      const descriptor = before[n]
-      if (descriptor === undefined) Reflect.deleteProperty(target, name)
-      else Object.defineProperty(target, name, descriptor)
+  const restorers = Object.keys(members).map((name) => {
+    const before = Object.getOwnPropertyDescriptor(target, name)
+    const real = Reflect.get(target, name)
+    Object.defineProperty(target, name, {
+      configurable: true,
+      ...(typeof real === 'function'
+        ? { value: createSwitch(real, Reflect.get(members, name)) }
+        : { get: () => (isInWorld() ? Reflect.get(members, name) : real) }),
+    })
+    return () => {
+      if (before === undefined) Reflect.deleteProperty(target, name)
+      else Object.defineProperty(target, name, before)
     }
+  })
+  return () => {
+    for (const restore of restorers) restore()
   }
 }
 
+/** A function that is one of the two, depending on who calls it: importers keep what they have imported. */
+function createSwitch<F extends (...values: never[]) => unknown>(real: F, simulated: F): F {
+  return new Proxy(real, {
+    apply: (_, self, values) => Reflect.apply(isInWorld() ? simulated : real, self, values),
+    get: (_, name) => Reflect.get(isInWorld() ? simulated : real, name),
+  })
+}
+
+const isInWorld = () => currentProcess.getStore() !== undefined
 const owner = () => currentProcess.getStore() ?? null
 
 type Timer = {

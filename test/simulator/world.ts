@@ -9,7 +9,14 @@ import { createObserver } from './observer.ts'
 import { chooseDelivery, createPlan, lookBackMs, type Plan, verifyAfterMs, windowMs } from './plan.ts'
 import { createProcess, createSpawn } from './processes.ts'
 import { type Program, pushProgram, readProgram, syncProgram } from './program.ts'
-import { createScheduler, ScheduleError, type Scheduler, type SimulatedProcess, type TraceLine } from './scheduler.ts'
+import {
+  createScheduler,
+  currentProcess,
+  ScheduleError,
+  type Scheduler,
+  type SimulatedProcess,
+  type TraceLine,
+} from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import { createSimulatedNetwork } from './simulated-network.ts'
 import { installPlatform } from './virtual-platform.ts'
@@ -70,9 +77,11 @@ async function inWorld(options: WorldOptions, work: (world: World) => Promise<vo
   const processes: SimulatedProcess[] = []
   const restore = installPlatform({ scheduler, processes: () => processes, wallOffset: () => clock.wallOffset })
   try {
-    const world = createWorld(options, processes)
-    await work(world).catch(world.onError)
-    return world.failures
+    return await currentProcess.run(null, async () => {
+      const world = createWorld(options, processes)
+      await work(world).catch(world.onError)
+      return world.failures
+    })
   } finally {
     restore()
   }

@@ -22,6 +22,6 @@ for (const db of databases.filter(({ name }) => name !== 'pglite')) {
         expect([first.outcome, second.outcome]).toEqual(['complete', 'complete'])
         expect(await findDifferences(warehouse, sandbox)).toEqual([])
       })
-    }, 120_000)
+    })
   }
 }

@@ -72,7 +72,7 @@ test('each number of the sandbox’s rollup is the count that it says it is', as
     { result: 'not compared', n: expect.any(Number) },
     { result: 'not final', n: expect.any(Number) },
   ])
-}, 120_000)
+})
 
 // Which counts tell definitions apart is in test/core/analytics, for every definition.
 sampledTest(

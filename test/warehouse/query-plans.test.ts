@@ -85,5 +85,5 @@ for (const db of databases.filter(({ name }) => name !== 'pglite')) {
       if (index != null) expect(await explainQuery(warehouse, sql), title).toMatch(new RegExp(index, 's'))
       expect((await warehouse.query(sql)).length, title).toBeGreaterThanOrEqual(title.includes('came back') ? 0 : 1)
     }
-  }, 120_000)
+  })
 }

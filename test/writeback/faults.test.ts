@@ -156,7 +156,7 @@ test('a reply that shows with another text or name is not resent but uncertain',
       sender_name: 'Ann',
     })
     const pushing = o.push({ verifyAfterMs: 600 })
-    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
+    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), { timeout: 120_000 })
     o.sandbox.mutate.agentReplies(c, content, name)
     await pushing
     expect(await o.all()).toMatchObject([
@@ -173,7 +173,7 @@ for (const who of ['a colleague', 'the visitor'] as const) {
     o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
     await o.queue({ operation: 'message', conversation_id: c, content: 'Your parcel left today.', sender_name: 'Ann' })
     const pushing = o.push({ verifyAfterMs: 600 })
-    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
+    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1), { timeout: 120_000 })
     const text = 'Can you tell me the number of the order?'
     if (who === 'a colleague') o.sandbox.mutate.agentReplies(c, text, 'Bo')
     else o.sandbox.mutate.visitorWrites(c, text)

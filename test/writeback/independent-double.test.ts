@@ -427,7 +427,7 @@ test('the response is stored even if the database is unavailable at that time', 
   const o = await createOutboxFor(service, 'postgres')
   await o.queue({ operation: 'note', visitor_id: ids.visitor, content: 'Once.' })
   const pushed = o.push().catch(() => {})
-  await vi.waitFor(() => expect(service.done()).toHaveLength(1), { timeout: 10_000, interval: 5 })
+  await vi.waitFor(() => expect(service.done()).toHaveLength(1), { timeout: 120_000, interval: 5 })
   // The response comes within this time, while connections to the database are terminated.
   for (const until = Date.now() + 300; Date.now() < until; )
     await o.warehouse.query(`select pg_terminate_backend(pid) from pg_stat_activity
@@ -453,7 +453,7 @@ test('cancelling everything survives a deadlock with other SQL', async () => {
   const cancelled = o.admin.decide('cancelled', {}, { by: 'a person' })
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const waiting = `select 1 from pg_stat_activity where ${rows[0].pid} = any(pg_blocking_pids(pid))`
-  await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), { timeout: 5000 })
+  await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), { timeout: 120_000 })
   await touch(first)
   await client.query('commit')
   expect(await cancelled).toMatchObject({ count: 2 })

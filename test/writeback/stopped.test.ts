@@ -36,7 +36,7 @@ for (const [what, stopsAt] of [
       o.sandbox.resetLog()
       o.sandbox.scriptFault({ kind: 'slow', operation: stopsAt })
       const child = startPushProcess(o)
-      await vi.waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1), { timeout: 20_000, interval: 2 })
+      await vi.waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1), { timeout: 120_000, interval: 2 })
       child.kill('SIGSTOP')
       await expireLeases(o)
       await o.push({ verifyAfterMs: 100 })
@@ -56,7 +56,7 @@ test('a reply of a suspended sender that is not found is uncertain until the sen
   const { promise, resolve: open } = Promise.withResolvers<void>()
   cutter.gate = promise
   const child = startPushProcess(o, `http://127.0.0.1:${cutter.port}`)
-  await vi.waitFor(() => expect(cutter.written.size).toBe(1), { timeout: 20_000, interval: 2 })
+  await vi.waitFor(() => expect(cutter.written.size).toBe(1), { timeout: 120_000, interval: 2 })
   child.kill('SIGSTOP')
   await expireLeases(o)
   await o.push({ verifyAfterMs: 100 })

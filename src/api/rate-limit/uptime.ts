@@ -19,18 +19,26 @@ const maxAgeMs = 1000
 
 /**
  * Milliseconds of a clock that keeps running while the machine is suspended, and never goes back. Counted on from the
- * last reading as long as the other two clocks agree how much time has passed: after a suspension they differ.
+ * last reading as long as the other two clocks agree how much time has passed: after a suspension they differ. Where the
+ * system's own uptime goes back, as it may when a virtual machine moves, it is counted on from the newest: a clock that
+ * stood still until the system's has caught up would keep every request waiting for as long.
  */
 export function createUptime(clocks: Clocks = systemClocks): () => Ms {
   const read = () => ({ running: clocks.running(), wall: clocks.wall(), uptime: clocks.uptime() })
   let last = read()
   let newest = last.uptime
+  let lost: Ms = 0
   return () => {
     const passed = clocks.running() - last.running
     const wasSuspendedOrSet = Math.abs(clocks.wall() - last.wall - passed) > toleranceMs
     const mustRead = wasSuspendedOrSet || passed > maxAgeMs
-    if (mustRead) last = read()
-    newest = Math.max(newest, last.uptime + (mustRead ? 0 : passed))
+    if (mustRead) {
+      const before = last
+      last = read()
+      if (last.uptime < before.uptime) lost = newest - last.uptime
+      else if (last.uptime >= newest) lost = 0
+    }
+    newest = Math.max(newest, last.uptime + lost + (mustRead ? 0 : passed))
     return newest
   }
 }

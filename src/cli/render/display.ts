@@ -1,5 +1,4 @@
 /** Progress on standard error: redrawn in place on a terminal, an occasional line elsewhere, nothing when quiet. */
-import { createLogUpdate } from 'log-update'
 import type { BudgetView, SyncProgress } from '../../core/command-reports.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Progress, StreamProgress } from './progress.ts'
@@ -42,20 +41,24 @@ function quietDisplay(write: (text: string) => void): Display {
 
 /** At most one redraw in 100 ms; the last state of a burst is always drawn. */
 function terminalDisplay(stream: OutputStream, clock: Clock): Display {
-  const update = createLogUpdate(stream, { showCursor: true })
   let progress = emptyProgress
   let line: string | null = null
   let timer: NodeJS.Timeout | undefined
-  const draw = () => {
+  // Most commands draw nothing, and it takes as long to load as they take to answer.
+  let update: ReturnType<typeof import('log-update').createLogUpdate> | undefined
+  const draw = async () => {
+    const { createLogUpdate } = await import('log-update')
+    if (timer === undefined) return
     timer = undefined
+    update ??= createLogUpdate(stream, { showCursor: true })
     update(line === null ? renderProgress(progress, clock()).join('\n') : `  ${line}`)
   }
   const changed = (next: Progress) => {
     progress = next
-    timer ??= setTimeout(draw, redrawMs).unref()
+    timer ??= setTimeout(() => void draw(), redrawMs).unref()
   }
   const writeAbove = (text: string) => {
-    update.clear()
+    update?.clear()
     stream.write(text)
   }
   const clear = () => {
@@ -63,7 +66,7 @@ function terminalDisplay(stream: OutputStream, clock: Clock): Display {
     timer = undefined
     progress = emptyProgress
     line = null
-    update.clear()
+    update?.clear()
   }
   const onProgress = (latest: SyncProgress) => changed(afterProgress(progress, latest, clock()))
   const onBudget = (budget: BudgetView) => changed({ ...progress, budget })

@@ -1,6 +1,6 @@
 import { uptime } from 'node:os'
 import { expect, test } from 'vitest'
-import { createUptime, uptimeMs } from '../../../src/api/rate-limit/uptime.ts'
+import { createUptime } from '../../../src/api/rate-limit/uptime.ts'
 
 function createClocks() {
   const now = { uptime: 5_000_000, running: 70, wall: Date.UTC(2026, 0, 1), readings: 0 }
@@ -17,7 +17,7 @@ function createClocks() {
 }
 
 test('is that of the system', () => {
-  expect(Math.abs(uptimeMs() - uptime() * 1000)).toBeLessThan(500)
+  expect(Math.abs(createUptime()() - uptime() * 1000)).toBeLessThan(500)
 })
 
 test('counts on without asking the system, once a second excepted', () => {
@@ -50,4 +50,21 @@ test('is not set with the clock of the machine, and never goes back', () => {
   now.uptime -= 10
   now.wall += 30_000
   expect(read()).toBe(before)
+})
+
+test('runs on where that of the system goes back, until it has caught up', () => {
+  const { now, pass, read } = createClocks()
+  pass(50)
+  const before = read()
+  now.uptime -= 3_600_000
+  pass(2000)
+  const after = read()
+  expect(after).toBe(before)
+  pass(700)
+  expect(read()).toBe(after + 700)
+  pass(2000)
+  expect(read()).toBe(after + 2700)
+  now.uptime += 7_200_000
+  pass(2000)
+  expect(read()).toBe(now.uptime)
 })

@@ -17,7 +17,7 @@ import { startWorkerProcess } from './worker-process.ts'
 
 const [, redisStores] = workerStores
 const size = { conversations: 6, visitors: 3, calls: 2, messagesPerConversation: [1, 2], days: 2 } as const
-const pollOptions = { interval: 100, timeout: 50_000 }
+const pollOptions = { interval: 100, timeout: 120_000 }
 const http = { host: '127.0.0.1', port: 0 }
 
 const startTestSandbox = async () => {

@@ -120,5 +120,5 @@ for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'postg
       await sandbox.stop()
       await stores.drop()
     }
-  }, 60_000)
+  })
 }

@@ -73,4 +73,4 @@ test('rollups begin when the lists have been read, and adapt to a granted scope,
   expect(await warehouse.query(`select 1 from analytics_metrics where time_zone <> 'Asia/Kolkata'`)).toEqual([])
   const gaps = () => warehouse.query('select 1 from sync_gaps where resolved_at is null')
   while ((await gaps()).length > 0) await worker.waitForNext()
-}, 60_000)
+})

@@ -12,6 +12,7 @@ import { workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const [embedded] = workerStores
+const waiting = { timeout: 120_000, interval: 200 }
 const size = { conversations: 6, visitors: 3, calls: 2, days: 1 }
 
 for (const { name, make } of sqliteAndPostgres) {
@@ -37,13 +38,10 @@ for (const { name, make } of sqliteAndPostgres) {
         (await at.query(`select distinct project_id as id from ${table}`)).map(({ id }) => id)
 
       const worker = await startWorkerInProcess(config)
-      await vi.waitFor(
-        async () => {
-          expect(await findDifferences(first, shop)).toEqual([])
-          expect(await findDifferences(second, school)).toEqual([])
-        },
-        { timeout: 30_000, interval: 200 },
-      )
+      await vi.waitFor(async () => {
+        expect(await findDifferences(first, shop)).toEqual([])
+        expect(await findDifferences(second, school)).toEqual([])
+      }, waiting)
       for (const table of ['conversations', 'messages', 'sync_streams', 'sync_runs'])
         expect([await idsIn(table), await idsIn(table, second)], table).toEqual([[shop.projectId], [school.projectId]])
       const [target] = await second.query('select id from conversations limit 1')
@@ -64,10 +62,11 @@ for (const { name, make } of sqliteAndPostgres) {
       expect(worker.reload(moved)).toEqual(['projects.shop.database_url'])
 
       const reader = openConsoleReader(config, Date.now)
-      for (const project of projects) {
-        const { streams } = await reader.data.overview(consoleProjectOf(project))
-        expect(streams.find(({ stream }) => stream === 'conversations')?.rows, project.name).toBe(6)
-      }
+      for (const project of projects)
+        await vi.waitFor(async () => {
+          const { streams } = await reader.data.overview(consoleProjectOf(project))
+          expect(streams.find(({ stream }) => stream === 'conversations')?.rows, project.name).toBe(6)
+        }, waiting)
       await reader.close()
     })
   })

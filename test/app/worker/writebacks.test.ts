@@ -61,7 +61,7 @@ for (const { kind, make } of workerStores) {
         for (const id of conversations()) for (const n of [1, 2, 3]) await reply(id, `${id} ${n}`)
         const options = { onProgress: () => {}, onBudget: () => {}, log, despiteFailures: true }
         await pushProject(config, project, { ...options, signal: new AbortController().signal })
-        await vi.waitFor(expectAllSent, { timeout: 40_000, interval: 200 })
+        await vi.waitFor(expectAllSent, { timeout: 120_000, interval: 200 })
         const sent = sandbox.ledger().map(({ body }) => (body as { content: string }).content)
         expect(sent.toSorted()).toEqual(
           conversations()
@@ -122,12 +122,12 @@ test('stops a batch at once, goes on with it, and says when it was finished', as
   const stopped = await decideBatch(config, project, 'stopped', { batch: 'replies', by: 'bea' })
   expect(stopped.moved).toBeGreaterThan(0)
   const isQuiet = async () => expect((await admin.findBatch('replies'))?.counts.sending ?? 0).toBe(0)
-  await vi.waitFor(isQuiet, { timeout: 20_000, interval: 50 })
+  await vi.waitFor(isQuiet, { timeout: 120_000, interval: 50 })
   const sent = sandbox.ledger().length
   expect((await admin.findBatch('replies'))?.counts).toEqual({ succeeded: sent, draft: requests.length - sent })
   await decideBatch(config, project, 'resumed', { batch: 'replies', by: 'bea' })
   const finishedAt = () => warehouse.query('select finished_at from writeback_batches')
   const isFinished = async () => expect(await finishedAt()).toEqual([{ finished_at: expect.any(String) }])
-  await vi.waitFor(isFinished, { timeout: 40_000, interval: 200 })
+  await vi.waitFor(isFinished, { timeout: 120_000, interval: 200 })
   expect(sandbox.ledger()).toHaveLength(requests.length)
 })

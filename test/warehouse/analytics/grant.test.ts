@@ -53,7 +53,7 @@ for (const role of hostileNames) {
       else await expect(read, name).rejects.toThrow('permission denied')
     }
     await expect(query('delete from fct_wait')).rejects.toThrow('permission denied')
-  }, 60_000)
+  })
 }
 
 test('every fact, dimension and report of the database is granted', async () => {

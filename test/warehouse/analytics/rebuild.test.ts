@@ -144,5 +144,5 @@ for (const db of sqliteAndPostgres) {
     expect((await one('select rebuilt_to from facts_state')).rebuilt_to).toMatch(/^\w+ /)
     expect((await facts.refresh()).isComplete).toBe(true)
     expect(await readFacts(warehouse)).toEqual(derived)
-  }, 60_000)
+  })
 }

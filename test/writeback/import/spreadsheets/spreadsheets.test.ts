@@ -151,7 +151,7 @@ describe('sent', () => {
     const written = entries.flatMap(({ payload: { content } }) => content ?? [])
     const sent = o.sandbox.ledger().flatMap(({ body }) => (body as { readonly content?: string }).content ?? [])
     expect(sent.toSorted()).toEqual(written.toSorted())
-  }, 180_000)
+  })
 })
 
 function countBy(words: readonly string[]): Readonly<Record<string, number>> {
