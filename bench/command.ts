@@ -6,14 +6,15 @@ import { launcher, type SandboxProcess } from './sandbox.ts'
 
 /**
  * `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. `writtenBytes`: what
- * it passed to the kernel to write, into files and sockets.
+ * it passed to the kernel to write, into files and sockets. `cpuMs`: its processor time, which other work on the machine
+ * affects less.
  */
 export type CommandRun = {
   readonly stdout: string
   readonly peakMb: number
   readonly tookMs: number
   readonly writtenBytes: number
-  readonly cpuSeconds: number
+  readonly cpuMs: number
 }
 
 /** Throws if the command does not exit with 0. `program`: another checkout's, to compare with. */
@@ -26,12 +27,12 @@ export async function runCommand(
   const began = performance.now()
   const env = { ...process.env, ...environment, DESKMIRROR_DATABASE_URL: databaseUrl }
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let [peakMb, writtenBytes, cpuSeconds] = [0, 0, 0]
+  let [peakMb, writtenBytes, cpuMs] = [0, 0, 0]
   const samplePeak = () => {
     const pid = child.pid ?? 0
     peakMb = Math.max(peakMb, readPeakMb(pid))
     writtenBytes = Math.max(writtenBytes, readWrittenBytes(pid))
-    cpuSeconds = Math.max(cpuSeconds, readCpuSeconds(pid))
+    cpuMs = Math.max(cpuMs, readCpuMs(pid))
   }
   // At its end SQLite copies its log into the database, which takes some 20 ms.
   const timer = setInterval(samplePeak, 10)
@@ -44,17 +45,17 @@ export async function runCommand(
   const code = await ended
   clearInterval(timer)
   if (code !== 0) throw new Error(`deskmirror ${args.join(' ')} ended with ${code}: ${stdout}`)
-  return { stdout, peakMb, tookMs: performance.now() - began, writtenBytes, cpuSeconds }
+  return { stdout, peakMb, tookMs: performance.now() - began, writtenBytes, cpuMs }
 }
 
 function readWrittenBytes(pid: number): number {
   return Number(/^wchar: (\d+)/m.exec(readProcess(pid, 'io'))?.[1] ?? 0)
 }
 
-/** User and system time. Source: proc(5), fields 14 and 15, in hundredths of a second. */
-function readCpuSeconds(pid: number): number {
+/** User and system time of all threads. Source: proc(5), fields 14 and 15, in hundredths of a second. */
+function readCpuMs(pid: number): number {
   const [user = 0, system = 0] = readProcess(pid, 'stat').split(') ').at(-1)?.split(' ').slice(11, 13).map(Number) ?? []
-  return (user + system) / 100
+  return (user + system) * 10
 }
 
 /** Empty once the process has ended. */

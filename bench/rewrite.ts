@@ -80,7 +80,7 @@ async function measure(name: string, url: string, { scan, bytes, vacuum }: Measu
   printFigure('  before: a message with its indexes', (await bytes()) / messages, 'bytes')
   printFigure('  … raw of 100,000 messages', await medianScan(), 'ms')
   const run = await runCommand(['migrate', '--quiet'], { environment: {} }, url)
-  printFigure('  migrate', run.tookMs / 1000, 's', `${run.cpuSeconds.toFixed(1)} s of processor time`)
+  printFigure('  migrate', run.tookMs / 1000, 's', `${(run.cpuMs / 1000).toFixed(1)} s of processor time`)
   printFigure('  … peak memory', run.peakMb, 'MB')
   printFigure('  … messages a second', messages / (run.tookMs / 1000), '')
   printFigure('  after: a message with its indexes', (await bytes()) / messages, 'bytes')

@@ -102,11 +102,17 @@ function scoreOf(candidate: Candidate, days: readonly ComparedDay[]): Score {
   let daysEqual = 0
   let difference = 0
   for (const { index, value, tolerance } of days) {
-    const own = candidate.values[index] ?? null
+    const own = ownValue(candidate, index)
     if (isEqualAsShown(value, own, tolerance)) daysEqual++
     difference += Math.abs(value - (own ?? 0))
   }
   return { candidate, daysEqual, meanDifference: difference / days.length }
+}
+
+/** Null: there is none. */
+export function ownValue({ values }: Candidate, index: number): number | null {
+  const value = values[index] ?? Number.NaN
+  return Number.isNaN(value) ? null : value
 }
 
 /** There are thousands of scores for each number, so they are not sorted. */
@@ -129,5 +135,5 @@ function compareScores(a: Score, b: Score): number {
 /** Of definitions with the same values on all days, one is as good as the other. */
 function isSame(a: Score, b: Score, days: readonly ComparedDay[]): boolean {
   if (a.daysEqual !== b.daysEqual || a.meanDifference !== b.meanDifference) return false
-  return days.every(({ index }) => (a.candidate.values[index] ?? 0) === (b.candidate.values[index] ?? 0))
+  return days.every(({ index }) => (ownValue(a.candidate, index) ?? 0) === (ownValue(b.candidate, index) ?? 0))
 }

@@ -1,5 +1,5 @@
 /** The days of the rollups, and where the service may let each begin and end. */
-import { daySeconds, type EpochSeconds, hourSeconds } from '../time.ts'
+import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, type Seconds } from '../time.ts'
 import { createTimeZone, localDayOf, startOfDay } from './time-zone.ts'
 
 /** A day of the rollups: a window as the service was asked for it. */
@@ -87,82 +87,81 @@ function dayOf(name: string): Border['of'] {
   }
 }
 
-/** From the first piece to before the end. */
-type PieceRange = readonly [first: number, end: number]
-
-/** All bounds of all days cut time into pieces, so that each day of each border is some pieces in a row. */
+/** The days of all borders. Their numbers are those of the first border, window by window, then of the next. */
 export type RollupDays = {
   /** Oldest first. */
   readonly windows: readonly RollupWindow[]
-  /** Pieces by window. */
-  readonly borders: readonly { readonly border: Border; readonly ranges: readonly PieceRange[] }[]
-  /** When the days that a piece is part of were read, first and last. */
-  readonly pieces: readonly PieceReadings[]
-  /** The first second of the first piece, and the first after the last. */
+  readonly borders: readonly Border[]
+  /** By number. */
+  readonly days: readonly RollupWindow[]
+  /** The first second of all days, and the first after them. */
   readonly from: EpochSeconds
   readonly to: EpochSeconds
-  /** Null outside of all pieces. */
-  readonly pieceOf: (at: EpochSeconds) => number | null
-  /** In seconds of the day in UTC, ascending: pieces begin only then. */
-  readonly cuts: readonly number[]
+  /** Numbers of the days that the time is in: one of each border, mostly. */
+  readonly daysAt: (at: EpochSeconds) => Int32Array
+  /** Days begin with a multiple of it or with the second after one. */
+  readonly step: Seconds
 }
-
-type PieceReadings = { readonly firstReadAt: EpochSeconds; readonly lastReadAt: EpochSeconds }
-
-/** Which readings of its days show an event of a piece. `since`, `until`: it counts only in what was read in between. */
-export function readingsWith(
-  { firstReadAt, lastReadAt }: PieceReadings,
-  at: EpochSeconds,
-  { since = at, until = Number.POSITIVE_INFINITY }: Span,
-): 'all' | 'some' | 'none' {
-  // A zone's day may go on when the day that was asked for is over: a reading knows nothing of later times.
-  const shownFrom = Math.max(at, since)
-  if (shownFrom > lastReadAt || until <= firstReadAt) return 'none'
-  return shownFrom <= firstReadAt && until > lastReadAt ? 'all' : 'some'
-}
-
-type Span = { readonly since?: EpochSeconds | undefined; readonly until?: EpochSeconds | undefined }
 
 /** Of borders that are the same for all windows, the first one stays. */
 export function createRollupDays(windows: readonly RollupWindow[], borders: readonly Border[]): RollupDays {
-  const spans = borders.map((border) => ({ border, days: windows.map((window) => border.of(window)) }))
-  const bounds = [...new Set(spans.flatMap(({ days }) => days.flatMap(({ from, to }) => [from, to])))]
-  bounds.sort((a, b) => a - b)
-  const numberOf = new Map(bounds.map((bound, index) => [bound, index]))
-  const ranges = spans.map(({ border, days }) => ({
-    border,
-    ranges: days.map(({ from, to }): PieceRange => [numberOf.get(from) ?? 0, numberOf.get(to) ?? 0]),
-  }))
-  const different = new Map(ranges.toReversed().map((entry) => [entry.ranges.join(' '), entry]))
-  const pieceOf = (at: EpochSeconds) => {
-    const next = firstAfter(bounds, at)
-    return next === 0 || next === bounds.length ? null : next - 1
-  }
-  return {
+  const spansOf = (border: Border) =>
+    windows.map((window) => `${border.of(window).from} ${border.of(window).to}`).join()
+  const first = new Map(borders.toReversed().map((border) => [spansOf(border), border]))
+  return toRollupDays(
     windows,
-    borders: ranges.filter((entry) => different.get(entry.ranges.join(' ')) === entry),
-    pieces: readTimes(Math.max(0, bounds.length - 1), ranges, windows),
-    from: bounds[0] ?? 0,
-    to: bounds.at(-1) ?? 0,
-    pieceOf,
-    cuts: [...new Set(bounds.map((bound) => ((bound % daySeconds) + daySeconds) % daySeconds))].sort((a, b) => a - b),
+    borders.filter((border) => first.get(spansOf(border)) === border),
+  )
+}
+
+/** Some of the days. `copy`: puts what was found, by day of the part, among that of all days. */
+export type PartOfDays = {
+  readonly days: RollupDays
+  readonly copy: (found: Float64Array, all: Float64Array) => void
+}
+
+/** The days of consecutive windows. */
+export function partOfDays({ windows, borders }: RollupDays, first: number, end: number): PartOfDays {
+  const days = toRollupDays(windows.slice(first, end), borders)
+  const size = days.windows.length
+  const copy: PartOfDays['copy'] = (found, all) => {
+    for (const border of borders.keys())
+      all.set(found.subarray(border * size, (border + 1) * size), border * windows.length + first)
+  }
+  return { days, copy }
+}
+
+function toRollupDays(windows: readonly RollupWindow[], borders: readonly Border[]): RollupDays {
+  const days = borders.flatMap((border) => windows.map((window) => ({ ...border.of(window), readAt: window.readAt })))
+  const bounds = [...new Set(days.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b)
+  return {
+    ...{ windows, borders, days, from: bounds[0] ?? 0, to: bounds.at(-1) ?? 0 },
+    daysAt: createDaysAt(bounds, days),
+    step: steps.find((step) => bounds.every((bound) => mod(bound, step) <= 1)) ?? 1,
   }
 }
 
-/** A piece of no day has a first reading after its last one. */
-function readTimes(pieces: number, borders: RollupDays['borders'], windows: readonly RollupWindow[]) {
-  const unread = { firstReadAt: Number.POSITIVE_INFINITY, lastReadAt: Number.NEGATIVE_INFINITY }
-  const reads = Array.from({ length: pieces }, () => ({ ...unread }))
-  for (const { ranges } of borders) {
-    for (const [index, [first, end]] of ranges.entries()) {
-      const { readAt } = windows[index] ?? { readAt: 0 }
-      for (const piece of reads.slice(first, end)) {
-        piece.firstReadAt = Math.min(piece.firstReadAt, readAt)
-        piece.lastReadAt = Math.max(piece.lastReadAt, readAt)
-      }
-    }
+/** The hours of all zones begin with a quarter of an hour. */
+const steps: readonly Seconds[] = [15 * minuteSeconds, minuteSeconds, 1]
+const mod = (value: number, divisor: number) => ((value % divisor) + divisor) % divisor
+const noDays = new Int32Array()
+
+/** All bounds of all days cut time into pieces, in each of which all times are in the same days. */
+function createDaysAt(bounds: readonly EpochSeconds[], days: readonly RollupWindow[]): RollupDays['daysAt'] {
+  const numberOf = new Map(bounds.map((bound, index) => [bound, index]))
+  const numbers = bounds.slice(1).map((): number[] => [])
+  for (const [day, { from, to }] of days.entries())
+    for (const piece of numbers.slice(numberOf.get(from), numberOf.get(to))) piece.push(day)
+  const pieces = numbers.map((ofPiece) => Int32Array.from(ofPiece))
+  // Most times follow one that is near.
+  let last = { from: 0, to: 0, days: noDays }
+  return (at) => {
+    if (at >= last.from && at < last.to) return last.days
+    const next = firstAfter(bounds, at)
+    const [from, to] = [bounds[next - 1] ?? Number.NEGATIVE_INFINITY, bounds[next] ?? Number.POSITIVE_INFINITY]
+    last = { from, to, days: pieces[next - 1] ?? noDays }
+    return last.days
   }
-  return reads
 }
 
 /** The index of the first bound after that time. */

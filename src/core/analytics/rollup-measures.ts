@@ -18,14 +18,20 @@ export type ConversationFilter =
   | { readonly rows: (typeof plainFilters)[number] }
   | { readonly rows: 'of the origin' | 'not of the origin'; readonly origin: string }
 
-const conversationTimes = [
+export const conversationTimes = [
   'creation',
   'last message',
   'handling',
   'first visitor message',
   'first human message',
 ] as const
-const messageKinds = ['any message', 'an utterance', 'a visitor message', 'a human message', 'an AI message'] as const
+export const messageKinds = [
+  'any message',
+  'an utterance',
+  'a visitor message',
+  'a human message',
+  'an AI message',
+] as const
 
 export type ConversationTime = (typeof conversationTimes)[number]
 export type MessageKind = (typeof messageKinds)[number]
@@ -51,14 +57,25 @@ export type ActiveConversations = {
   readonly filter: ConversationFilter
 }
 
+/** Visitors who did it within the day, each once. */
+export type ActiveVisitors = {
+  readonly population: 'active visitors'
+  readonly with: 'a conversation created' | 'activity'
+}
+
+export type ConversationMeasure = {
+  readonly population: 'conversations'
+  readonly by: ConversationTime
+  readonly filter: ConversationFilter
+}
+
 export type CountMeasure =
-  | { readonly population: 'conversations'; readonly by: ConversationTime; readonly filter: ConversationFilter }
+  | ConversationMeasure
   | ActiveConversations
   | { readonly population: 'messages'; readonly filter: MessageFilter }
   /** By a column with a time. */
   | { readonly population: 'visitors'; readonly by: string }
-  /** Visitors who did it within the day, each once. */
-  | { readonly population: 'active visitors'; readonly with: 'a conversation created' | 'activity' }
+  | ActiveVisitors
   | { readonly population: 'calls'; readonly by: string; readonly status: string | null }
   | { readonly population: 'calls with a recording'; readonly by: string }
 

@@ -13,6 +13,10 @@ export type DurationStatistic = (typeof durationStatistics)[number]
 
 export const hourStatistics = ['most frequent', 'second most frequent', 'third most frequent'] as const
 
+export function mapStatistics<T>(compute: (statistic: DurationStatistic) => T): Record<DurationStatistic, T> {
+  return Object.fromEntries(durationStatistics.map((name) => [name, compute(name)])) as Record<DurationStatistic, T>
+}
+
 /** Null: there is nothing to take it of. */
 export function durationStatistic(sorted: Float64Array, statistic: DurationStatistic): number | null {
   switch (statistic) {
@@ -42,9 +46,4 @@ function interpolated(sorted: Float64Array, share: number): number | null {
   const position = share * (sorted.length - 1)
   const [below, above] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
   return below === undefined || above === undefined ? null : below + (position - Math.floor(position)) * (above - below)
-}
-
-/** The most frequent value first; of two that are equally frequent, the lower one. `counts`: by value. */
-export function byFrequency(counts: ReadonlyMap<number, number>): number[] {
-  return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([value]) => value)
 }

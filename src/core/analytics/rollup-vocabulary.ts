@@ -1,5 +1,5 @@
 /** The words of a project's rows that make candidates differ: origins, sender types, results of calls. */
-import type { RollupRows } from './rollup-events.ts'
+import type { RollupCounts } from './rollup-events.ts'
 import type { MirrorVocabulary } from './rollup-measures.ts'
 
 /** Columns with times, of tables whose fields the service does not document. */
@@ -9,14 +9,19 @@ export type TimeColumns = Pick<MirrorVocabulary, 'visitorTimes' | 'callTimes'>
 const maxWords = 8
 const maxLength = 60
 
-export function vocabularyOf(rows: RollupRows, columns: TimeColumns, zones: readonly string[]): MirrorVocabulary {
-  const conversations = [...rows.conversations.values()]
+/** `origins`: how many conversations have each. */
+export function vocabularyOf(
+  counts: RollupCounts,
+  origins: Iterable<readonly [origin: string | null, count: number]>,
+  columns: TimeColumns,
+  zones: readonly string[],
+): MirrorVocabulary {
   return {
     ...columns,
     zones,
-    origins: frequentWords(conversations.map(({ origin }) => [origin, 1])),
-    senderTypes: frequentWords(rows.messages.map(({ senderType, count }) => [senderType, count])),
-    callStatuses: frequentWords(rows.calls.map(({ status, count }) => [status, count])),
+    origins: frequentWords(origins),
+    senderTypes: frequentWords(counts.messages.map(({ senderType, count }) => [senderType, count])),
+    callStatuses: frequentWords(counts.calls.map(({ status, count }) => [status, count])),
   }
 }
 

@@ -2,7 +2,6 @@
  * Compares each number of the service's daily rollups with counts of our own, and learns which count it is. The result is
  * stored beside the facts; a definition that is proven is a behaviour of the service.
  */
-import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { createCalendar } from '../../core/analytics/calendar.ts'
 import { asShown } from '../../core/analytics/compare-rollup-day.ts'
@@ -11,11 +10,13 @@ import {
   type LearnedDefinition,
   learnDefinition,
   minFinalDays,
+  ownValue,
 } from '../../core/analytics/learn-rollup-definition.ts'
 import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
-import { createCandidates } from '../../core/analytics/rollup-candidates.ts'
 import { createRollupDays, likelyZones, otherZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
-import type { Candidate } from '../../core/analytics/rollup-definitions.ts'
+import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
+import { eventsOf } from '../../core/analytics/rollup-events.ts'
+import { groupMeasures } from '../../core/analytics/rollup-measure-groups.ts'
 import { rollupMeasures } from '../../core/analytics/rollup-measures.ts'
 import { vocabularyOf } from '../../core/analytics/rollup-vocabulary.ts'
 import type { ServiceBehaviour } from '../../core/row.ts'
@@ -27,9 +28,12 @@ import { inTransaction } from '../mirror/project-context.ts'
 import { insertRows, replaceRows } from './fact-rows.ts'
 import type { FactsSettings } from './facts-state.ts'
 import { isComparisonDue } from './rollup-comparison-due.ts'
+import { countOrigins, readConversationCandidates } from './rollup-conversations.ts'
+import { readAnswerCandidates, readVisitorCandidates } from './rollup-day-parts.ts'
+import { readRollupMessages } from './rollup-messages.ts'
+import { toRange } from './rollup-range.ts'
 import { type RollupReading, readRollupReadings } from './rollup-readings.ts'
-import { readRollupRows } from './rollup-rows.ts'
-import { findUndocumentedColumns } from './rollup-undocumented.ts'
+import { findUndocumentedColumns, readCalls, readVisitors } from './rollup-undocumented.ts'
 
 /** Two steps, so that each can be repeated when the response of the database is lost. */
 export type RollupComparison = {
@@ -120,16 +124,20 @@ async function readCandidates(
   const days = createRollupDays(readings, rollupBorders([...new Set(zones)]))
   const columns = await findUndocumentedColumns(context)
   const calendar = createCalendar({ ...analytics, timeZone })
-  const rows = await readRollupRows({ ...context, settings: analytics, calendar }, days, columns)
-  const measures = rollupMeasures(vocabularyOf(rows, columns, [...new Set([timeZone, 'UTC'])]))
-  const candidates: Candidate[] = []
-  const candidatesOfMeasure = createCandidates(rows, days)
-  for (const measure of measures) {
-    candidates.push(...candidatesOfMeasure(measure))
-    // Seconds in a large project: heartbeats and other projects must not wait for all of it.
-    await setImmediate()
+  const range = toRange({ ...context, settings: analytics, calendar }, days)
+  const counts = {
+    messages: await readRollupMessages(range),
+    visitors: await readVisitors(range, columns.visitorTimes),
+    calls: await readCalls(range, columns),
   }
-  return candidates
+  const vocabulary = vocabularyOf(counts, await countOrigins(range), columns, [...new Set([timeZone, 'UTC'])])
+  const { grouped, conversations, answers, visitors } = groupMeasures(rollupMeasures(vocabulary))
+  return [
+    ...grouped.flatMap((measure) => candidatesOf(measure, eventsOf(measure, counts), days)),
+    ...(await readConversationCandidates(range, conversations)),
+    ...(await readAnswerCandidates(range, answers)),
+    ...(await readVisitorCandidates(range, visitors)),
+  ]
 }
 
 type ProvenDefinition = { readonly definition: string; readonly isEqual: boolean }
@@ -170,7 +178,7 @@ async function storeLearned(trx: ProjectDb, { readings, learned, now }: Learned)
     learned.flatMap(({ metric, shown }) => {
       const service_value = metrics.get(metric)
       if (service_value === undefined) return []
-      const own_value = shown === null ? null : asShown(service_value, shown.values[index] ?? null)
+      const own_value = shown === null ? null : asShown(service_value, ownValue(shown, index))
       const window = { window_from: from, window_to: to, date, metric }
       return [{ ...window, service_value, own_value, is_final: isFinal, compared_at: now }]
     }),

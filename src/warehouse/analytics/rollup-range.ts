@@ -1,7 +1,7 @@
-/** The time that all days of the rollups cover, and the SQL that groups rows within it. */
+/** The time that days of the rollups cover, and the SQL that groups rows within it. */
 import { type RawBuilder, sql } from 'kysely'
 import type { RollupDays } from '../../core/analytics/rollup-days.ts'
-import { daySeconds, type EpochSeconds, minuteSeconds, rfc3339 } from '../../core/time.ts'
+import { type EpochSeconds, rfc3339 } from '../../core/time.ts'
 import type { FactSource } from './fact-source.ts'
 
 export type RollupSource = Pick<FactSource, 'db' | 'kind' | 'project' | 'settings' | 'calendar'>
@@ -17,20 +17,15 @@ export function toRange(source: RollupSource, days: RollupDays): RollupRange {
   return { ...source, days, from: rfc3339(days.from), to: rfc3339(days.to) }
 }
 
-const quarterSeconds = 15 * minuteSeconds
-
-/** A time no later than `at` (a column with seconds since 1970) that is in the same days, whatever their borders. */
-export function groupedTime({ days }: RollupRange, at: string): RawBuilder<EpochSeconds> {
-  const column = sql.ref(at)
-  const second = sql`${column} % ${sql.lit(daySeconds)}`
-  const cuts = days.cuts.toReversed().map((cut) => sql`when ${second} >= ${sql.lit(cut)} then ${sql.lit(cut)}`)
-  // Before the first bound of a day is the last piece of the day before.
-  return sql`${column} - ${second} + case ${sql.join(cuts, sql` `)} else 0 end`
+/** A time no later than `at` (a column with seconds since 1970) that is in the same days and the same hour of each zone. */
+export function groupedTime({ kind, days }: RollupRange, at: string): RawBuilder<EpochSeconds> {
+  const [column, step] = [sql.ref(at), sql.lit(days.step)]
+  const least = sql.raw(kind === 'sqlite' ? 'min' : 'least')
+  // Days begin with a step or with its second second.
+  return sql`${column} - ${column} % ${step} + ${least}(${column} % ${step}, 1)`
 }
 
-/** The same, within a quarter of an hour: the hours of all zones begin with one. */
-export function groupedQuarter(range: RollupRange, at: string): RawBuilder<EpochSeconds> {
-  const quarter = sql`${sql.ref(at)} - ${sql.ref(at)} % ${sql.lit(quarterSeconds)}`
-  const piece = groupedTime(range, at)
-  return sql`case when ${piece} > ${quarter} then ${piece} else ${quarter} end`
+/** A condition: the column's time is within the range. */
+export function isWithin({ from, to }: Pick<RollupRange, 'from' | 'to'>, column: string): RawBuilder<unknown> {
+  return sql`(${sql.ref(column)} >= ${from} and ${sql.ref(column)} < ${to})`
 }

@@ -1,7 +1,6 @@
 /** The service's rollups as they were last read, and which of their days can be compared. */
 import { sql } from 'kysely'
 import { isFinalDay } from '../../core/analytics/compare-rollup-day.ts'
-import { daysToCompare } from '../../core/analytics/days-to-compare.ts'
 import type { RollupWindow } from '../../core/analytics/rollup-days.ts'
 import { clockOffsetCursor } from '../../core/mirror.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
@@ -21,7 +20,7 @@ const maxFinalDays = 60
 /** Some more, as the last ones may not be final. */
 const maxDays = maxFinalDays + 10
 
-/** The last days of the rollups, oldest first, 60 of them final ones at most, or fewer if many messages are in them. */
+/** The last days of the rollups, oldest first, 60 of them final ones at most. */
 export async function readRollupReadings(context: ProjectDb): Promise<RollupReading[]> {
   const windows = await readWindows(context)
   const oldest = windows[0]?.from ?? 0
@@ -35,18 +34,8 @@ export async function readRollupReadings(context: ProjectDb): Promise<RollupRead
     const isFinal = isFinalDay({ ...day, hasGap: isTouched(gaps), isComplete: !isTouched(incomplete) })
     return { ...window, isFinal, metrics: metrics.get(window.from) ?? new Map() }
   })
-  const final = readings.filter(({ isFinal }) => isFinal).slice(-maxFinalDays)
-  const days = daysToCompare(final.length, await countMessages(context, final[0]?.from ?? 0))
-  const first = final.at(-days)
+  const first = readings.filter(({ isFinal }) => isFinal).at(-maxFinalDays)
   return first === undefined ? readings : readings.slice(readings.indexOf(first))
-}
-
-async function countMessages({ db, project }: ProjectDb, since: EpochSeconds): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from messages where project_id = ${project} and created_at >= ${rfc3339(since)}`.execute(
-    db,
-  )
-  return Number(rows[0]?.count ?? 0)
 }
 
 async function readWindows({ db, project }: ProjectDb) {

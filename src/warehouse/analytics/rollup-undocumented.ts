@@ -1,6 +1,6 @@
-/** Reads visitors, their activity and calls as the service's rollups may count them. It documents none of their fields. */
+/** Counts visitors and calls as the service's rollups may count them. It documents none of their fields. */
 import { sql } from 'kysely'
-import type { RollupRows } from '../../core/analytics/rollup-events.ts'
+import type { RollupCounts } from '../../core/analytics/rollup-events.ts'
 import type { TimeColumns } from '../../core/analytics/rollup-vocabulary.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { groupedTime, type RollupRange } from './rollup-range.ts'
@@ -39,9 +39,9 @@ export async function findUndocumentedColumns({ db, project }: ProjectDb): Promi
 export async function readVisitors(
   range: RollupRange,
   columns: UndocumentedColumns['visitorTimes'],
-): Promise<RollupRows['visitors']> {
+): Promise<RollupCounts['visitors']> {
   const { db, kind, project, from, to } = range
-  const found: RollupRows['visitors'][number][] = []
+  const found: RollupCounts['visitors'][number][] = []
   for (const by of columns) {
     const { rows } = await sql<{ at: number; count: number }>`
       select at, count(*) as count from (
@@ -55,23 +55,13 @@ export async function readVisitors(
   return found
 }
 
-export async function readActiveVisitors(range: RollupRange): Promise<RollupRows['activeVisitors']> {
-  const { db, kind, project, from, to } = range
-  const { rows } = await sql<RollupRows['activeVisitors'][number]>`
-    select distinct ${groupedTime(range, 'at')} as at, visitor from (
-      select visitor_id as visitor, ${epochSeconds(kind, 'occurred_at')} as at from visitor_activity
-      where project_id = ${project} and occurred_at >= ${from} and occurred_at < ${to} and deleted_at is null
-    ) as timed`.execute(db)
-  return rows
-}
-
 export async function readCalls(
   range: RollupRange,
   { callTimes, callStatus }: UndocumentedColumns,
-): Promise<RollupRows['calls']> {
+): Promise<RollupCounts['calls']> {
   const { db, kind, project, from, to } = range
   const status = callStatus === null ? sql`null` : sql.ref(`c.${callStatus}`)
-  const found: RollupRows['calls'][number][] = []
+  const found: RollupCounts['calls'][number][] = []
   for (const by of callTimes) {
     const time = sql.ref(`c.${by}`)
     const { rows } = await sql<{ at: number; status: string | null; hasRecording: unknown; count: number }>`

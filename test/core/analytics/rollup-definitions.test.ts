@@ -2,10 +2,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
-import { createRollupDays, type RollupWindow, rollupBorders } from '../../../src/core/analytics/rollup-days.ts'
+import { createAnswerStatistics } from '../../../src/core/analytics/rollup-answers.ts'
+import type { MeasureEvent } from '../../../src/core/analytics/rollup-day-values.ts'
+import {
+  createRollupDays,
+  partOfDays,
+  type RollupDays,
+  type RollupWindow,
+  rollupBorders,
+} from '../../../src/core/analytics/rollup-days.ts'
 import { type Candidate, candidatesOf } from '../../../src/core/analytics/rollup-definitions.ts'
 import { describeMeasure, type RollupMeasure, rollupMeasures } from '../../../src/core/analytics/rollup-measures.ts'
-import type { MeasureEvent } from '../../../src/core/analytics/rollup-pieces.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 const hour = 3600
@@ -27,9 +34,23 @@ const answers = {
   hours: 'all',
 } as const
 
-/** The candidate of this name, without its values. */
-const valuesOf = (candidates: readonly Candidate[], name: string) =>
-  candidates.find((candidate) => candidate.name === name)?.values
+/** The values of the candidate of this name; null = it has none. */
+const valuesOf = (candidates: readonly Candidate[], name: string) => {
+  const found = candidates.find((candidate) => candidate.name === name)
+  return found && Array.from(found.values, (value) => (Number.isNaN(value) ? null : value))
+}
+
+/** `events` of answers: their value is the duration. */
+function candidatesOfEvents(measure: RollupMeasure, events: readonly MeasureEvent[], days: RollupDays): Candidate[] {
+  if (measure.population !== 'answers') return candidatesOf(measure, events, days)
+  const [at, seconds] = [events.map((event) => event.at), events.map(({ value }) => Number(value))]
+  const statistics = createAnswerStatistics(days)
+  statistics.add(partOfDays(days, 0, days.windows.length), measure, {
+    ...{ isFirst: at, askedAt: at, answeredAt: at, seconds, businessSeconds: seconds },
+    ...{ secondsFromCreation: seconds, businessSecondsFromCreation: seconds },
+  })
+  return statistics.candidatesOf(measure)
+}
 
 describe('a candidate counts the events of each day', () => {
   const windows = daysOf(1)
@@ -59,7 +80,7 @@ describe('a candidate counts the events of each day', () => {
   test('durations have several statistics, in several units', () => {
     const durations = [600, 60, 120, 180].map((value, index) => ({ at: firstMidnight + index, value }))
     const empty = { from: 0, to: 1, readAt: 2 }
-    const candidates = candidatesOf(
+    const candidates = candidatesOfEvents(
       { ...answers, clock: 'any' },
       durations,
       createRollupDays([empty, ...windows], borders),
@@ -91,8 +112,9 @@ describe('a candidate counts the events of each day', () => {
       { at: firstMidnight, value: 1, until: firstMidnight + 30 * hour },
       { at: firstMidnight + 30 * hour, value: 1 },
     ]
-    const read = (readAt: number) =>
-      candidatesOf(measure, events, createRollupDays([{ ...day!, readAt }], borders))[0]!.values
+    const read = (readAt: number) => [
+      ...candidatesOf(measure, events, createRollupDays([{ ...day!, readAt }], borders))[0]!.values,
+    ]
     expect([read(firstMidnight + 25 * hour), read(firstMidnight + 31 * hour)]).toEqual([[1], [0]])
   })
 
@@ -125,7 +147,7 @@ test('every candidate has a name of its own, in plain words', () => {
     ...{ callTimes: ['occurred_at', 'ended_at'], callStatuses: ['missed'], zones: ['UTC'] },
   })
   const names = measures.flatMap((measure) =>
-    candidatesOf(measure, [], createRollupDays(windows, borders)).map(({ name }) => name),
+    candidatesOfEvents(measure, [], createRollupDays(windows, borders)).map(({ name }) => name),
   )
   expect(new Set(names).size).toBe(names.length)
   expect(measures.map(describeMeasure)).toEqual(
@@ -157,7 +179,7 @@ describe('definitions of a service are found among all candidates', () => {
   })
   const windows = daysOf(60)
   const candidates = measures.flatMap((measure) =>
-    candidatesOf(measure, eventsOf(measure, mirror), createRollupDays(windows, borders)),
+    candidatesOfEvents(measure, eventsOf(measure, mirror), createRollupDays(windows, borders)),
   )
 
   test.each([
@@ -176,7 +198,10 @@ describe('definitions of a service are found among all candidates', () => {
     const service = (valuesOf(candidates, name) ?? []).map((value) => value ?? 0)
     expect(service).toHaveLength(60)
     const { best, ...learned } = learnDefinition(service, candidates)
-    expect([best?.values.map((value) => value ?? 0), learned.verdict]).toEqual([service, verdict])
+    expect([(valuesOf(candidates, best?.name ?? '') ?? []).map((value) => value ?? 0), learned.verdict]).toEqual([
+      service,
+      verdict,
+    ])
   })
 
   test('numbers that are none of them are unknown', () => {

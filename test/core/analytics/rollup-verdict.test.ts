@@ -7,7 +7,7 @@ import type { Candidate } from '../../../src/core/analytics/rollup-definitions.t
 
 const candidate = (name: string, values: readonly (number | null)[], complexity = 0): Candidate => ({
   name,
-  values,
+  values: Float64Array.from(values, (value) => value ?? Number.NaN),
   complexity,
 })
 const numbers = (count: number, offset = 0) => Array.from({ length: count }, (_, day) => ((day * 7) % 10) + offset)
