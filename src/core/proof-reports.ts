@@ -34,6 +34,6 @@ export type AuditReport = {
   readonly estimates: readonly AuditEstimate[]
   readonly outcome: 'done' | 'interrupted'
   readonly requests: number
-  /** Why a stream was not audited. Sentences for users. */
+  /** Why a stream was not audited, or deleted rows were not marked. Sentences for users. */
   readonly notices: readonly string[]
 }

@@ -9,7 +9,7 @@ import type { Difference } from '../core/command-reports.ts'
 import { toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
-import type { MirrorRow } from '../core/row.ts'
+import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds } from '../core/time.ts'
 import { listStreams } from '../streams/list-streams.ts'
@@ -51,9 +51,13 @@ export type ParentComparison =
       readonly children: ComparedChildren | null
     }
 
-/** `rows`: those that are missing here or different, as the service has them. */
+/**
+ * `rows`: those that are missing here or different, as the service has them. `incomplete`: why not all of them could be
+ * read; null = all were.
+ */
 export type ComparedChildren = {
   readonly compared: number
+  readonly incomplete: string | null
   readonly rows: readonly MirrorRow[]
   readonly requestedAt: EpochMs
 }
@@ -98,7 +102,7 @@ async function compareChildren(
   here: ReadonlyMap<string, string>,
 ): Promise<{ readonly differences: readonly SeenDifference[]; readonly children: ComparedChildren }> {
   const requestedAt = deps.now()
-  const { rows: there, isComplete } = await readServedChildren(deps, child, id)
+  const { rows: there, incomplete } = await readServedChildren(deps, child, id)
   const differences: SeenDifference[] = []
   const rows: MirrorRow[] = []
   for (const [key, row] of there) {
@@ -107,15 +111,16 @@ async function compareChildren(
     differences.push(...found)
   }
   // If the service did not list all of them, the others may still exist.
-  const missing = isComplete ? [...here].filter(([key]) => !there.has(key)) : []
+  const missing = incomplete === null ? [...here].filter(([key]) => !there.has(key)) : []
   for (const [key, raw] of missing) differences.push(seen(child.name, key, 'gone there', [], raw))
-  return { differences, children: { compared: there.size + missing.length, rows, requestedAt } }
+  return { differences, children: { compared: there.size + missing.length, incomplete, rows, requestedAt } }
 }
 
 async function readServedChildren(deps: CompareDeps, child: ChildListStream, id: string) {
   const list = child.list(deps.projectId, id)
   const rows = new Map<string, MirrorRow>()
-  let [isComplete, duplicateCounts] = [true, new Map<string, number>()]
+  let duplicateCounts = new Map<string, number>()
+  const incompleteReasons: string[] = []
   const behaviours = await deps.mirror.readBehaviours()
   const isHasMoreUnreliable = [...behaviours].some(
     ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
@@ -130,11 +135,12 @@ async function readServedChildren(deps: CompareDeps, child: ChildListStream, id:
   for await (const batch of readList(deps.get, scan)) {
     const parsed = child.parseRows(batch.items, id, { project: deps.projectId, duplicateCounts })
     if (batch.isLastOfResponse) duplicateCounts = new Map()
-    if (batch.missedRanges.length + batch.rejectedRows.length + parsed.rejectedRows.length > 0) isComplete = false
+    for (const { reason } of batch.missedRanges) incompleteReasons.push(reason)
+    for (const row of [...batch.rejectedRows, ...parsed.rejectedRows]) incompleteReasons.push(describeRejectedRow(row))
     for (const row of parsed.rows) if (!isBeforeStartDate(deps, row)) rows.set(childKey(child, row), row)
     throwIfAborted(deps.signal)
   }
-  return { rows, isComplete }
+  return { rows, incomplete: incompleteReasons[0] ?? null }
 }
 
 async function readChildren({ mirror }: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {
