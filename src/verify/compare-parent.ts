@@ -40,8 +40,8 @@ export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<Stream
 }
 
 export type ParentComparison =
-  /** The service answered 404. */
-  | { readonly kind: 'gone' }
+  /** The service answered 404; or `here`: the mirror has marked the row as deleted meanwhile. */
+  | { readonly kind: 'gone'; readonly here: boolean }
   /** Its answer is not a row of this project. */
   | { readonly kind: 'unreadable' }
   | {
@@ -68,7 +68,7 @@ export type ComparedChildren = {
  */
 export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentComparison> {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
-  if (stored === undefined) return { kind: 'gone' }
+  if (stored === undefined) return { kind: 'gone', here: true }
   const child = auditedChild(stream, deps.streams)
   const here = child === null ? new Map<string, string>() : await readChildren(deps, child, id)
   const read = await readParent(deps, stream, id, stored)
@@ -91,7 +91,10 @@ async function readParent(
     if (isNotFound(error)) return null
     throw error
   })
-  if (response === null) return { kind: 'gone' }
+  if (response === null) return { kind: 'gone', here: false }
+  // The list's shape has all stored fields, so an answer without the row would look like the row.
+  const own = list.parseRows([response.data], projectId).rows[0]
+  if (own === undefined || String(own.columns.id) !== id) return { kind: 'unreadable' }
   return list.parseRows([toListShape(stored, response.data)], projectId).rows[0]?.raw ?? { kind: 'unreadable' }
 }
 
