@@ -7,7 +7,7 @@ import { WarehouseError } from '../../../src/warehouse/database/explain-error.ts
 
 const [shop, school] = ['shop', 'school'].map((name) => ({ name, projectId: `id of ${name}` }))
 const jobOf = (project = shop): JobIdentity => ({
-  job: 'sync',
+  job: 'pass',
   project: project!,
   key: '',
   stream: 'calls',
