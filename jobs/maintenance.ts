@@ -33,12 +33,14 @@ export function createMaintenance(
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
     if (!(await workerContext.tryAcquireLeadership())) return
     await syncSchedules(projects(), Date.now())
-    const { streamStates, deliveries } = workerContext.warehouse
+    const { streamStates, deliveries, isAway } = workerContext.warehouse
     const completions = await workerContext.lastCompletions()
     const pendingChildren = await streamStates.allPendingChildStreams(Date.now())
-    await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
+    // Of a project whose database is away nothing is known; all of it would look overdue.
+    const known = projects().filter(({ projectId }) => !isAway(projectId))
+    await enqueuer.enqueueSyncJobs(overdueSyncJobs(known, completions, pendingChildren, Date.now()))
     const dueDeliveries = await deliveries.firstDuePerProject(Date.now())
-    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), dueDeliveries))
+    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(known, dueDeliveries))
   }
 }
 

@@ -156,7 +156,7 @@ async function openWorkerComponents(
   const workerContext = await openWorkerContext(config, { log, metrics })
   closer.add(workerContext.close)
   const { warehouse } = workerContext
-  const failures = createJobFailures({ jobFailures: warehouse.jobFailures, projects, log, metrics })
+  const failures = createJobFailures({ ...warehouse, projects, log, metrics })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
   const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }

@@ -4,6 +4,8 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError } from '../core/api-failure.ts'
 import { type AuditedStream, type AuditResult, auditedStreams, estimateDifferences, pooledMs } from '../core/audit.ts'
 import type { Difference, SyncProgress } from '../core/command-reports.ts'
+import { formatCount } from '../core/format.ts'
+import { isMassDeletion } from '../core/mass-deletion.ts'
 import type { AuditReport } from '../core/proof-reports.ts'
 import type { Logger } from '../log.ts'
 import { isStopped } from '../sync/stop.ts'
@@ -60,7 +62,10 @@ async function auditStreams(
     }
     const result = await finishAudit(deps, project, stream)
     if (result === null) outcome = 'interrupted'
-    else audits.push(result)
+    else {
+      audits.push(result)
+      if (isMassDeletion(result.gone, result.drawn)) notices.push(massDeletionNotice(result))
+    }
   }
   const store = warehouse.audits(project.projectId)
   const estimates = estimateDifferences(await store.listFinished(Date.now() - pooledMs), Date.now())
@@ -74,6 +79,11 @@ async function auditStreams(
     requests: service.client.requestCount(),
     notices,
   }
+}
+
+export function massDeletionNotice({ stream, gone, drawn }: AuditResult): string {
+  const what = `the service did not find ${formatCount(gone)} of ${formatCount(drawn)} ${stream} that were read again`
+  return `nothing was marked as deleted, although ${what}: a fault is likelier`
 }
 
 const lockRetryMs = 1000

@@ -7,6 +7,8 @@ import type { ExportSnapshot } from '../core/export.ts'
 import type { CertificateComparison, CertifiedReport } from '../core/proof-reports.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, rfc3339, toTimestamp } from '../core/time.ts'
+import { trimEnd } from '../core/trim.ts'
+import { UserError } from '../core/user-error.ts'
 import { makeCertificate, parseCertificate } from '../verify/certificate.ts'
 import { openCertificateFiles, readCertificateText } from '../verify/certificate-files.ts'
 import { countIncompleteConversations, readDigests } from '../verify/read-digests.ts'
@@ -45,6 +47,7 @@ export async function certifyProject(
     const certificate: Certificate = makeCertificate({
       software,
       project: { id: project.projectId, name: project.name },
+      service: trimEnd(project.baseUrl.href, '/'),
       timeZone: project.timeZone,
       startDate: project.startDate === null ? null : rfc3339(project.startDate),
       countedAt,
@@ -54,9 +57,9 @@ export async function certifyProject(
       status,
       audits: status.audits,
     })
-    await files.write(certificate)
+    const sha256 = await files.write(certificate)
     const { digest, limits } = certificate
-    const stated = { json: files.json, page: files.page, countedAt, digest, limits: limits.length }
+    const stated = { json: files.json, page: files.page, countedAt, digest, sha256, limits: limits.length }
     return { ...report, certificate: stated }
   } finally {
     await files.close()
@@ -77,9 +80,11 @@ export async function compareWithCertificate(
   project: ProjectConfig,
   { file, streams, signal, now }: AgainstOptions,
 ): Promise<CertificateComparison> {
-  const { path, text } = readCertificateText(file)
+  const { path, text, sha256 } = readCertificateText(file)
   const { projectId } = project
   const { countedAt, digest, streams: all } = parseCertificate(path, text, projectId)
+  const missing = streams?.find((name) => all.every(({ stream }) => stream !== name))
+  if (missing !== undefined) throw missingStreamError(path, missing)
   const certified = all.filter(({ stream }) => streams?.includes(stream) ?? true)
   const names = certified.map(({ stream }) => stream)
   const countedNow = toTimestamp(now())
@@ -89,10 +94,15 @@ export async function compareWithCertificate(
   const changes = compareDigests(certified, counted)
   return {
     project: project.name,
-    certificate: { file: path, countedAt, digest },
+    certificate: { file: path, countedAt, digest, sha256 },
     countedAt: countedNow,
     streams: changes,
   }
+}
+
+function missingStreamError(path: string, stream: StreamName): UserError {
+  const [why, next] = [`it does not count ${stream}`, 'leave it out of --streams, or name another certificate']
+  return new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
 }
 
 function withSnapshot<T>(

@@ -60,7 +60,7 @@ function renderAudit(
 ): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const { project, audits, differences, estimates, outcome, notices, requests } = report
   const differing = audits.reduce((sum, audit) => sum + audit.differing, 0)
-  const isWhole = outcome === 'done' && notices.length === 0
+  const isWhole = outcome === 'done' && notices.length === 0 && audits.every(({ unreadable }) => unreadable === 0)
   return {
     lines: [
       ...alignColumns(audits.map(auditRow)),

@@ -8,6 +8,7 @@ export type OpenAudit = {
   readonly id: string
   readonly stream: AuditedStream
   readonly startedAt: EpochMs
+  readonly drawn: number
   /** The sync that followed the first comparison has ended. */
   readonly isSynced: boolean
 }
@@ -15,8 +16,14 @@ export type OpenAudit = {
 /** A difference, and a hash of the row that is stored here; null = none is. */
 export type SeenDifference = Difference & { readonly storedHash: string | null }
 
-/** `drawn`: not read yet. `suspected`: it differed; the sync that follows may still bring the change. */
-export type AuditRowState = 'drawn' | 'suspected' | 'equal' | 'differing' | 'gone' | 'unreadable'
+/**
+ * `drawn`: not read yet. `suspected`: it differed; the sync that follows may still bring the change. `confirmed`: it differs,
+ * and is not corrected yet. The others are final.
+ */
+export type AuditRowState = 'drawn' | 'suspected' | 'confirmed' | 'equal' | 'differing' | 'gone' | 'unreadable'
+
+/** The states that an audit works on, in this order. */
+export type OpenRowState = Extract<AuditRowState, 'drawn' | 'suspected' | 'confirmed'>
 
 export type AuditRow = { readonly id: string; readonly differences: readonly SeenDifference[] }
 
@@ -26,21 +33,22 @@ export type AuditStore = {
   readonly readOpen: (stream: AuditedStream) => Promise<OpenAudit | null>
   /** Ids of existing rows after one, in order. */
   readonly listIds: (stream: AuditedStream, after: string | null, limit: number) => Promise<readonly string[]>
+  /** If another process has begun one meanwhile: that one. */
   readonly start: (
     stream: AuditedStream,
     sample: { readonly population: number; readonly ids: readonly string[] },
     now: EpochMs,
   ) => Promise<OpenAudit>
   /** In the order in which they were drawn. */
-  readonly listRows: (
-    audit: OpenAudit,
-    state: 'drawn' | 'suspected' | 'differing',
-    limit: number,
-  ) => Promise<readonly AuditRow[]>
-  readonly settle: (audit: OpenAudit, results: readonly AuditRowResult[]) => Promise<void>
+  readonly listRows: (audit: OpenAudit, state: OpenRowState | 'gone', limit: number) => Promise<readonly AuditRow[]>
+  /** Of rows in the state `from`: those that another process has settled meanwhile stay as they are. */
+  readonly settle: (audit: OpenAudit, from: OpenRowState, results: readonly AuditRowResult[]) => Promise<void>
   readonly addWork: (audit: OpenAudit, work: { readonly requests: number; readonly tookMs: Ms }) => Promise<void>
   readonly markSynced: (audit: OpenAudit, now: EpochMs) => Promise<void>
-  /** A row that is still suspected counts as differing, one that is still drawn not at all. Keeps only those that differed. */
+  /**
+   * A row that is still suspected or not corrected counts as differing, one that is still drawn not at all. Keeps only those
+   * that differed. The result of an audit that another process has finished stays.
+   */
   readonly finish: (audit: OpenAudit, now: EpochMs) => Promise<AuditResult>
   /** What differed in these audits. */
   readonly listDifferences: (audits: readonly string[]) => Promise<readonly Difference[]>

@@ -117,12 +117,12 @@ function sampledWords(stream: AuditedStream, limit: number): string {
 export function describeEvidence(estimate: AuditEstimate): string {
   const { audits, sampled, differing, gone, unreadable, population, isExact } = estimate
   const found = differing === 0 ? 'none' : formatCount(differing)
-  const corrected = differing === 0 ? '' : ', and were corrected'
+  // Messages that the service no longer has stay, as after every sync.
+  const corrected = differing === 0 ? [] : ['what differed was corrected as far as the service still shows it']
   const several = `in ${formatCount(audits)} ${audits === 1 ? 'audit' : 'audits'}`
   return [
-    isExact
-      ? `all were read again${corrected}`
-      : `${found} of ${formatCount(sampled)} read again ${several} differed${corrected}`,
+    isExact ? 'all were read again' : `${found} of ${formatCount(sampled)} read again ${several} differed`,
+    ...corrected,
     ...(isExact ? [] : [`${formatCount(population)} are mirrored`]),
     ...(gone === 0 ? [] : [`${formatCount(gone)} had been deleted in the service`]),
     ...(unreadable === 0 ? [] : [`${formatCount(unreadable)} could not be read`]),

@@ -18,8 +18,10 @@ export const certificateVersion = 1
 export type CertifiedStream = StreamDigest & {
   /** Rows that are kept although the service no longer has them; in no digest. */
   readonly deleted: number
-  /** When it was last read completely; null = never. */
+  /** When a sync last read it to its end; null = never. */
   readonly syncedAt: string | null
+  /** Known gaps. */
+  readonly openGaps: number
 }
 
 /**
@@ -58,6 +60,8 @@ export type Certificate = {
   readonly software: string
   /** Its id at the service, and its name in the configuration. */
   readonly project: { readonly id: string; readonly name: string }
+  /** The address of the service that the mirror was compared with. */
+  readonly service: string
   /** Of the service's daily rollups; the days of the certificate are those of UTC. */
   readonly timeZone: string
   /** How far back calls, activity and rollups are mirrored; null = all there is. */
@@ -66,13 +70,13 @@ export type Certificate = {
   readonly countedAt: string
   readonly comparison: CertifiedComparison
   readonly streams: readonly CertifiedStream[]
-  /** Open at that moment. */
+  /** The oldest of those that were open shortly before; `openGaps` of the streams counts all. */
   readonly gaps: readonly GapReport[]
   /** What the service turned out to do, on which reading it completely relies. */
   readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
   /** What the nightly audits show. */
   readonly audits: readonly AuditEstimate[]
   readonly limits: readonly CertificateLimit[]
-  /** SHA-256 of the project's id and of the digests of the streams: one line to note elsewhere. */
+  /** SHA-256 of the project's id and of the digests of the streams. The statements of this file are not in it. */
   readonly digest: string
 }

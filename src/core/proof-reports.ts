@@ -11,6 +11,8 @@ export type CertifiedReport = VerifyReport & {
     readonly page: string
     readonly countedAt: string
     readonly digest: string
+    /** Of the JSON file: who notes it can tell later whether the file was changed. */
+    readonly sha256: string
     /** How many things it says that it does not prove. */
     readonly limits: number
   }
@@ -19,7 +21,12 @@ export type CertifiedReport = VerifyReport & {
 /** `verify --against`, one project. */
 export type CertificateComparison = {
   readonly project: string
-  readonly certificate: { readonly file: string; readonly countedAt: string; readonly digest: string }
+  readonly certificate: {
+    readonly file: string
+    readonly countedAt: string
+    readonly digest: string
+    readonly sha256: string
+  }
   readonly countedAt: string
   readonly streams: readonly StreamChange[]
 }
@@ -34,6 +41,6 @@ export type AuditReport = {
   readonly estimates: readonly AuditEstimate[]
   readonly outcome: 'done' | 'interrupted'
   readonly requests: number
-  /** Why a stream was not audited. Sentences for users. */
+  /** Why a stream was not audited, or deleted rows were not marked. Sentences for users. */
   readonly notices: readonly string[]
 }

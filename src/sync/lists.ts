@@ -1,7 +1,7 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
 import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import { daySeconds, type EpochMs } from '../core/time.ts'
+import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations } from './open-conversations.ts'
@@ -12,6 +12,9 @@ import { throwIfSliceOver } from './stop.ts'
 
 /** How many of the newest calls each run reads again, because late calls appear among them. They fit into one page. */
 const maxCallRereads = 150
+
+/** A read of a whole list that began earlier begins anew: what it had read may have changed since. */
+const continuedWithinMs: Ms = 7 * daySeconds * 1000
 
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
   if (run.mode !== 'incremental') return readWholeList(run, stream)
@@ -47,7 +50,8 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
 async function wholeListStart(run: SyncRun, cursorName: string): Promise<[string | null, EpochMs]> {
   const sinceCursorName = `${cursorName}:since`
   const stored = run.mode === 'full' ? null : await run.mirror.readCursor(cursorName)
-  if (stored !== null) return [stored, Number((await run.mirror.readCursor(sinceCursorName)) ?? 0)]
+  const startedAt = Number((await run.mirror.readCursor(sinceCursorName)) ?? 0)
+  if (stored !== null && run.now() - startedAt <= continuedWithinMs) return [stored, startedAt]
   await run.mirror.forgetSeenRows(cursorName)
   const since = run.now()
   await run.mirror.writeCursor(sinceCursorName, String(since))

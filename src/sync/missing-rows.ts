@@ -2,6 +2,7 @@
 
 import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
 import { toListShape } from '../core/list-shape.ts'
+import { isMassDeletion } from '../core/mass-deletion.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow } from '../core/row.ts'
@@ -10,9 +11,6 @@ import type { ListStream } from '../streams/stream.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
-
-/** If more rows than both limits are missing from a list, a fault is likelier than real deletions. */
-const massDeletionLimits = { share: 0.25, rows: 25 }
 
 const batchSize = 100
 const concurrency = 8
@@ -35,8 +33,7 @@ export async function markRowDeleted(run: RereadDeps, stream: ListStreamName, id
 /** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
 export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRowsKey: string): Promise<void> {
   const { unseen, living } = await run.mirror.countUnseenRows(stream.name, seenRowsKey, 'all')
-  const isSuspicious = unseen > massDeletionLimits.rows && unseen > living * massDeletionLimits.share
-  const isDoubted = isSuspicious && run.mode !== 'full'
+  const isDoubted = isMassDeletion(unseen, living) && run.mode !== 'full'
   await run.mirror.writeCursor(massDeletionCursor(stream.name), isDoubted ? String(unseen) : null)
   if (isDoubted) {
     const what = `the service no longer lists ${unseen} of ${living} mirrored ${stream.name}`

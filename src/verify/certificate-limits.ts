@@ -8,6 +8,7 @@ export type LimitFacts = {
   readonly streams: readonly CertifiedStream[]
   readonly comparison: CertifiedComparison
   readonly gaps: readonly GapReport[]
+  readonly countedAt: string
   readonly startDate: string | null
   /** Learned behaviours by their names. */
   readonly behaviours: ReadonlyMap<string, string>
@@ -20,10 +21,11 @@ export function listLimits(facts: LimitFacts): CertificateLimit[] {
 }
 
 function limitsOfStream(facts: LimitFacts, certified: CertifiedStream): CertificateLimit[] {
-  const { stream, deleted, rows } = certified
+  const { stream, deleted, rows, openGaps } = certified
   const limit = (what: string, why: string): CertificateLimit => ({ stream, what, why })
   const compared = facts.comparison.streams.find((report) => report.stream === stream)
-  const gaps = facts.gaps.filter((gap) => gap.stream === stream)
+  const listed = facts.gaps.filter((gap) => gap.stream === stream).length
+  const gaps = Math.max(openGaps, listed)
   const order = facts.behaviours.get(`${stream}.order`)
   return [
     ...(compared === undefined || compared.notCompared !== null
@@ -39,11 +41,11 @@ function limitsOfStream(facts: LimitFacts, certified: CertifiedStream): Certific
         ]
       : []),
     ...(compared?.incomplete == null ? [] : [limit('that every row was compared', compared.incomplete)]),
-    ...(gaps.length > 0
+    ...(gaps > 0
       ? [
           limit(
             'that nothing is missing',
-            `${pluralize(gaps.length, 'gap')} known and open, listed in this certificate`,
+            `${pluralize(gaps, 'gap')} known and open, ${listed === gaps ? '' : `${formatCount(listed)} of them `}listed in this certificate`,
           ),
         ]
       : []),
@@ -85,7 +87,7 @@ const own: Readonly<Record<StreamName, typeof none>> = {
   availability: [['earlier snapshots', 'the service shows only the present state and keeps no history']],
 }
 
-function generalLimits({ comparison }: LimitFacts): CertificateLimit[] {
+function generalLimits({ comparison, countedAt }: LimitFacts): CertificateLimit[] {
   const limit = (what: string, why: string): CertificateLimit => ({ stream: null, what, why })
   const { sample, from, to, streams } = comparison
   const compared = streams.reduce((sum, stream) => sum + stream.compared, 0)
@@ -93,6 +95,10 @@ function generalLimits({ comparison }: LimitFacts): CertificateLimit[] {
     limit(
       'one moment of the service',
       `it was read from ${from} to ${to}; what changed meanwhile may count as a difference, or not be seen`,
+    ),
+    limit(
+      'that the rows that were counted are those that were compared',
+      `they were counted at ${countedAt}; a sync may have changed some after they were compared`,
     ),
     ...(sample !== null
       ? [
@@ -106,7 +112,7 @@ function generalLimits({ comparison }: LimitFacts): CertificateLimit[] {
     limit('columns and tables derived from the rows', 'the digests are of the rows as the service sent them'),
     limit(
       'who wrote this file',
-      'it is not signed; whoever noted its digest elsewhere can tell whether it was changed',
+      'it is not signed; whoever noted the SHA-256 of the .json file elsewhere can tell whether it was changed',
     ),
   ]
 }

@@ -5,8 +5,11 @@ import { formatCount, pluralize, toPrintable } from '../core/format.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type Block, number, type Page, type Section, text } from '../report/page.ts'
 
-export function certificatePage(certificate: Certificate): Page {
-  const { project, software, countedAt, digest, timeZone, startDate } = certificate
+/** `file`: the other file, with all of it. */
+export type CertificateFile = { readonly name: string; readonly sha256: string }
+
+export function certificatePage(certificate: Certificate, file: CertificateFile): Page {
+  const { project, service, software, countedAt, digest, timeZone, startDate } = certificate
   const title = `Certificate of the mirror of ${project.name}`
   return {
     title,
@@ -16,7 +19,9 @@ export function certificatePage(certificate: Certificate): Page {
         notes: [
           `Project ${project.id}, counted at ${countedAt} by ${software}. Days are those of UTC; the service's rollups are read by days of ${timeZone}.`,
           startDate === null ? 'Mirrored as far back as the service goes.' : `Mirrored from ${startDate} on.`,
-          `Digest of all of it: ${digest}`,
+          `Compared with the service at ${toPrintable(service.replace(/^https?:\/\//, ''))}.`,
+          `Digest of the rows: ${digest}`,
+          `SHA-256 of ${file.name}, which states the same as this page: ${file.sha256}`,
         ],
         sections: [
           summarySection(certificate),
@@ -45,7 +50,7 @@ function summarySection({ comparison, streams }: Certificate): Section {
     number('deleted'),
     number('compared'),
     number('differ'),
-    text('last complete read'),
+    text('last synced'),
   ]
   const what =
     sample === null
@@ -80,7 +85,8 @@ function limitsSection({ limits }: Certificate): Section {
   return { title: 'What cannot be proven', blocks: [{ kind: 'table', table }] }
 }
 
-function gapsSection({ gaps }: Certificate): Section {
+function gapsSection({ gaps, streams }: Certificate): Section {
+  const open = streams.reduce((sum, { openGaps }) => sum + openGaps, 0)
   const rows = gaps.map(({ stream, from, to, reason, foundAt }) => [
     titleOf(stream),
     from ?? '–',
@@ -89,11 +95,16 @@ function gapsSection({ gaps }: Certificate): Section {
     foundAt,
   ])
   const columns = ['stream', 'from', 'to', 'why', 'found'].map(text)
+  const caption = open > gaps.length ? `Known to be missing: ${listedOf(gaps.length, open)}` : 'Known to be missing'
   const block: Block =
-    gaps.length === 0
+    open === 0 && gaps.length === 0
       ? { kind: 'text', text: 'No gap is known.' }
-      : { kind: 'table', table: { caption: 'Known to be missing', columns, rows: printable(rows) } }
+      : { kind: 'table', table: { caption, columns, rows: printable(rows) } }
   return { title: 'Gaps', blocks: [block] }
+}
+
+function listedOf(listed: number, open: number): string {
+  return `${formatCount(listed)} of ${formatCount(open)}`
 }
 
 function auditSection({ audits }: Certificate): Section {

@@ -19,6 +19,7 @@ import type { CountedStream } from './read-digests.ts'
 export type CertificateFacts = {
   readonly software: string
   readonly project: Certificate['project']
+  readonly service: string
   readonly timeZone: string
   readonly startDate: string | null
   readonly countedAt: string
@@ -98,10 +99,9 @@ export function parseCertificate(path: string, text: string, projectId: string):
 }
 
 function fitsItsDigests({ project, streams, digest }: StoredCertificate): boolean {
-  return (
-    streams.every((stream) => digestOfDays(stream.days) === stream.digest) &&
-    digestOfCertificate(project.id, streams) === digest
-  )
+  const fits = ({ rows, days, ...stream }: (typeof streams)[number]) =>
+    digestOfDays(days) === stream.digest && days.reduce((sum, day) => sum + day.rows, 0) === rows
+  return streams.every(fits) && digestOfCertificate(project.id, streams) === digest
 }
 
 function parseOrNull(text: string): unknown {

@@ -9,7 +9,7 @@ import type { Difference } from '../core/command-reports.ts'
 import { toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
-import type { MirrorRow } from '../core/row.ts'
+import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds } from '../core/time.ts'
 import { listStreams } from '../streams/list-streams.ts'
@@ -40,8 +40,8 @@ export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<Stream
 }
 
 export type ParentComparison =
-  /** The service answered 404. */
-  | { readonly kind: 'gone' }
+  /** The service answered 404; or `here`: the mirror has marked the row as deleted meanwhile. */
+  | { readonly kind: 'gone'; readonly here: boolean }
   /** Its answer is not a row of this project. */
   | { readonly kind: 'unreadable' }
   | {
@@ -51,9 +51,13 @@ export type ParentComparison =
       readonly children: ComparedChildren | null
     }
 
-/** `rows`: those that are missing here or different, as the service has them. */
+/**
+ * `rows`: those that are missing here or different, as the service has them. `incomplete`: why not all of them could be
+ * read; null = all were.
+ */
 export type ComparedChildren = {
   readonly compared: number
+  readonly incomplete: string | null
   readonly rows: readonly MirrorRow[]
   readonly requestedAt: EpochMs
 }
@@ -64,7 +68,7 @@ export type ComparedChildren = {
  */
 export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentComparison> {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
-  if (stored === undefined) return { kind: 'gone' }
+  if (stored === undefined) return { kind: 'gone', here: true }
   const child = auditedChild(stream, deps.streams)
   const here = child === null ? new Map<string, string>() : await readChildren(deps, child, id)
   const read = await readParent(deps, stream, id, stored)
@@ -87,7 +91,10 @@ async function readParent(
     if (isNotFound(error)) return null
     throw error
   })
-  if (response === null) return { kind: 'gone' }
+  if (response === null) return { kind: 'gone', here: false }
+  // The list's shape has all stored fields, so an answer without the row would look like the row.
+  const own = list.parseRows([response.data], projectId).rows[0]
+  if (own === undefined || String(own.columns.id) !== id) return { kind: 'unreadable' }
   return list.parseRows([toListShape(stored, response.data)], projectId).rows[0]?.raw ?? { kind: 'unreadable' }
 }
 
@@ -98,7 +105,7 @@ async function compareChildren(
   here: ReadonlyMap<string, string>,
 ): Promise<{ readonly differences: readonly SeenDifference[]; readonly children: ComparedChildren }> {
   const requestedAt = deps.now()
-  const { rows: there, isComplete } = await readServedChildren(deps, child, id)
+  const { rows: there, incomplete } = await readServedChildren(deps, child, id)
   const differences: SeenDifference[] = []
   const rows: MirrorRow[] = []
   for (const [key, row] of there) {
@@ -107,15 +114,16 @@ async function compareChildren(
     differences.push(...found)
   }
   // If the service did not list all of them, the others may still exist.
-  const missing = isComplete ? [...here].filter(([key]) => !there.has(key)) : []
+  const missing = incomplete === null ? [...here].filter(([key]) => !there.has(key)) : []
   for (const [key, raw] of missing) differences.push(seen(child.name, key, 'gone there', [], raw))
-  return { differences, children: { compared: there.size + missing.length, rows, requestedAt } }
+  return { differences, children: { compared: there.size + missing.length, incomplete, rows, requestedAt } }
 }
 
 async function readServedChildren(deps: CompareDeps, child: ChildListStream, id: string) {
   const list = child.list(deps.projectId, id)
   const rows = new Map<string, MirrorRow>()
-  let [isComplete, duplicateCounts] = [true, new Map<string, number>()]
+  let duplicateCounts = new Map<string, number>()
+  const incompleteReasons: string[] = []
   const behaviours = await deps.mirror.readBehaviours()
   const isHasMoreUnreliable = [...behaviours].some(
     ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
@@ -130,11 +138,12 @@ async function readServedChildren(deps: CompareDeps, child: ChildListStream, id:
   for await (const batch of readList(deps.get, scan)) {
     const parsed = child.parseRows(batch.items, id, { project: deps.projectId, duplicateCounts })
     if (batch.isLastOfResponse) duplicateCounts = new Map()
-    if (batch.missedRanges.length + batch.rejectedRows.length + parsed.rejectedRows.length > 0) isComplete = false
+    for (const { reason } of batch.missedRanges) incompleteReasons.push(reason)
+    for (const row of [...batch.rejectedRows, ...parsed.rejectedRows]) incompleteReasons.push(describeRejectedRow(row))
     for (const row of parsed.rows) if (!isBeforeStartDate(deps, row)) rows.set(childKey(child, row), row)
     throwIfAborted(deps.signal)
   }
-  return { rows, isComplete }
+  return { rows, incomplete: incompleteReasons[0] ?? null }
 }
 
 async function readChildren({ mirror }: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {

@@ -15,7 +15,7 @@ type DigestOptions = {
 }
 
 /** `deleted`: rows that are kept although the service no longer has them. They are not in the digest. */
-export type CountedStream = StreamDigest & { readonly deleted: number }
+export type CountedStream = StreamDigest & { readonly deleted: number; readonly openGaps: number }
 
 export async function readDigests(options: DigestOptions): Promise<readonly CountedStream[]> {
   const found: CountedStream[] = []
@@ -44,7 +44,16 @@ async function readStreamDigest(options: DigestOptions, stream: StreamName): Pro
     onRows?.(stream, rows)
   }
   const total = await snapshot.countRows({ object, columns: [raw], conditions: [ofProject] })
-  return { ...digests.finish(stream), deleted: total - rows }
+  const openGaps = await countOpenGaps(snapshot, projectId, stream)
+  return { ...digests.finish(stream), deleted: total - rows, openGaps }
+}
+
+async function countOpenGaps(snapshot: ExportSnapshot, projectId: string, stream: StreamName): Promise<number> {
+  const object = await snapshot.describe({ name: 'sync_gaps', kind: 'table' })
+  const equals = (name: string, value: string | null) =>
+    ({ column: column(object, name), operator: '=', value }) as const
+  const conditions = [equals('project_id', projectId), equals('stream', stream), equals('resolved_at', null)]
+  return snapshot.countRows({ object, columns: [column(object, 'stream')], conditions })
 }
 
 function column({ name: table, columns }: ExportObject, name: string): ExportColumn {

@@ -2,13 +2,14 @@
 import { type AuditedStream, auditedStreams } from '../core/audit.ts'
 import type { AuditStore } from '../core/audit-store.ts'
 import type { Random } from '../core/sample.ts'
+import { UserError } from '../core/user-error.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { mapConcurrently } from '../sync/map-concurrently.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 import { drawSample } from './audit.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { type Comparison, type ComparisonOptions, createComparison, type VerifyResult } from './comparison.ts'
-import { missingScope } from './verify.ts'
+import { missingScope, unreadableText } from './verify.ts'
 
 type VerifySampleDeps = CompareDeps &
   ComparisonOptions & {
@@ -19,10 +20,12 @@ type VerifySampleDeps = CompareDeps &
 
 const concurrency = 8
 
-/** Streams whose scope the key lacks are skipped. Throws ApiError for any other failure. */
+/** Streams whose scope the key lacks are skipped. Throws UserError if nothing could be drawn, ApiError for any other failure. */
 export async function runVerifySample(deps: VerifySampleDeps): Promise<VerifyResult> {
   const comparison = createComparison(deps)
-  for (const stream of auditedStreams.filter((name) => deps.streams.has(name))) {
+  const drawn = auditedStreams.filter((name) => deps.streams.has(name))
+  if (drawn.length === 0) throw nothingDrawnError()
+  for (const stream of drawn) {
     try {
       await compareSample({ ...deps, get: comparison.counting(stream) }, comparison, stream)
       comparison.close(stream)
@@ -35,18 +38,27 @@ export async function runVerifySample(deps: VerifySampleDeps): Promise<VerifyRes
   return comparison.result()
 }
 
+function nothingDrawnError(): UserError {
+  const why = 'conversations and visitors are drawn, and neither is among the streams'
+  const next = 'name one of them with --streams, or leave out --sample'
+  return new UserError({ what: 'cannot compare a sample', why, next, exitCode: 2 })
+}
+
 async function compareSample(deps: VerifySampleDeps, comparison: Comparison, stream: AuditedStream): Promise<void> {
   const child = auditedChild(stream, deps.streams)
   const { ids } = await drawSample(deps, stream)
   await mapConcurrently(ids, concurrency, async (id) => {
     throwIfAborted(deps.signal)
     const found = await compareParent(deps, stream, id)
-    if (found.kind !== 'compared') {
-      comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
+    if (found.kind === 'unreadable') return comparison.incomplete(stream, unreadableText(id))
+    if (found.kind === 'gone') {
+      if (!found.here) comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
       return
     }
     const of = (name: string) => found.differences.filter((difference) => difference.stream === name)
     comparison.add(stream, 1, of(stream))
-    if (child !== null && found.children !== null) comparison.add(child.name, found.children.compared, of(child.name))
+    if (child === null || found.children === null) return
+    comparison.add(child.name, found.children.compared, of(child.name))
+    if (found.children.incomplete !== null) comparison.incomplete(child.name, found.children.incomplete)
   })
 }

@@ -75,8 +75,10 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
   const seen = new Set<string>()
   const start = streamRange(deps, stream.name)
   const onMissed = (why: string) => deps.comparison.incomplete(stream.name, why)
-  for await (const items of readListItems(deps, stream.list(deps.projectId), start, onMissed)) {
-    const rows = stream.parseRows(items, deps.projectId).rows.map((row) => [String(row.columns.id), row.raw] as const)
+  for await (const { items } of readListItems(deps, stream.list(deps.projectId), start, onMissed)) {
+    const parsed = stream.parseRows(items, deps.projectId)
+    for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
+    const rows = parsed.rows.map((row) => [String(row.columns.id), row.raw] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
     const here = await deps.mirror.readRawById(stream.name, [...fresh.keys()])
     for (const [id, raw] of fresh) {
@@ -93,9 +95,15 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
 /** A row that the list did not show counts as gone only if a read by its id confirms it. */
 async function compareUnlisted(deps: Verification, stream: ListStream, id: string, raw: string): Promise<void> {
   const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
-  const there = response === null ? undefined : stream.parseRows([response.data], deps.projectId).rows[0]?.raw
-  if (there === undefined) deps.comparison.gone(stream.name, id)
+  if (response === null) return deps.comparison.gone(stream.name, id)
+  const there = stream.parseRows([response.data], deps.projectId).rows[0]?.raw
+  if (there === undefined) deps.comparison.incomplete(stream.name, unreadableText(id))
   else deps.comparison.row(stream.name, id, raw, there, 'both')
+}
+
+/** The service answered something that is not a row. */
+export function unreadableText(id: string): string {
+  return `the answer for ${id.slice(0, 60)} is not a row of this project`
 }
 
 async function compareChildLists(deps: Verification, stream: ChildListStream): Promise<void> {
@@ -108,8 +116,12 @@ async function compareChildLists(deps: Verification, stream: ChildListStream): P
       deps.comparison.incomplete(stream.name, why)
     }
     try {
-      for await (const items of readListItems(deps, stream.list(deps.projectId, parent), start, onMissed)) {
-        const rows = stream.parseRows(items, parent).rows.filter((row) => !isBeforeStartDate(deps, row))
+      let duplicateCounts = new Map<string, number>()
+      for await (const batch of readListItems(deps, stream.list(deps.projectId, parent), start, onMissed)) {
+        const parsed = stream.parseRows(batch.items, parent, { project: deps.projectId, duplicateCounts })
+        if (batch.isLastOfResponse) duplicateCounts = new Map()
+        for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
+        const rows = parsed.rows.filter((row) => !isBeforeStartDate(deps, row))
         for (const row of rows) there.set(childKey(stream, row), row.raw)
       }
     } catch (error) {
@@ -160,12 +172,12 @@ async function* readListItems(
   list: ListEndpoint,
   start: TimeRange,
   onMissed: (why: string) => void,
-): AsyncGenerator<readonly Json[]> {
+): AsyncGenerator<{ readonly items: readonly Json[]; readonly isLastOfResponse: boolean }> {
   const scan = { list, profile: null, ranges: [start], priority: 'reconcile' } as const
-  for await (const { items, missedRanges, rejectedRows } of readList(deps.get, scan)) {
+  for await (const { items, isLastOfResponse, missedRanges, rejectedRows } of readList(deps.get, scan)) {
     for (const { reason } of missedRanges) onMissed(reason)
     for (const row of rejectedRows) onMissed(describeRejectedRow(row))
-    yield items
+    yield { items, isLastOfResponse }
     throwIfAborted(deps.signal)
   }
 }

@@ -7,13 +7,14 @@ import type {
   AuditRowState,
   AuditStore,
   OpenAudit,
+  OpenRowState,
   SeenDifference,
 } from '../core/audit-store.ts'
 import type { Difference } from '../core/command-reports.ts'
 import { streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
-import { batchesOf } from './database/dialect.ts'
+import { acquireLock, batchesOf } from './database/dialect.ts'
 import { encodeJson } from './database/escape.ts'
 import { newId } from './database/new-id.ts'
 import type { ProjectDb } from './database/project-db.ts'
@@ -21,11 +22,11 @@ import type { ProjectDb } from './database/project-db.ts'
 export function createAuditStore(context: ProjectDb): AuditStore {
   const { db, project } = context
   return {
-    readOpen: (stream) => readOpenAudit(context, stream),
+    readOpen: (stream) => readOpenAudit(context, db, stream),
     listIds: (stream, after, limit) => listIds(context, stream, after, limit),
     start: (stream, sample, now) => db.transaction().execute((trx) => startAudit(context, trx, stream, sample, now)),
     listRows: (audit, state, limit) => listRows(context, audit, state, limit),
-    settle: (audit, results) => db.transaction().execute((trx) => settleRows(context, trx, audit, results)),
+    settle: (audit, from, results) => db.transaction().execute((trx) => settleRows(context, trx, audit, from, results)),
     addWork: async ({ id }, { requests, tookMs }) => {
       await db
         .updateTable('sync_audits')
@@ -43,17 +44,18 @@ export function createAuditStore(context: ProjectDb): AuditStore {
   }
 }
 
-async function readOpenAudit({ db, project }: ProjectDb, stream: AuditedStream): Promise<OpenAudit | null> {
+async function readOpenAudit({ project }: ProjectDb, db: Db, stream: AuditedStream): Promise<OpenAudit | null> {
   const row = await db
     .selectFrom('sync_audits')
-    .select(['id', 'started_at', 'synced_at'])
+    .select(['id', 'started_at', 'synced_at', 'drawn'])
     .where((eb) => eb.and({ project_id: project, stream }))
     .where('finished_at', 'is', null)
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
   if (row === undefined) return null
-  return { id: row.id, stream, startedAt: Date.parse(row.started_at), isSynced: row.synced_at !== null }
+  const { id, drawn } = row
+  return { id, stream, drawn, startedAt: Date.parse(row.started_at), isSynced: row.synced_at !== null }
 }
 
 async function listIds({ db, project }: ProjectDb, stream: AuditedStream, after: string | null, limit: number) {
@@ -65,12 +67,16 @@ async function listIds({ db, project }: ProjectDb, stream: AuditedStream, after:
 }
 
 async function startAudit(
-  { project }: ProjectDb,
+  context: ProjectDb,
   trx: Db,
   stream: AuditedStream,
   { population, ids }: { readonly population: number; readonly ids: readonly string[] },
   now: EpochMs,
 ): Promise<OpenAudit> {
+  const { kind, project } = context
+  await acquireLock(trx, kind, `deskmirror.audit ${project}`)
+  const open = await readOpenAudit(context, trx, stream)
+  if (open !== null) return open
   const id = newId(now)
   const counts = { compared: 0, differing: 0, gone: 0, unreadable: 0, requests: 0, took_ms: 0 }
   const times = { started_at: toTimestamp(now), finished_at: null, synced_at: null }
@@ -89,7 +95,7 @@ async function startAudit(
       .insertInto('sync_audit_rows')
       .values([...batch])
       .execute()
-  return { id, stream, startedAt: now, isSynced: false }
+  return { id, stream, drawn: ids.length, startedAt: now, isSynced: false }
 }
 
 async function listRows(
@@ -133,13 +139,14 @@ async function settleRows(
   { kind, project, typed }: ProjectDb,
   trx: Db,
   audit: OpenAudit,
+  from: OpenRowState,
   results: readonly AuditRowResult[],
 ) {
   for (const { id, state, differences } of results) {
     const json = differences.length === 0 ? null : encodeJson(kind, JSON.stringify(differences))
     await sql`
       update sync_audit_rows set state = ${state}, differences = ${typed('json', json)}
-      where project_id = ${project} and audit_id = ${audit.id} and row_id = ${id}`.execute(trx)
+      where project_id = ${project} and audit_id = ${audit.id} and row_id = ${id} and state = ${from}`.execute(trx)
   }
 }
 
@@ -150,24 +157,29 @@ async function finishAudit(context: ProjectDb, trx: Db, { id }: OpenAudit, now: 
     where project_id = ${project} and audit_id = ${id} group by state`.execute(trx)
   const count = (...states: AuditRowState[]) =>
     rows.reduce((sum, row) => (states.includes(row.state) ? sum + row.count : sum), 0)
-  await trx
+  const { numUpdatedRows } = await trx
     .updateTable('sync_audits')
     .set({
       finished_at: toTimestamp(now),
-      compared: count('equal', 'differing', 'suspected'),
-      differing: count('differing', 'suspected'),
+      compared: count('equal', ...differingStates),
+      differing: count(...differingStates),
       gone: count('gone'),
       unreadable: count('unreadable'),
     })
     .where((eb) => eb.and({ project_id: project, id }))
-    .execute()
-  await sql`
-    delete from sync_audit_rows
-    where project_id = ${project} and audit_id = ${id} and state not in ('differing', 'suspected')`.execute(trx)
+    // Another process that has finished it has deleted the rows that were equal.
+    .where('finished_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n)
+    await sql`
+      delete from sync_audit_rows
+      where project_id = ${project} and audit_id = ${id} and state not in (${sql.join(differingStates)})`.execute(trx)
   const [result] = await selectFinished(trx, project, sql`id = ${id}`)
   if (result === undefined) throw new Error(`the audit ${id} is missing`)
   return result
 }
+
+const differingStates: readonly AuditRowState[] = ['differing', 'confirmed', 'suspected']
 
 /** Of all projects. */
 export async function deleteAudits(db: Db, before: EpochMs): Promise<void> {

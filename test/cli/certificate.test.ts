@@ -14,7 +14,14 @@ describe('verify --certificate', () => {
   const report: CertifiedReport = {
     ...{ project: 'shop', differences: [], requests: 160, truncated: false },
     streams: [{ stream: 'calls', compared: 20, differing: 0, skipped: null }],
-    certificate: { json: 'c.json', page: 'c.html', countedAt: '2026-06-01T12:00:00Z', digest: 'abc', limits: 9 },
+    certificate: {
+      json: 'c.json',
+      page: 'c.html',
+      countedAt: '2026-06-01T12:00:00Z',
+      digest: 'abc',
+      sha256: '123',
+      limits: 9,
+    },
   }
 
   test('names both files, the digest, and how much is not proven', async () => {
@@ -22,7 +29,9 @@ describe('verify --certificate', () => {
       certifyProject: async () => report,
     })
     expect(exit).toBe(0)
-    expect(out).toContain('wrote c.json and c.html, with 9 things that cannot be proven\ndigest abc\n')
+    expect(out).toContain(
+      'wrote c.json and c.html, with 9 things that cannot be proven\ndigest of the rows abc\nSHA-256 of c.json 123\n',
+    )
   })
 
   test('is of one project', async () => {
@@ -47,7 +56,7 @@ describe('verify --against', () => {
     })
     return {
       ...{ project: 'shop', countedAt: '2026-06-02T00:00:00Z' },
-      certificate: { file: 'c.json', countedAt: '2026-06-01T00:00:00Z', digest: 'abc' },
+      certificate: { file: 'c.json', countedAt: '2026-06-01T00:00:00Z', digest: 'abc', sha256: '123' },
       streams: compareDigests([of(then)], [of(days)]),
     }
   }
@@ -59,6 +68,7 @@ describe('verify --against', () => {
     expect(exit).toBe(3)
     expect(out.split('\n')).toEqual([
       'shop: the certificate counted at 2026-06-01T00:00:00Z, the mirror counted at 2026-06-02T00:00:00Z',
+      'SHA-256 of c.json 123',
       expect.stringMatching(/rows then +rows now +days the same +more +fewer +changed/),
       expect.stringMatching(/^messages +26 +33 +1 +1 +0 +1/),
       expect.stringMatching(/^messages +2026-05-31 +changed +20 rows/),
@@ -73,6 +83,12 @@ describe('verify --against', () => {
     const { exit, out } = await print(comparison(...then))
     expect(exit).toBe(0)
     expect(out).toContain('nothing has changed: the rows of every day are the same')
+  })
+
+  test('prints no control characters that someone wrote into the file', async () => {
+    const report = comparison(...then)
+    const { out } = await print({ ...report, certificate: { ...report.certificate, countedAt: '\u001b[2Jnow' } })
+    expect(out).not.toContain('\u001b')
   })
 
   test('lists as many days as --limit says', async () => {

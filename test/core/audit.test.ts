@@ -31,7 +31,9 @@ describe('the audits of a month', () => {
     const found = audit('2026-06-02T01:00:00Z', { differing: 2 })
     const [estimate] = estimateDifferences([found, ...nights(19)], now)
     expect(estimate?.words).toBe('with 95 % confidence fewer than 7 in 10,000 conversations differ')
-    expect(describeEvidence(estimate!)).toContain('2 of 10,000 read again in 20 audits differed, and were corrected')
+    expect(describeEvidence(estimate!)).toContain(
+      '2 of 10,000 read again in 20 audits differed; what differed was corrected',
+    )
   })
 
   test('without those that ended more than 30 days ago', () => {
@@ -58,7 +60,9 @@ describe('the audits of a month', () => {
     const [estimate] = estimateDifferences([...nights(3), whole], now)
     expect(estimate).toMatchObject({ isExact: true, sampled: 12, upperLimit: 1 / 12 })
     expect(estimate?.words).toBe('1 of the 12 conversations differed from the service')
-    expect(describeEvidence(estimate!)).toBe('all were read again, and were corrected')
+    expect(describeEvidence(estimate!)).toBe(
+      'all were read again; what differed was corrected as far as the service still shows it',
+    )
   })
 })
 

@@ -1,8 +1,10 @@
 /** Runs one schedule: a world of processes over one database and one service, made and driven by a seed. */
 import { defaultProject } from '../../src/config/config.ts'
 import { secret } from '../../src/core/secret.ts'
+import { listStreamNames } from '../../src/core/stream-specs.ts'
 import type { Ms } from '../../src/core/time.ts'
 import { createMemorySandbox, type MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
 import { scheduleChanges } from './changes.ts'
 import { checkBudget, checkIncremental, checkMirror, checkWritebacks } from './checks.ts'
 import { createObserver } from './observer.ts'
@@ -171,11 +173,19 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
     failures.push(...(await checkIncremental(warehouse, sandbox)))
   }
   if (plan.syncers > 0 && plan.endsWithReconcile) {
+    // It would continue, and not read again what a killed one had read before the last changes.
+    if (await isReconcileUnfinished(warehouse, sandbox)) await runQuietly('sync', syncProgram('reconcile'))
     await runQuietly('sync', syncProgram('reconcile'))
     failures.push(...(await checkMirror(warehouse, sandbox)))
   }
   world.checkReplacedRows()
   failures.push(...checkBudget(sandbox, windowMs))
+}
+
+async function isReconcileUnfinished(warehouse: Warehouse, { projectId }: MemorySandbox): Promise<boolean> {
+  const mirror = warehouse.mirror(projectId)
+  const positions = await Promise.all(listStreamNames.map((name) => mirror.readCursor(`${name}:whole`)))
+  return positions.some((position) => position !== null)
 }
 
 /** Then an incremental run depends on what earlier ones have stored, and not on its look-back. */

@@ -7,7 +7,7 @@ import { type LimitFacts, listLimits } from '../../src/verify/certificate-limits
 import { certificatePage } from '../../src/verify/certificate-page.ts'
 
 const certified = (stream: StreamName, over: Partial<CertifiedStream> = {}): CertifiedStream => ({
-  ...{ stream, rows: 10, deleted: 0, digest: 'd', syncedAt: '2026-01-01T00:00:00Z', days: [] },
+  ...{ stream, rows: 10, deleted: 0, digest: 'd', syncedAt: '2026-01-01T00:00:00Z', openGaps: 0, days: [] },
   ...over,
 })
 const comparison: Certificate['comparison'] = {
@@ -23,6 +23,7 @@ const comparison: Certificate['comparison'] = {
 }
 const facts = (over: Partial<LimitFacts> = {}): LimitFacts => ({
   ...{ streams: [certified('calls')], comparison, gaps: [], startDate: null, incompleteConversations: 0 },
+  countedAt: '2026-01-02T02:00:00Z',
   behaviours: new Map([['calls.order', 'ascending by startedAt']]),
   ...over,
 })
@@ -57,6 +58,7 @@ describe('a stream that was compared completely has no limit but', () => {
       ['whether deleted rows are as the service last had them'],
     ],
     ['its gaps', { gaps: [gap] }, ['that nothing is missing']],
+    ['its gaps that are not listed', { streams: [certified('calls', { openGaps: 1 })] }, ['that nothing is missing']],
     ['the time before its start date', { startDate: '2025-01-01T00:00:00Z' }, ['anything before 2025-01-01T00:00:00Z']],
     ['an unknown order of its list', { behaviours: new Map() }, ['that its list showed every row']],
   ] as const)('%s', ([, over, expected]) => {
@@ -73,6 +75,7 @@ test('what the service never shows is not proven in any certificate', () => {
   )
   expect(limitsOf(null)).toEqual([
     'one moment of the service',
+    'that the rows that were counted are those that were compared',
     'rows that the service had deleted before they were first read',
     'columns and tables derived from the rows',
     'who wrote this file',
@@ -81,20 +84,25 @@ test('what the service never shows is not proven in any certificate', () => {
 
 test('the page shows texts of the service as texts', () => {
   const page = renderHtml(
-    certificatePage({
-      ...{ format: 'deskmirror-certificate', version: 1, software: 's', timeZone: 'UTC', startDate: null },
-      ...{
-        project: { id: 'p', name: 'a\u202eb' },
-        countedAt: '2026-01-02T00:00:00Z',
-        digest: 'd',
-        audits: [],
-        limits: [],
+    certificatePage(
+      {
+        ...{ format: 'deskmirror-certificate', version: 1, software: 's', timeZone: 'UTC', startDate: null },
+        ...{
+          project: { id: 'p', name: 'a\u202eb' },
+          service: 'https://service.example/v1',
+          countedAt: '2026-01-02T00:00:00Z',
+          digest: 'd',
+          audits: [],
+          limits: [],
+        },
+        ...{ comparison, streams: [certified('calls')], gaps: [gap], behaviours: [] },
       },
-      ...{ comparison, streams: [certified('calls')], gaps: [gap], behaviours: [] },
-    }),
+      { name: 'c.json', sha256: '123' },
+    ),
   )
   expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
   expect(page).not.toContain('<script')
   expect(page).not.toContain('\u202e')
+  expect(page).toContain('SHA-256 of c.json, which states the same as this page: 123')
   expect(page).toContain('default-src &#39;none&#39;')
 })

@@ -11,8 +11,10 @@ import { toCanonicalJson } from '../../src/core/canonical-json.ts'
 import type { Certificate } from '../../src/core/certificate.ts'
 import { stringifyJson } from '../../src/core/json.ts'
 import type { Json } from '../../src/core/row.ts'
+import { digestOfStreams } from '../../src/core/row-digests.ts'
 import { type StreamName, streamNames } from '../../src/core/stream-specs.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { openCertificateFiles } from '../../src/verify/certificate-files.ts'
 import { readDigests } from '../../src/verify/read-digests.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { openWorld } from '../export/export-world.ts'
@@ -48,8 +50,8 @@ function certificates({ sandbox, url }: Pick<SandboxContext, 'sandbox' | 'url'>)
     const report = await certifyProject(config, project, { ...options, ...shown, ...over })
     return { report, certificate: JSON.parse(readFileSync(`${file}.json`, 'utf8')) as Certificate }
   }
-  const compare = (projectId = project.projectId) =>
-    compareWithCertificate(config, { ...project, projectId }, { file, streams: undefined, signal, now })
+  const compare = (projectId = project.projectId, streams?: readonly StreamName[]) =>
+    compareWithCertificate(config, { ...project, projectId }, { file, streams, signal, now })
   return { folder, file, certify, compare }
 }
 
@@ -73,6 +75,14 @@ function expectedMessageDays(sandbox: Sandbox) {
     .toSorted((a, b) => (a.day < b.day ? -1 : 1))
 }
 
+/** As someone would who changes a count and knows how the digests are made. */
+function withOtherCount(text: string): string {
+  const certificate = JSON.parse(text) as Certificate
+  const streams = certificate.streams.map((stream) => ({ ...stream, rows: stream.rows + 1 }))
+  const head = `deskmirror-certificate 1 ${certificate.project.id}`
+  return JSON.stringify({ ...certificate, streams, digest: digestOfStreams(head, streams) })
+}
+
 const streamOf = (certificate: Certificate, name: StreamName) =>
   certificate.streams.find(({ stream }) => stream === name)!
 
@@ -91,6 +101,7 @@ describe('a certificate', () => {
         version: 1,
         software: 'deskmirror 1.2.3',
         project: { id: context.sandbox.projectId, name: 'shop' },
+        service: context.sandbox.baseUrl,
         comparison: { sample: null, differences: [], truncated: false },
         digest: report.certificate.digest,
       })
@@ -102,6 +113,8 @@ describe('a certificate', () => {
       const text = readFileSync(`${file}.json`, 'utf8')
       expect(text).not.toContain(context.sandbox.key)
       const page = readFileSync(`${file}.html`, 'utf8')
+      expect(report.certificate.sha256).toBe(createHash('sha256').update(text).digest('hex'))
+      expect(page).toContain(report.certificate.sha256)
       expect(page).toContain(certificate.digest)
       expect(page).toContain('What cannot be proven')
       expect(page).not.toMatch(/<script|https?:\/\//)
@@ -165,6 +178,39 @@ test('the digests are the same on both databases, whatever the texts are, and in
   expect(sqlite.map(({ rows }) => rows)).toEqual([2, 24, 2])
 })
 
+test('a statement that was changed by hand has another SHA-256 than the one that was printed', async () => {
+  await withSandbox(world, async (context) => {
+    await context.sync({ streams: ['conversations'] })
+    const { certify, compare, file } = certificates(context)
+    const { report } = await certify({ streams: ['conversations'] })
+    expect((await compare()).certificate.sha256).toBe(report.certificate.sha256)
+    const text = readFileSync(`${file}.json`, 'utf8')
+    writeFileSync(`${file}.json`, text.replace('"requests": ', '"requests": 9'))
+    const { digest, sha256 } = (await compare()).certificate
+    expect(digest).toBe(report.certificate.digest)
+    expect(sha256).not.toBe(report.certificate.sha256)
+  })
+})
+
+test('a gap that is not listed for want of space is counted', async () => {
+  await withSandbox(world, async (context) => {
+    await context.sync({ streams: ['conversations', 'calls'] })
+    const numbers = `with recursive number(n) as (select 1 union all select n + 1 from number where n < 1001)`
+    await context.warehouse.query(`${numbers} insert into sync_gaps (project_id, id, stream, subject, reason, found_at)
+      select '${context.sandbox.projectId}', printf('%05d', n), case when n = 1001 then 'calls' else 'conversations' end, n,
+        'unreadable', '2026-01-01T00:00:00Z' from number`)
+    const { certificate } = await certificates(context).certify({ streams: ['conversations', 'calls'] })
+    expect(certificate.streams.map(({ stream, openGaps }) => [stream, openGaps])).toEqual([
+      ['conversations', 1000],
+      ['calls', 1],
+    ])
+    expect(certificate.limits).toContainEqual({
+      ...{ stream: 'calls', what: 'that nothing is missing' },
+      why: '1 gap known and open, 0 of them listed in this certificate',
+    })
+  })
+})
+
 test('a row of the mirror that differs from the service is in the certificate, and a missing one', async () => {
   await withSandbox(world, async (context) => {
     const { sandbox, warehouse, sync } = context
@@ -220,6 +266,7 @@ describe('a file is refused', () => {
       undefined,
       /changed or damaged/,
     ],
+    ['whose days have other counts than its streams', withOtherCount, undefined, /changed or damaged/],
   ] as const)('%s', async ([, change, projectId, why]) => {
     await withSandbox(world, async (context) => {
       await context.sync({ streams: ['conversations'] })
@@ -228,6 +275,34 @@ describe('a file is refused', () => {
       const text = readFileSync(`${file}.json`, 'utf8')
       writeFileSync(`${file}.json`, change(text))
       await expect(compare(projectId)).rejects.toMatchObject({ why: expect.stringMatching(why), exitCode: 2 })
+    })
+  })
+})
+
+test('a stream that the certificate does not count is not called unchanged', async () => {
+  await withSandbox(world, async (context) => {
+    await context.sync({ streams: ['conversations'] })
+    const { certify, compare } = certificates(context)
+    await certify({ streams: ['conversations'] })
+    await expect(compare(undefined, ['calls'])).rejects.toMatchObject({ why: 'it does not count calls', exitCode: 2 })
+  })
+})
+
+test.for(['folder/', '.json', ''])('%j names no file', async (name) => {
+  const path = name === '' ? '' : join(createTempFolder(onTestFinished), name)
+  await expect(openCertificateFiles(path, { overwrite: true })).rejects.toMatchObject({
+    why: 'it names no file',
+    exitCode: 2,
+  })
+})
+
+test('a sample of streams from which nothing is drawn is refused', async () => {
+  await withSandbox(world, async (context) => {
+    await context.sync({ streams: ['calls'] })
+    const { certify } = certificates(context)
+    await expect(certify({ streams: ['calls'], sampleSize: 5 })).rejects.toMatchObject({
+      what: 'cannot compare a sample',
+      exitCode: 2,
     })
   })
 })

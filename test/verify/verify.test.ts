@@ -3,6 +3,7 @@ import { ApiError } from '../../src/core/api-failure.ts'
 import { streamNames } from '../../src/core/stream-specs.ts'
 import { rfc3339 } from '../../src/core/time.ts'
 import { runVerify } from '../../src/verify/verify.ts'
+import { runVerifySample } from '../../src/verify/verify-sample.ts'
 
 test('a stream whose scope the key lacks is skipped, even if the message does not name the scope', async () => {
   const denied = { kind: 'denied', status: 403, code: 'api_key_scope_missing', scope: null } as const
@@ -52,5 +53,69 @@ test('a message is not called gone if the service did not list all of them, and 
   expect(report.differences).toEqual([])
   expect(report.streams).toEqual([
     { stream: 'messages', compared: 200, differing: 0, skipped: null, incomplete: expect.stringMatching(/more rows/) },
+  ])
+})
+
+const page = (items: readonly unknown[]) => ({
+  data: { items, hasMore: false } as never,
+  ...{ status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 },
+})
+
+test('a row that is not readable is not silently left out of the comparison', async () => {
+  const stored = { conversations: '{"id":"c"}', messages: '{"id":1,"conversationId":"c"}' }
+  const report = await runVerify({
+    projectId: 'p',
+    streams: new Set(['conversations', 'messages']),
+    startDate: null,
+    get: async (path) => page(path.endsWith('/messages') ? [{ content: 'no id' }] : [{ id: 'c' }, { visitorId: 'v' }]),
+    mirror: {
+      readRows: async (stream, after) => {
+        if (after !== null) return []
+        return stream === 'messages'
+          ? [{ key: ['c', '1'], raw: stored.messages }]
+          : [{ key: ['c'], raw: stored.conversations }]
+      },
+      readRawById: async () => new Map([['c', stored.conversations]]),
+    },
+    limit: 10,
+    signal: new AbortController().signal,
+    onProgress: () => {},
+  })
+  expect(report.differences).toEqual([])
+  expect(report.streams).toMatchObject([
+    { stream: 'conversations', compared: 1, differing: 0, incomplete: expect.stringContaining('it has no key') },
+    { stream: 'messages', compared: 0, differing: 0, incomplete: expect.stringContaining('it has no key') },
+  ])
+})
+
+const sample = (answers: (path: string) => unknown, stored: ReadonlyMap<string, string>) =>
+  runVerifySample({
+    projectId: 'p',
+    streams: new Set(['conversations', 'messages']),
+    startDate: null,
+    get: async (path) => ({ ...page([]), data: answers(path) as never }),
+    mirror: { readRows: async () => [], readRawById: async () => stored, readBehaviours: async () => new Map() },
+    store: { listIds: async (_stream, after) => (after === null ? ['c'] : []) },
+    ...{ sampleSize: 5, random: () => 0, now: () => 0, limit: 10, onProgress: () => {} },
+    signal: new AbortController().signal,
+  })
+
+test('a sample calls nothing gone that the service has in another form, or that a sync has marked meanwhile', async () => {
+  const here = new Map([['c', '{"id":"c"}']])
+  for (const answer of [{}, { id: 'c', projectId: 'another' }, { id: 'another' }]) {
+    const { differences, streams } = await sample(() => answer, here)
+    expect(differences).toEqual([])
+    expect(streams).toMatchObject([{ compared: 0, incomplete: expect.stringContaining('is not a row') }])
+  }
+  const meanwhile = await sample(() => page([]).data, new Map())
+  expect(meanwhile.differences).toEqual([])
+})
+
+test('a sample says that not all messages could be read', async () => {
+  const answers = (path: string) => (path.endsWith('/messages') ? page([{ content: 'no id' }]).data : { id: 'c' })
+  const report = await sample(answers, new Map([['c', '{"id":"c"}']]))
+  expect(report.streams).toMatchObject([
+    { stream: 'conversations', compared: 1, differing: 0 },
+    { stream: 'messages', compared: 0, incomplete: expect.stringContaining('it has no key') },
   ])
 })

@@ -1,15 +1,15 @@
 /** Opens what the console reads, when the first page is asked for: an idle worker pays nothing for it. */
 import { randomBytes } from 'node:crypto'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import type { Warehouse } from '../../warehouse/open.ts'
-import { type Databases, openShards } from '../../warehouse/shards.ts'
+import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
+import type { Databases } from '../../warehouse/shards.ts'
 import { type ConsoleData, createConsoleData, type ReadsOf } from './console-data.ts'
 import { createWritebackReads, type WritebackReads } from './writeback-data.ts'
 
 export type OpenConsole = {
   readonly data: ConsoleData
   readonly writebacks: WritebackReads
-  /** The warehouse apart from all other work. */
+  /** The first database, apart from all other work. */
   readonly warehouse: () => Promise<Warehouse>
   readonly close: () => Promise<void>
 }
@@ -20,11 +20,11 @@ export function openConsoleReader(databases: Databases, now: () => EpochMs): Ope
   const readsBy =
     ({ warehouse }: typeof brief): ReadsOf =>
     async ({ projectId }) =>
-      (await warehouse()).console(projectId)
+      (await warehouse(projectId)).console(projectId)
   return {
     data: createConsoleData(readsBy(brief), readsBy(long), now),
     writebacks: createWritebackReads(brief.warehouse, long.warehouse, now),
-    warehouse: brief.warehouse,
+    warehouse: () => brief.warehouse(null),
     close: async () => {
       await brief.close()
       await long.close()
@@ -32,17 +32,26 @@ export function openConsoleReader(databases: Databases, now: () => EpochMs): Ope
   }
 }
 
-function openOnDemand(databases: Databases, apart: 'brief' | 'long') {
-  let opened: Promise<Warehouse> | null = null
+/** Each database by itself: one that is away keeps no other project's pages from being shown. */
+function openOnDemand({ databaseUrl: first, projects }: Databases, apart: 'brief' | 'long') {
+  const opened = new Map<string, Promise<Warehouse>>()
+  const open = (url: string): Promise<Warehouse> => {
+    const opening = openWarehouse(url, { access: 'read', apart }).catch((error: unknown) => {
+      opened.delete(url)
+      throw error
+    })
+    opened.set(url, opening)
+    return opening
+  }
   return {
-    warehouse: (): Promise<Warehouse> => {
-      opened ??= openShards(databases, { access: 'read', apart }).catch((error: unknown) => {
-        opened = null
-        throw error
-      })
-      return opened
+    /** The project's database; null: the first one. */
+    warehouse: (project: string | null): Promise<Warehouse> => {
+      const url = projects.find(({ projectId }) => projectId === project)?.databaseUrl ?? first
+      return opened.get(url) ?? open(url)
     },
-    close: async () => void (await opened?.then((it) => it.close()).catch(() => {})),
+    close: async () => {
+      for (const warehouse of opened.values()) await warehouse.then((it) => it.close()).catch(() => {})
+    },
   }
 }
 

@@ -27,7 +27,8 @@ import type { ConsoleProject } from './console-project.ts'
 
 export type WritebackReads = ReturnType<typeof createWritebackReads>
 
-type Open = () => Promise<Warehouse>
+/** The database of a project. */
+type Open = (projectId: string) => Promise<Warehouse>
 
 const batchesPerPage = 20
 const rowsPerPage = 50
@@ -40,14 +41,14 @@ const reviewWaitsMs: Ms = 1500
 /** `openLong`: for what takes longer than a page may. */
 export function createWritebackReads(open: Open, openLong: Open, now: () => EpochMs) {
   const reviews = rememberResults(reviewHoldsMs, now, async ({ project, batch }: ReviewRequest) =>
-    readReview(await openLong(), project, batch, now()),
+    readReview(await openLong(project.projectId), project, batch, now()),
   )
   return {
     list: async (project: ConsoleProject, request: ListRequest): Promise<WritebacksData> =>
-      listWritebacks(await open(), project, request),
+      listWritebacks(await open(project.projectId), project, request),
     /** Null: there is no such batch. */
     batch: async (project: ConsoleProject, name: string, request: BatchRequest): Promise<BatchData | null> => {
-      const warehouse = await open()
+      const warehouse = await open(project.projectId)
       const admin = warehouse.outboxAdmin(project.projectId)
       if ((await admin.findBatch(name)) === null) return null
       const report = await readBatch(admin, warehouse, toBatchProject(project), name)
@@ -66,7 +67,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     },
     /** Null: there is no such write-back. */
     writeback: async (project: ConsoleProject, id: string): Promise<WritebackData | null> => {
-      const warehouse = await open()
+      const warehouse = await open(project.projectId)
       const admin = warehouse.outboxAdmin(project.projectId)
       const [entry] = await admin.list({ ids: [id] }, 1)
       if (entry === undefined) return null
@@ -78,7 +79,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     },
     /** What a decision is about, and the digest that names it. */
     selection: async (project: ConsoleProject, filter: OutboxFilter, limit: number): Promise<SelectionData> => {
-      const warehouse = await open()
+      const warehouse = await open(project.projectId)
       const admin = warehouse.outboxAdmin(project.projectId)
       const entries = await nameEntries(warehouse.reviewReader(project.projectId), await admin.list(filter, limit))
       return {
@@ -91,7 +92,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     /** How long so many rows take once nothing is before them. */
     estimateMs: async (project: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> => {
       const counts = Object.fromEntries(operations.map(({ operation, count }) => [operation, count]))
-      return estimateBatchMs(await readSlotLimits(await open(), toBatchProject(project)), counts, 0)
+      return estimateBatchMs(await readSlotLimits(await open(project.projectId), toBatchProject(project)), counts, 0)
     },
     /** The ids of the rows of a batch that would do this, in the order of the queue. */
     idsByOutcome: async (
@@ -100,14 +101,14 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
       outcome: ReviewOutcome,
     ): Promise<readonly string[]> => {
       const ids: string[] = []
-      await review(await openLong(), project, batch, now(), async (rows) => {
+      await review(await openLong(project.projectId), project, batch, now(), async (rows) => {
         for (const row of rows) if (row.id !== null && row.outcome === outcome) ids.push(row.id)
       })
       return ids
     },
     /** Of the newest batches that are under way, for live numbers. */
     progress: async (project: ConsoleProject) => {
-      const warehouse = await open()
+      const warehouse = await open(project.projectId)
       const admin = warehouse.outboxAdmin(project.projectId)
       const moving = (await admin.listBatches(batchesPerPage)).filter(({ state }) => state !== 'done')
       const read = moving.slice(0, watchedBatches).map(async (batch) => ({

@@ -2,8 +2,10 @@
 import type { ProjectConfig } from '../../config/config.ts'
 import { ApiError, describeFailure } from '../../core/api-failure.ts'
 import type { AuditedStream, AuditResult } from '../../core/audit.ts'
+import { isMassDeletion } from '../../core/mass-deletion.ts'
 import { isStopped } from '../../sync/stop.ts'
 import { type AuditStep, runAudit } from '../../verify/audit.ts'
+import { massDeletionNotice } from '../audit.ts'
 import { canAudit, createAuditDeps } from '../audit-deps.ts'
 import { currentPause, pauseProject } from './project-pause.ts'
 import { serviceOptions, type WorkerResources, withWorkerService } from './resources.ts'
@@ -46,7 +48,9 @@ function toSliceResult(resources: WorkerResources, project: ProjectConfig, step:
 }
 
 function logResult({ log }: WorkerResources, { name: project }: ProjectConfig, result: AuditResult): void {
-  const { stream, population, compared, differing, gone, unreadable, requests, tookMs: took_ms } = result
+  const { stream, population, drawn, compared, differing, gone, unreadable, requests, tookMs: took_ms } = result
   const fields = { project, stream, population, compared, differing, gone, unreadable, requests, took_ms }
   log[differing === 0 ? 'info' : 'warn']({ event: 'audit.ended', ...fields })
+  if (isMassDeletion(gone, drawn))
+    log.warn({ event: 'sync.noticed', project, stream, notice: massDeletionNotice(result) })
 }

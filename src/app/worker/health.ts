@@ -13,28 +13,30 @@ export async function readMirrorHealth(
   const states = await warehouse.streamStates.readProjects(now)
   const paused = await warehouse.projects.listPaused(now)
   return Promise.all(
-    projects.map(async (project): Promise<ProjectHealth> => {
-      const budget = await budgets
-        .ifOpened(project)
-        ?.view()
-        .catch(() => null)
-      const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
-      return {
-        project: project.name,
-        streams: project.streams.map((stream) => {
-          const completion = streams.get(stream)
-          return {
-            stream,
-            lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
-            pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
-            isFailed: completion?.failed ?? false,
-            isSkipped: completion?.skipped ?? false,
-          }
-        }),
-        ...counts,
-        budget: budget ?? null,
-        isPaused: paused.has(project.projectId),
-      }
-    }),
+    projects
+      .filter(({ projectId }) => !warehouse.isAway(projectId))
+      .map(async (project): Promise<ProjectHealth> => {
+        const budget = await budgets
+          .ifOpened(project)
+          ?.view()
+          .catch(() => null)
+        const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
+        return {
+          project: project.name,
+          streams: project.streams.map((stream) => {
+            const completion = streams.get(stream)
+            return {
+              stream,
+              lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
+              pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
+              isFailed: completion?.failed ?? false,
+              isSkipped: completion?.skipped ?? false,
+            }
+          }),
+          ...counts,
+          budget: budget ?? null,
+          isPaused: paused.has(project.projectId),
+        }
+      }),
   )
 }

@@ -20,6 +20,8 @@ type JobFailuresDeps = {
   readonly log: Logger
   readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
   readonly now?: () => EpochMs
+  /** Whether the project's database, one of several, does not answer. */
+  readonly isAway?: (projectId: string) => boolean
 }
 
 type FailureCause = WarehouseError['kind'] | 'other'
@@ -33,9 +35,10 @@ type FailingEntry = {
 /** Further failing jobs are only counted: with this many, the number is what matters. */
 const maxTracked = 500
 
-export function createJobFailures({ jobFailures, projects, log, metrics, now = Date.now }: JobFailuresDeps) {
-  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ jobFailures, projects, now })
-  const outage = createOutageTracker(log, now)
+export function createJobFailures({ jobFailures, projects, log, metrics, ...deps }: JobFailuresDeps) {
+  const { now = Date.now, isAway = () => false } = deps
+  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ jobFailures, projects, now, isAway })
+  const outage = createOutageTracker(log, now, () => projects().some(({ projectId }) => isAway(projectId)))
   const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
 
   return {
@@ -96,7 +99,8 @@ function createFailureTable({
   jobFailures,
   projects,
   now,
-}: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now'>>) {
+  isAway,
+}: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now' | 'isAway'>>) {
   const failing = new Map<string, FailingEntry>()
   /** Stored failures of jobs that have succeeded: they may still be read, or could not be removed yet. */
   const recovered = new Map<string, { readonly failure: JobFailure; readonly isRemoved: boolean }>()
@@ -124,7 +128,8 @@ function createFailureTable({
     for (const [key, { isRemoved }] of recovered) if (isRemoved) recovered.delete(key)
     const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
     onResponse()
-    for (const key of stored) if (!rows.has(key)) failing.delete(key)
+    const isKnown = (key: string) => !isAway(failing.get(key)?.failure.projectId ?? '')
+    for (const key of stored) if (!rows.has(key) && isKnown(key)) failing.delete(key)
     for (const [key, failure] of rows) {
       const identity = toJobIdentity(failure, projects())
       if (!failing.has(key) && !recovered.has(key))
@@ -138,7 +143,7 @@ function createFailureTable({
 }
 
 /** Whether jobs can use the warehouse: one log line when an outage begins, and one when it ends. */
-function createOutageTracker(log: Logger, now: () => EpochMs) {
+function createOutageTracker(log: Logger, now: () => EpochMs, isOneAway: () => boolean) {
   let outage: { readonly since: EpochMs; readonly why: string; failures: number } | null = null
   let isAway = false
   return {
@@ -150,9 +155,9 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
       outage ??= { since: now(), why: errorText(error), failures: 0 }
       outage.failures += 1
     },
-    /** The warehouse answered a query. */
+    /** The warehouse answered a query; or one of several databases did, while another one is away. */
     responded: () => {
-      isAway = false
+      isAway &&= isOneAway()
     },
     update: (isUnusable: boolean) => {
       if (outage === null || isAway || isUnusable) return

@@ -64,10 +64,10 @@ export function createOutboxLanes(resources: WorkerResources) {
     /** Some lanes of each of these projects that are ready now: those to be verified, then the others; oldest first. */
     findReady: async (projects: readonly ProjectConfig[]) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
-      await revokeOnce(projects.filter(({ readOnly }) => readOnly))
       const [project] = writable
       if (project !== undefined && projects.length === 1) await warehouse.outboxAdmin(project.projectId).assignProject()
       const waiting = await warehouse.projects.listWithWritebacks()
+      await revokeOnce(projects.filter(({ readOnly, projectId }) => readOnly && !warehouse.isAway(projectId)))
       await warnOfNoProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
     },

@@ -1,6 +1,6 @@
 /** `deskmirror verify --against FILE`. */
 import { type DayChange, hasChanges } from '../../core/certificate-changes.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import type { CertificateComparison } from '../../core/proof-reports.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, joinResults, selectOneProject } from '../command-result.ts'
@@ -38,7 +38,10 @@ export function renderComparison(
   ])
   return {
     lines: [
-      `${project}: the certificate counted at ${certificate.countedAt}, the mirror counted at ${countedAt}`,
+      toPrintable(
+        `${project}: the certificate counted at ${certificate.countedAt}, the mirror counted at ${countedAt}`,
+      ),
+      toPrintable(`SHA-256 of ${certificate.file} ${certificate.sha256}`),
       ...alignColumns([header, ...rows]),
       ...alignColumns(changed.slice(0, limit).map(dayRow)),
       ...(changed.length > limit

@@ -36,8 +36,8 @@ export async function runCertify(
 }
 
 function renderCertified(report: CertifiedReport) {
-  const { json, page, digest, limits } = report.certificate
+  const { json, page, digest, sha256, limits } = report.certificate
   const { lines, exit } = renderVerify(report)
   const written = `wrote ${json} and ${page}, with ${pluralize(limits, 'thing')} that cannot be proven`
-  return { lines: [...lines, written, `digest ${digest}`], exit }
+  return { lines: [...lines, written, `digest of the rows ${digest}`, `SHA-256 of ${json} ${sha256}`], exit }
 }

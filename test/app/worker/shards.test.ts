@@ -7,6 +7,7 @@ import { migrateWarehouse, readStatus } from '../../../src/app/status.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { sqliteAndPostgres } from '../../support/databases.ts'
+import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { findDifferences, projectConfigOf } from '../../sync/sync-sandbox.ts'
 import { workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
@@ -72,6 +73,52 @@ for (const { name, make } of sqliteAndPostgres) {
     })
   })
 }
+
+test('while a database is away, only its projects wait, and catch up when it is back', async ({ onTestFinished }) => {
+  const stores = await embedded!.make()
+  const other = await sqliteAndPostgres.find(({ name }) => name === 'postgres')!.make()
+  onTestFinished(stores.drop)
+  onTestFinished(other.drop)
+  const proxy = await startTcpProxy(other.url!)
+  const shop = await startSandbox({ size, seed: 1, switches: { 'rate.kind': 'off' } })
+  const school = await startSandbox({ size, seed: 2, switches: { 'rate.kind': 'off' } })
+  onTestFinished(shop.stop)
+  onTestFinished(school.stop)
+  const projects = [
+    projectConfigOf(shop, { ...frequentSchedules, name: 'shop' }),
+    projectConfigOf(school, { ...frequentSchedules, name: 'school', databaseUrl: proxy.url }),
+  ]
+  const config: Config = workerConfig(stores, projects)
+  const [first, second] = [await stores.open(), await other.open()]
+  const worker = await startWorkerInProcess(config)
+  const isCurrent = (at: typeof first, sandbox: typeof shop) =>
+    vi.waitFor(async () => expect(await findDifferences(at, sandbox)).toEqual([]), { timeout: 30_000, interval: 200 })
+  await isCurrent(first, shop)
+  await isCurrent(second, school)
+
+  proxy.disconnect()
+  await worker.waitFor(
+    ({ event, why }) => event === 'warehouse.lost' && String(why).includes('cannot use the warehouse'),
+  )
+  shop.mutate.addConversation()
+  school.mutate.addConversation()
+  await isCurrent(first, shop)
+  const [target] = await first.query('select id from conversations limit 1')
+  await first.query(`insert into writebacks (project_id, operation, conversation_id, payload)
+    values ('${shop.projectId}', 'message', '${target?.id}', '{"content":"Solved.","sender_name":"Ann"}')`)
+  await worker.waitFor(({ event, status }) => event === 'writeback.settled' && status === 'succeeded')
+  const reader = openConsoleReader(config, Date.now)
+  onTestFinished(reader.close)
+  const rowsOf = async (n: number) =>
+    (await reader.data.overview(consoleProjectOf(projects[n]!))).streams.find(({ stream }) => stream === 'calls')?.rows
+  expect(await rowsOf(0)).toBe(2)
+  await expect(rowsOf(1)).rejects.toThrow('cannot open the warehouse')
+
+  proxy.restore()
+  await isCurrent(second, school)
+  await worker.waitFor(({ event }) => event === 'warehouse.back')
+  expect(await rowsOf(1)).toBe(2)
+})
 
 test('an export of all projects at once names the reason why it cannot', async () => {
   const project = projectConfigOf({
