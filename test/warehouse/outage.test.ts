@@ -144,8 +144,8 @@ describe('a connection that breaks before the response to a commit', () => {
     expect(await syncOnce(proxy.url, sandbox)).toMatchObject({ outcome: 'complete' })
     const ofEachStep = [
       'conversations',
-      'messages',
-      'messages returning',
+      'message_rows',
+      'message_rows returning',
       'sync_cursors',
       'facts_state',
       'rollup_definitions',
