@@ -125,7 +125,7 @@ function firstWrite(statements: readonly string[]): string | null {
   const [, table] = /(?:into|update|from) "?(\w+)/.exec(text) ?? []
   // Opening a warehouse is not retried, and a lost lock has to expire.
   if (table === undefined || /^sync_(schema|locks)/.test(table)) return null
-  return table === 'messages' && text.includes('returning') ? 'messages returning' : table
+  return table === 'message_rows' && text.includes('returning') ? 'message_rows returning' : table
 }
 
 describe('a connection that breaks before the response to a commit', () => {
