@@ -57,7 +57,7 @@ export async function commitPage(
 /** Some list of the service is known to set `hasMore` on its last page. */
 export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
   if ([...run.profiles.values()].some(({ isHasMoreReliableIfShort }) => isHasMoreReliableIfShort === false)) return true
-  const behaviours = [...(await run.storedBehaviours())]
+  const behaviours = [...(await run.mirror.readBehaviours())]
   return behaviours.some(([name, value]) => name.endsWith('.has_more') && value === 'not exact')
 }
 

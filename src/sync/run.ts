@@ -1,6 +1,6 @@
 /** The state of one sync run, shared by its streams. */
 import type { ApiFailure } from '../core/api-failure.ts'
-import { clockOffsetCursor, type Mirror } from '../core/mirror.ts'
+import { clockOffsetCursor } from '../core/mirror.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { StreamName } from '../core/stream-specs.ts'
@@ -22,8 +22,6 @@ export type SyncRun = SyncDeps & {
   readonly failures: Map<StreamName, ApiFailure>
   /** How many child lists are being read now. */
   readonly readers: { active: number }
-  /** What earlier runs learned about the service; read once. */
-  readonly storedBehaviours: () => ReturnType<Mirror['readBehaviours']>
   /** The service has responded at least once. */
   readonly hasServiceResponded: () => boolean
   /** Ids of rows dated in the future, as the lists showed them. */
@@ -45,7 +43,6 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
   let offset = Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0
   let measuredOffset: Seconds | null = null
   let hasServiceResponded = false
-  let storedBehaviours: ReturnType<Mirror['readBehaviours']> | undefined
   const localTime = () => Math.floor(deps.now() / 1000)
   return {
     ...deps,
@@ -57,7 +54,6 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
     stoppedStreams: new Set(),
     failures: new Map(),
     readers: { active: 0 },
-    storedBehaviours: () => (storedBehaviours ??= deps.mirror.readBehaviours()),
     hasServiceResponded: () => hasServiceResponded,
     futureDated: new Map(),
     emptyListsWithMore: new Set(),
