@@ -111,13 +111,15 @@ test('while a database is away, only its projects wait, and catch up when it is 
   onTestFinished(reader.close)
   const rowsOf = async (n: number) =>
     (await reader.data.overview(consoleProjectOf(projects[n]!))).streams.find(({ stream }) => stream === 'calls')?.rows
-  expect(await rowsOf(0)).toBe(2)
+  // A count that takes longer than a page may is there a little later.
+  const counted = { timeout: 20_000, interval: 200 }
+  await vi.waitFor(async () => expect(await rowsOf(0)).toBe(2), counted)
   await expect(rowsOf(1)).rejects.toThrow('cannot open the warehouse')
 
   proxy.restore()
   await isCurrent(second, school)
   await worker.waitFor(({ event }) => event === 'warehouse.back')
-  expect(await rowsOf(1)).toBe(2)
+  await vi.waitFor(async () => expect(await rowsOf(1)).toBe(2), counted)
 })
 
 test('an export of all projects at once names the reason why it cannot', async () => {
