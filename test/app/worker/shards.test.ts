@@ -92,7 +92,7 @@ test('while a database is away, only its projects wait, and catch up when it is 
   const [first, second] = [await stores.open(), await other.open()]
   const worker = await startWorkerInProcess(config)
   const isCurrent = (at: typeof first, sandbox: typeof shop) =>
-    vi.waitFor(async () => expect(await findDifferences(at, sandbox)).toEqual([]), { timeout: 30_000, interval: 200 })
+    vi.waitFor(async () => expect(await findDifferences(at, sandbox)).toEqual([]), waiting)
   await isCurrent(first, shop)
   await isCurrent(second, school)
 
@@ -111,15 +111,13 @@ test('while a database is away, only its projects wait, and catch up when it is 
   onTestFinished(reader.close)
   const rowsOf = async (n: number) =>
     (await reader.data.overview(consoleProjectOf(projects[n]!))).streams.find(({ stream }) => stream === 'calls')?.rows
-  // A count that takes longer than a page may is there a little later.
-  const counted = { timeout: 20_000, interval: 200 }
-  await vi.waitFor(async () => expect(await rowsOf(0)).toBe(2), counted)
+  await vi.waitFor(async () => expect(await rowsOf(0)).toBe(2), waiting)
   await expect(rowsOf(1)).rejects.toThrow('cannot open the warehouse')
 
   proxy.restore()
   await isCurrent(second, school)
   await worker.waitFor(({ event }) => event === 'warehouse.back')
-  await vi.waitFor(async () => expect(await rowsOf(1)).toBe(2), counted)
+  await vi.waitFor(async () => expect(await rowsOf(1)).toBe(2), waiting)
 })
 
 test('an export of all projects at once names the reason why it cannot', async () => {
