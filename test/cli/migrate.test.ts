@@ -35,7 +35,7 @@ test('migrate that is killed leaves a warehouse that can be read, and the next o
   })
   const ended = once(killed, 'exit')
   const position = "select position from sync_rewrites where position <> ''"
-  await vi.waitFor(() => expect(read(position)).toHaveLength(1), { timeout: 20_000, interval: 5 })
+  await vi.waitFor(() => expect(read(position)).toHaveLength(1), { timeout: 120_000, interval: 5 })
   killed.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])
   expect(read(position)).toHaveLength(1)
