@@ -133,6 +133,15 @@ for (const db of databases) {
     expect(new Map(shown.map((row) => [`${row.conversation_id},${row.id}`, read(row.raw)]))).toEqual(expected)
   })
 
+  test(`a message with as many levels as a row may have is read back, in whatever form it is stored — ${db.name}`, async () => {
+    const { mirror } = await openTestWarehouse(db)
+    let nest: Json = 'deep'
+    for (let level = 1; level < 1000; level++) nest = [nest]
+    const items = [plain, { ...plain, id: '8' }].map((item) => ({ ...item, nest }))
+    await mirror.commit(commit('messages', messages.parseRows(items, 'c').rows))
+    expect([...(await readAll(mirror)).values()]).toEqual(items)
+  })
+
   test(`messages can be inserted, updated and deleted by hand — ${db.name}`, async () => {
     const { mirror, all, list, one } = await openTestWarehouse(db)
     await mirror.commit(commit('messages', messages.parseRows([{ ...plain, mood: 'glad' }], 'c').rows))
