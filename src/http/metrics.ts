@@ -49,7 +49,7 @@ export function createMetrics({
   const healthGauges = createHealthGauges(registry)
   const workerGauges = createWorkerGauges(registry)
   let measuresProcess = false
-  /** Watches the event loop a hundred times a second, half of what an idle worker costs: only where they are read. */
+  /** Its histogram of the event loop wakes the process a hundred times a second, half of what an idle worker costs. */
   const measureProcess = () => {
     if (!measuresProcess) collectDefaultMetrics({ register: registry })
     measuresProcess = true
