@@ -87,14 +87,14 @@ export const mirrorTables = {
     },
   },
   visitor_activity: {
-    note: 'What visitors did. An entry has no id: its content and its number among equal entries identify it.',
+    note: 'What visitors did. An entry is identified by its id and its time, or else by its content, and by its number among equal ones.',
     key: ['project_id', 'visitor_id', 'entry_hash', 'ordinal'],
     columns: {
       ...mirroredColumns,
       ...deletionColumns,
       visitor_id: ['key', 'the visitor, in visitors'],
-      entry_hash: ['key', 'hash of the entry as the service sent it'],
-      ordinal: ['integer', 'number among entries with equal content'],
+      entry_hash: ['key', 'hash of the id and the time of the entry; without one of them, of the whole entry'],
+      ordinal: ['integer', 'number among entries with the same hash, in the order in which the service lists them'],
       occurred_at: ['time?', 'when it happened'],
     },
   },

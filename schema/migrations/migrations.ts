@@ -17,6 +17,7 @@ import { webConsole } from './0015_console.ts'
 import { messageRows } from './0016_message_rows.ts'
 import { audits } from './0017_audits.ts'
 import { rowCounts } from './0018_row_counts.ts'
+import { activityKeys } from './0019_activity_keys.ts'
 
 /** Runs in one transaction with the record that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
@@ -38,4 +39,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0016_message_rows': messageRows,
   '0017_audits': audits,
   '0018_row_counts': rowCounts,
+  '0019_activity_keys': activityKeys,
 }

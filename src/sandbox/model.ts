@@ -36,8 +36,16 @@ export type Visitor = {
   readonly updatedAt: EpochMs
 }
 
-/** One entry of a visitor's activity. `variantSeed` determines its undocumented fields; equal entries share it. */
-export type Activity = { readonly kind: string; readonly at: EpochMs; readonly variantSeed: number }
+/**
+ * One entry of a visitor's activity. `variantSeed` determines its undocumented fields; equal entries share it. `position`:
+ * its number among the visitor's entries, oldest first.
+ */
+export type Activity = {
+  readonly kind: string
+  readonly at: EpochMs
+  readonly variantSeed: number
+  readonly position: number
+}
 
 export type PhoneCall = {
   readonly index: number

@@ -111,6 +111,12 @@ function visitorMutations(state: ProjectState) {
       const { at } = state.addActivity(visitor, { kind, variantSeed })
       visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
     },
+    /** `k`: which entry of the visitor's activity, oldest first. */
+    editActivity(id: string, k: number, variantSeed: number) {
+      const visitor = requireVisitor(id)
+      if (k < 0 || k >= state.activity(visitor).length) throw new RangeError(`the visitor has no entry ${k}`)
+      state.editActivity(visitor, k, variantSeed)
+    },
     deleteVisitor: (id: string) => visitors.remove(requireVisitor(id).index),
   }
 }

@@ -52,16 +52,28 @@ function createMessages(seedData: SeedData, clock: () => EpochMs) {
 
 function createActivity({ activityOf, visitors }: SeedData, clock: () => EpochMs) {
   const entriesAdded = new Map<number, Activity[]>()
+  const edited = new Map<string, number>()
+  const activity = ({ index }: Visitor): Sequence<Activity> => {
+    const seeded = index < visitors.count ? activityOf(visitors.seedRow(index)) : emptySequence
+    const all = concatRows(seeded, entriesAdded.get(index) ?? [], (entry) => entry.at)
+    if (edited.size === 0) return all
+    const rowAt = (k: number) => {
+      const row = all.rowAt(k)
+      return { ...row, variantSeed: edited.get(`${index}/${row.position}`) ?? row.variantSeed }
+    }
+    return { ...all, rowAt }
+  }
   return {
-    activity({ index }: Visitor): Sequence<Activity> {
-      const seeded = index < visitors.count ? activityOf(visitors.seedRow(index)) : emptySequence
-      return concatRows(seeded, entriesAdded.get(index) ?? [], (entry) => entry.at)
-    },
-    addActivity({ index, lastSeenAt }: Visitor, entry: Omit<Activity, 'at'>) {
-      const added: Activity = { ...entry, at: Math.max(clock(), lastSeenAt) }
-      append(entriesAdded, index, added)
+    activity,
+    addActivity(visitor: Visitor, entry: Omit<Activity, 'at' | 'position'>) {
+      const at = Math.max(clock(), visitor.lastSeenAt)
+      const added: Activity = { ...entry, at, position: activity(visitor).length }
+      append(entriesAdded, visitor.index, added)
       return added
     },
+    /** Changes the undocumented fields of an entry without changing any time. */
+    editActivity: ({ index }: Visitor, position: number, variantSeed: number) =>
+      void edited.set(`${index}/${position}`, variantSeed),
   }
 }
 

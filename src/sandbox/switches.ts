@@ -68,6 +68,13 @@ export const switchTable = {
     'agentMessage',
   ),
   'activity.before': choice('whether `before` includes the time itself', 'exclusive', 'inclusive'),
+  'activity.order': choice(pageOrderText, 'newest', 'newest-ascending'),
+  'activity.ids': choice(
+    'ids of entries: none, one of its own for each, or that of the page that it is about, which several share',
+    'none',
+    'own',
+    'page',
+  ),
   'activity.fields': choice('names and shape of an entry', 'plain', 'nested', 'snake'),
   'messages.paging': choice('how to reach more than a page of messages', 'since', 'before', 'limit', 'all'),
   'messages.order': choice(pageOrderText, ...pageOrders),

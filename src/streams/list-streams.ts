@@ -1,11 +1,12 @@
 /** The list streams: how each list of the project is requested, and how its items become rows. */
+import { findKey, timesIn } from '../core/item-fields.ts'
 import type { JsonObject } from '../core/json.ts'
+import { occurredAt } from '../core/occurred-at.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import type { Json, Scalar } from '../core/row.ts'
 import { type ListStreamName, listStreamNames } from '../core/stream-specs.ts'
-import { type DocumentedFields, findKey, itemIdentity, timesIn, toRow } from './item.ts'
-import { occurredAt, occurredAtFields } from './occurred-at.ts'
+import { type DocumentedFields, itemIdentity, occurredAtFields, toRow } from './item.ts'
 import { type ListStream, parseItems } from './stream.ts'
 
 type ListDefinition = Pick<ListStream, 'scope' | 'rowPath'> &

@@ -1,10 +1,11 @@
 /** Messages: one list per conversation. Its paging is undocumented. */
+import { findKey } from '../core/item-fields.ts'
 import { asJsonObject, type JsonObject, stringifyJson } from '../core/json.ts'
 import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import type { MirrorRow } from '../core/row.ts'
 import { parseTime } from '../core/time.ts'
-import { findKey, itemIdentity, toColumns } from './item.ts'
+import { itemIdentity, toColumns } from './item.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
 
 export const messages: ChildListStream = {

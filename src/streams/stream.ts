@@ -1,11 +1,12 @@
 /** A stream: data and pure functions, in five kinds by how the service lets it be read. */
 import type { LocalDay } from '../core/days.ts'
+import { findKey } from '../core/item-fields.ts'
 import { asJsonObject, type JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { Json, MirrorRow, RejectedRow } from '../core/row.ts'
 import type { StreamKind, StreamNameOf } from '../core/stream-specs.ts'
 import type { EpochSeconds, Seconds } from '../core/time.ts'
-import { findKey, foreignProject } from './item.ts'
+import { foreignProject } from './item.ts'
 
 export type ApiScope = `${string}:read`
 

@@ -1,25 +1,10 @@
 /** The activity of visitors: one list per visitor, newest first. No field is documented, not even an id. */
-import { hash } from 'node:crypto'
-import { asJsonObject, stringifyJson } from '../core/json.ts'
+import { activityKey } from '../core/activity-key.ts'
+import { timesIn } from '../core/item-fields.ts'
+import { occurredAt } from '../core/occurred-at.ts'
 import { pathSegment } from '../core/path-segment.ts'
-import type { Json } from '../core/row.ts'
-import { findKey, timesIn, toRow } from './item.ts'
-import { occurredAt, occurredAtFields } from './occurred-at.ts'
+import { occurredAtFields, toRow } from './item.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
-
-/** A hash of the entry's id, so that a changed entry stays one row; without an id, a hash of the whole entry. */
-function entryHash(item: Json): string {
-  const id = findKey(item, ['id', 'entryid', 'activityid', 'uuid'])
-  return hash('sha256', id === null ? stringifyJson(withSortedKeys(item)) : `id:${id}`)
-}
-
-function withSortedKeys(item: Json): Json {
-  if (Array.isArray(item)) return item.map(withSortedKeys)
-  const fields = asJsonObject(item)
-  if (fields === null) return item
-  const names = Object.keys(fields).sort()
-  return Object.fromEntries(names.map((name) => [name, withSortedKeys(fields[name] as Json)]))
-}
 
 export const visitorActivity: ChildListStream = {
   kind: 'child-list',
@@ -33,16 +18,17 @@ export const visitorActivity: ChildListStream = {
     upperParam: 'before',
     isDocumented: true,
     partitions: [],
-    identify: entryHash,
+    identify: (item) => activityKey(item, occurredAt(item)),
     times: timesIn,
   }),
-  // Entries may be identical. A response contains every entry of a second, so numbering within it is stable.
+  // Entries with one key are numbered by their place. A read shows all of a second, or leaves out its entries.
   parseRows: (items, visitor, { project = null, duplicateCounts = new Map() } = {}) =>
     parseItems(items, project, (item) => {
-      const entry = entryHash(item)
-      const ordinal = duplicateCounts.get(entry) ?? 0
-      duplicateCounts.set(entry, ordinal + 1)
-      const own = { visitor_id: visitor, entry_hash: entry, ordinal, occurred_at: occurredAt(item) }
+      const at = occurredAt(item)
+      const key = activityKey(item, at)
+      const ordinal = duplicateCounts.get(key) ?? 0
+      duplicateCounts.set(key, ordinal + 1)
+      const own = { visitor_id: visitor, entry_hash: key, ordinal, occurred_at: at }
       return toRow(item, { ...occurredAtFields, visitorId: ['visitor_id', 'text'] }, own)
     }),
 }

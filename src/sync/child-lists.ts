@@ -2,9 +2,9 @@
 import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges.ts'
 import { formatPendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
-import { describeRejectedRow } from '../core/row.ts'
+import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
-import type { EpochSeconds, Ms } from '../core/time.ts'
+import { type EpochSeconds, type Ms, parseTime } from '../core/time.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
 import { commitPage, readPages } from './pages.ts'
@@ -37,6 +37,7 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
     const start = streamRange(run, stream.name)
     const isFullRead = parent.needsFullReread || parent.cursor === null
     const ranges = isFullRead ? [start] : incrementalRanges(run, stream.name, parent, start)
+    const readFrom = ranges.reduce((lo, range) => Math.min(lo, range.lo), Number.POSITIVE_INFINITY)
     const list = stream.list(run.projectId, parent.parentId)
     const incompleteReasons = new Set<string>()
     const resultAt = (pendingRanges: PendingRanges): ChildReadResult => {
@@ -51,7 +52,8 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
       const parsed = stream.parseRows(batch.items, parent.parentId, { project: run.projectId, duplicateCounts })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
-      const rows = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
+      const listed = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
+      const rows = stream.name === 'visitor_activity' ? withoutCutSecond(listed, readFrom) : listed
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
       const read = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
       const more = { ...read, activeReaders: () => run.readers.active }
@@ -59,6 +61,16 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
     }
   }
+}
+
+/**
+ * A page may reach further back than requested, and end within a second. Entries with one key are numbered by their place,
+ * so those of that second would get other numbers than from the earlier run, which has read all of it.
+ */
+function withoutCutSecond(rows: readonly MirrorRow[], readFrom: EpochSeconds): readonly MirrorRow[] {
+  const timeOf = ({ columns }: MirrorRow) => parseTime(columns.occurred_at) ?? readFrom
+  const oldest = rows.reduce((at, row) => Math.min(at, timeOf(row)), readFrom)
+  return oldest < readFrom ? rows.filter((row) => timeOf(row) !== oldest) : rows
 }
 
 /**

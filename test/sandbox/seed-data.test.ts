@@ -86,6 +86,16 @@ test('a million messages need little memory, and any of them is found at once', 
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(60 << 20)
 })
 
+test('the backlog of open conversations can be limited to the newest', async () => {
+  const sandbox = await start({ size: { conversations: 200, openConversations: 20 } })
+  const isOpen = [...sandbox.truth('conversations')].map(
+    ({ row }) => (row as { handledAt: unknown }).handledAt === null,
+  )
+  expect(isOpen).toHaveLength(200)
+  expect(isOpen.slice(0, -20)).not.toContain(true)
+  expect(isOpen.slice(-20)).toContain(true)
+})
+
 test('message ids are unique in the whole project', async () => {
   const sandbox = await start()
   sandbox.applyRandomMutations(100, 1)

@@ -100,8 +100,30 @@ describe('activity entries', () => {
     expect(keys([{ at: entry.at, type: entry.type }])).toEqual(keys([entry]))
   })
 
-  test('with an id stay one entry when they change', () => {
-    expect(keys([{ id: 5, seconds: 10 }])).toEqual(keys([{ id: 5, seconds: 90 }]))
+  test('with an id and a time stay one entry when they change', () => {
+    expect(keys([{ id: 5, at: entry.at, seconds: 10 }])).toEqual(keys([{ id: 5, at: entry.at, seconds: 90 }]))
+  })
+
+  test.each<[string, Json, Json]>([
+    [
+      'of different times, if an id is that of the page',
+      { id: 5, at: entry.at },
+      { id: 5, at: '2026-01-01T00:00:01Z' },
+    ],
+    ['of different ids', { id: 5, at: entry.at }, { id: 6, at: entry.at }],
+    ['without a time', { id: 5, text: 'a' }, { id: 5, text: 'b' }],
+    ['with an unreadable time', { id: 5, at: 'today', text: 'a' }, { id: 5, at: 'today', text: 'b' }],
+  ])('%s are different entries', (_, a, b) => {
+    const [[first], [second]] = keys([a, b]) as [[string, number], [string, number]]
+    expect(first).not.toBe(second)
+  })
+
+  test('with the same id and time are numbered, whatever else they show', () => {
+    const [[a, first], [b, second]] = keys([
+      { id: 5, ...entry },
+      { id: 5, ...entry, type: 'click' },
+    ]) as [[string, number], [string, number]]
+    expect([a === b, first, second]).toEqual([true, 0, 1])
   })
 })
 

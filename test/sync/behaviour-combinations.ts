@@ -17,6 +17,8 @@ export const undocumentedBehaviours = {
   'calls.fields': ['plain', 'nested', 'snake'],
   'activity.before': ['exclusive', 'inclusive'],
   'activity.fields': ['plain', 'nested', 'snake'],
+  'activity.order': ['newest', 'newest-ascending'],
+  'activity.ids': ['none', 'own', 'page'],
   'messages.paging': ['since', 'before', 'limit', 'all'],
   'messages.order': ['oldest', 'newest', 'newest-ascending'],
   'messages.bound': ['inclusive', 'exclusive'],

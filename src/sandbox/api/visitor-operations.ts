@@ -78,7 +78,7 @@ function listActivity(request: OperationRequest): Json {
   const read = createQueryReader(query, s)
   const [before, limit] = [read.time('before', 'optional'), read.limit(defaultPageSize)]
   read.throwIssues()
-  const pageRequest = { before, beforeBound: s['activity.before'], limit, order: 'newest' } as const
+  const pageRequest = { before, beforeBound: s['activity.before'], limit, order: s['activity.order'] }
   const page = takePage(project.view().activity(findVisitor(request)), pageRequest, s)
   return toListData(page, project.wire().activity)
 }

@@ -45,7 +45,7 @@ export function createWireFormat(projectId: string, random: Random, s: Switches)
       ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
     }),
     visitor: (row) => visitorForms[s['visitors.fields']](row, projectId, random, s),
-    activity: (row) => activityForms[s['activity.fields']](row),
+    activity: (row) => ({ ...activityIds[s['activity.ids']](row), ...activityForms[s['activity.fields']](row) }),
     call: (row) => callForms[s['calls.fields']](row, projectId, random),
     recording: recordingRow,
     note: (row) => ({
@@ -126,7 +126,17 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
   },
 }
 
-const activityForms: Record<Switches['activity.fields'], (row: Activity) => Json> = {
+/** How many pages the entries of a visitor are about. */
+const pages = 3
+
+const activityIds: Record<Switches['activity.ids'], (row: Activity) => { readonly id?: Json }> = {
+  none: () => ({}),
+  own: ({ position }) => ({ id: `entry-${position}` }),
+  page: ({ position }) => ({ id: `page-${position % pages}` }),
+}
+
+type ActivityForm = (row: Activity) => { readonly [field: string]: Json }
+const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
   plain: ({ kind, at, variantSeed }) => ({
     type: kind,
     occurredAt: toTimestamp(at),

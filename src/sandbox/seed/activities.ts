@@ -1,4 +1,4 @@
-/** The visitors' activity in the seed data. Entries have no id, and some are exact copies of the previous one. */
+/** The visitors' activity in the seed data. Some entries are exact copies of the previous one, unless they have ids. */
 
 import type { Activity, Sequence, Visitor } from '../model.ts'
 import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
@@ -20,7 +20,7 @@ export function createActivities(random: Random, [low, high]: readonly [number, 
     }
     const rowAt = (k: number): Activity => {
       const draw = random(purposes.extra, visitor.index, original(k))
-      return { kind: pick(kinds, draw), at: timeAt(k), variantSeed: draw }
+      return { kind: pick(kinds, draw), at: timeAt(k), variantSeed: draw, position: k }
     }
     return { length, timeAt, rowAt }
   }

@@ -25,6 +25,8 @@ type ConversationParts = {
   readonly messages: readonly [low: number, high: number]
   /** Share of conversations with the fewest messages. */
   readonly shortShare: number
+  /** How many of the newest can be open. */
+  readonly canBeOpen: number
   readonly messageStorm: number
   readonly time: Timeline
   readonly to: EpochMs
@@ -54,7 +56,7 @@ export function createConversations(parts: ConversationParts): Conversations {
   const spanOf = (index: number): Ms =>
     lengthOf(index) < 2 ? 0 : (1 + (random(purposes.time, index, 1) % 40)) * minuteMs * lengthOf(index)
   const lastAt = (index: number) => time.endAt(index, spanOf(index))
-  const handledAt = (index: number) => handledTime(random, index, lastAt(index), parts.to)
+  const handledAt = (index: number) => handledTime(parts, index, lastAt(index))
   const timeOf = (field: ConversationTime, index: number) => {
     if (field === 'createdAt') return time.startAt(index)
     return field === 'lastMessageAt' ? lastAt(index) : Math.max(lastAt(index), handledAt(index) ?? 0)
@@ -82,11 +84,12 @@ export function createConversations(parts: ConversationParts): Conversations {
   }
 }
 
-/** Six of seven are handled, some minutes after the last message. Too recent ones are open. */
-function handledTime(random: Random, index: number, lastAt: EpochMs, to: EpochMs): EpochMs | null {
-  const draw = random(purposes.handled, index)
+/** Of those that can be open six of seven are handled, some minutes after the last message. Too recent ones are open. */
+function handledTime(parts: ConversationParts, index: number, lastAt: EpochMs): EpochMs | null {
+  const draw = parts.random(purposes.handled, index)
   const at = lastAt + (1 + (draw % 300)) * minuteMs
-  return draw % 7 === 0 || at > to ? null : at
+  if (index < parts.count - parts.canBeOpen) return Math.min(at, parts.to)
+  return draw % 7 === 0 || at > parts.to ? null : at
 }
 
 function lastMessageState(sender: string, lastAt: EpochMs, handledAt: EpochMs | null) {

@@ -25,13 +25,21 @@ export type TextVariety = 'plain' | 'varied' | 'hostile'
 
 export type SampleText = ReturnType<typeof createSampleText>
 
+const sentenceCount = 1024
+
 export function createSampleText(random: Random) {
-  // Composed once, so that a message costs two look-ups instead of a dozen.
-  const sentences = Array.from({ length: 1024 }, (_, n) => composeSentence(random, n))
+  // Composed once, so that a message costs two look-ups instead of a dozen; on first use, as a small world needs few.
+  const sentences: string[] = []
+  const sentenceFor = (draw: number) => {
+    const n = draw % sentenceCount
+    const sentence = sentences[n] ?? composeSentence(random, n)
+    sentences[n] = sentence
+    return sentence
+  }
   return {
     sentence(a: number, b: number, variety: TextVariety) {
       const draw = random(purposes.text, a, b)
-      const plain = `${pick(sentences, draw)} (${draw % 100_000}) ${pick(sentences, draw >>> 11)}`
+      const plain = `${sentenceFor(draw)} (${draw % 100_000}) ${sentenceFor(draw >>> 11)}`
       return variety === 'plain' ? plain : withUnusualText(plain, draw, variety)
     },
     personName(a: number) {

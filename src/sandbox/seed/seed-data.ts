@@ -18,6 +18,8 @@ export type Size = {
   readonly messagesPerConversation: number | Range
   /** Share of the conversations that have only the fewest messages of the range; 0 if missing. */
   readonly shortConversations?: number
+  /** Only the newest this many conversations can be open: a project's backlog does not grow with its age. Any if missing. */
+  readonly openConversations?: number
   readonly activityPerVisitor: number | Range
   /** How many days the data covers. */
   readonly days: number
@@ -59,6 +61,7 @@ export function createSeedData({ seed, size, end }: SeedOptions, switches: Switc
       count: size.conversations,
       messages: toRange(size.messagesPerConversation),
       shortShare: size.shortConversations ?? 0,
+      canBeOpen: size.openConversations ?? size.conversations,
       messageStorm: switches['storm.messages'],
       time: createLine('conversation', size.conversations, switches['storm.conversations']),
     }),

@@ -3,9 +3,9 @@
  * of the conversation are stored before the send; if no response comes, the reply is searched among the new messages.
  */
 import type { ApiResponse } from '../../core/api-request.ts'
+import { findKey } from '../../core/item-fields.ts'
 import { asJsonObject } from '../../core/json.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
-import { findKey } from '../../streams/item.ts'
 import { messages } from '../../streams/messages.ts'
 import { isInDoubt } from '../send/send-task.ts'
 import { readSnapshot, readSnapshotTwice } from '../verify/conversation-snapshot.ts'

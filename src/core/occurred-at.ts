@@ -1,7 +1,7 @@
 /** The time of an event whose fields are undocumented: the time with the best matching name. */
-import type { Json } from '../core/row.ts'
-import { rfc3339 } from '../core/time.ts'
-import { type DocumentedFields, normalizeName, timesIn } from './item.ts'
+import { normalizeName, timesIn } from './item-fields.ts'
+import type { Json } from './row.ts'
+import { rfc3339 } from './time.ts'
 
 /** Likely names, best first; compared without case, with the last part of a path only. */
 const timeFieldNames = 'occurredat startedat starttime start timestamp at time createdat date created'.split(' ')
@@ -16,7 +16,3 @@ export function occurredAt(item: Json): string | null {
   const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
   return best === undefined ? null : rfc3339(best[1])
 }
-
-/** Fields with these names need no column of their own. */
-const column = ['occurred_at', 'time'] as const
-export const occurredAtFields: DocumentedFields = { occurredAt: column, occurred_at: column }

@@ -1,0 +1,110 @@
+/** Upgrading a warehouse whose entries of activity are identified by their ids alone. */
+import { hash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { type JsonObject, stringifyJson } from '../../src/core/json.ts'
+import { visitorActivity } from '../../src/streams/visitor-activity.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { sqliteAndPostgres, type TestDatabase } from '../support/databases.ts'
+import { openWithout } from './older-warehouse.ts'
+import { commit } from './row-fixtures.ts'
+import { sqlHelpers } from './test-warehouse.ts'
+
+const at = (second: number) =>
+  `2026-08-31T10:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')}Z`
+
+/** As a page shows them, newest first. `p` is the id of a page, which several entries concern. */
+const entriesOf: Readonly<Record<string, readonly JsonObject[]>> = {
+  few: [
+    { id: 'p', at: at(9), type: 'view' },
+    { id: 'p', at: at(8), type: 'click' },
+    { id: 'p', at: at(8), type: 'view', note: "it's \u0000" },
+    { id: 'p', at: at(8), type: 'view' },
+    { id: 'q', type: 'no time' },
+    { at: at(7), type: 'no id' },
+    { at: at(7), type: 'no id' },
+  ],
+  // More than two batches, and more than one of a single key.
+  many: Array.from({ length: 2300 }, (_, n) => ({ id: 'p', at: at(n < 1200 ? 60 : 59), n })),
+}
+
+/** As an older version stored them. */
+function olderRows(project: string, visitor: string) {
+  const counts = new Map<string, number>()
+  return (entriesOf[visitor] ?? []).map((entry) => {
+    const names = Object.keys(entry).sort()
+    const content = stringifyJson(Object.fromEntries(names.map((name) => [name, entry[name]!])))
+    const key = hash('sha256', entry.id === undefined ? content : `id:${entry.id}`)
+    const ordinal = counts.get(key) ?? 0
+    counts.set(key, ordinal + 1)
+    return { project_id: project, visitor_id: visitor, key, ordinal, at: entry.at ?? null, raw: stringifyJson(entry) }
+  })
+}
+
+async function openOlder(db: TestDatabase, projects: Readonly<Record<string, readonly string[]>>) {
+  const { database, query, close } = await openWithout(db, ['0019_activity_keys'])
+  const text = (value: string | null) => (value === null ? 'null' : `'${value.replaceAll("'", "''")}'`)
+  for (const [project, visitors] of Object.entries(projects)) {
+    for (const visitor of visitors) {
+      const rows = olderRows(project, visitor).map(
+        (row) => `('${project}', '${visitor}', '${row.key}', ${row.ordinal}, ${text(row.at as string | null)},
+          ${text(db.name === 'postgres' ? row.raw.replace('\\u0000', '␛0000') : row.raw)}, '2026-09-01T00:00:00Z', 1)`,
+      )
+      await query(`insert into visitor_activity (project_id, visitor_id, entry_hash, ordinal, occurred_at, raw, synced_at, asked_at)
+        values ${rows}`)
+      await query(`insert into sync_children (project_id, stream, parent_id, wanted, fetched, attempts)
+        values ('${project}', 'visitor_activity', '${visitor}', 1, 1, 0)`)
+    }
+  }
+  await close()
+  return database
+}
+
+for (const db of sqliteAndPostgres) {
+  describe(`activity of an older version — ${db.name}`, () => {
+    const url = (database: { url: string | null }) => database.url ?? ''
+
+    test('has the keys of this version as soon as a warehouse is open, and is not stored twice', async () => {
+      const database = await openOlder(db, { main: ['few', 'many'], other: ['many'] })
+      const warehouse = await database.open()
+      const { list, count } = sqlHelpers(warehouse)
+      expect([await count('visitor_activity'), await count('sync_rewrites')]).toEqual([4607, 0])
+      for (const visitor of Object.keys(entriesOf)) {
+        const mirror = warehouse.mirror('main', { schema: 'freeze' })
+        const { rows } = visitorActivity.parseRows(entriesOf[visitor] ?? [], visitor)
+        // The same entries in the same order: none is new, and none differs from the one that its key had.
+        const page = { ...commit('visitor_activity', rows), requestedAt: 1_800_000_000_000 }
+        expect([visitor, await mirror.commit(page)]).toMatchObject([visitor, { changed: 0 }])
+      }
+      expect(await count('visitor_activity')).toBe(4607)
+      expect((await list('select distinct length(entry_hash) from visitor_activity')).map(Number)).toEqual([32])
+    })
+
+    test('is read again where ids are not unique, as entries may have overwritten each other', async () => {
+      const database = await openOlder(db, { main: ['few'] })
+      const { list } = sqlHelpers(await database.open())
+      expect((await list('select whole from sync_children')).map(Number)).toEqual([1])
+      expect(await list("select id from facts_due where kind = 'visitor'")).toEqual(['few'])
+    })
+
+    test('is renewed batch by batch: what was stopped continues, and nothing reads the mirror before', async () => {
+      const database = await openOlder(db, { main: ['many'] })
+      const stopped = await openWarehouse(url(database), { keys: 'later' })
+      expect(await stopped.rewriteRows({ isOver: () => true })).toEqual({ rows: 1000, isComplete: false })
+      await stopped.close()
+      await expect(openWarehouse(url(database), { access: 'read' })).rejects.toThrow('older version')
+      const { list } = sqlHelpers(await database.open())
+      expect((await list('select distinct length(entry_hash) from visitor_activity')).map(Number)).toEqual([32])
+      await (await openWarehouse(url(database), { access: 'read' })).close()
+    })
+
+    test('cannot be stored by a process of the older version any more', async () => {
+      const database = await openOlder(db, {})
+      const { query } = await database.open()
+      const insert = (key: string) => `insert into visitor_activity
+        (project_id, visitor_id, entry_hash, ordinal, raw, synced_at, asked_at)
+        values ('main', 'v', '${key}', 0, '{}', '2026-09-01T00:00:00Z', 1)`
+      await expect(query(insert('0'.repeat(64)))).rejects.toThrow('0019_activity_keys')
+      await query(insert('0'.repeat(32)))
+    })
+  })
+}
