@@ -110,8 +110,8 @@ function scoreOf(candidate: Candidate, days: readonly ComparedDay[]): Score {
 }
 
 /** Null: there is none. */
-export function ownValue({ values }: Candidate, index: number): number | null {
-  const value = values[index] ?? Number.NaN
+export function ownValue({ values, divisor }: Candidate, index: number): number | null {
+  const value = (values[index] ?? Number.NaN) / divisor
   return Number.isNaN(value) ? null : value
 }
 

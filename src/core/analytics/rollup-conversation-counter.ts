@@ -30,50 +30,86 @@ export type ConversationCounter = Pick<ConversationDays, 'addMessages'> & {
 
 export function createConversationCounter(measures: readonly CountedMeasure[], days: RollupDays): ConversationCounter {
   const { addMessages, takeDays } = createConversationDays(days)
-  const size = days.days.length
-  const byFilter = new Map<string, { readonly filter: ConversationFilter; readonly counts: Float64Array }>()
   const byZone = new Map<string, { readonly hourOf: (at: EpochSeconds) => number; readonly counts: Float64Array }>()
-  for (const measure of measures) {
-    if (measure.population === 'hours')
-      byZone.set(measure.zone, { hourOf: createHourOf(measure.zone), counts: new Float64Array(24 * size) })
-    else
-      byFilter.set(keyOf(measure.filter), {
-        filter: measure.filter,
-        counts: new Float64Array(columns.size * size),
-      })
-  }
+  for (const { zone } of measures.filter((measure) => measure.population === 'hours'))
+    byZone.set(zone, { hourOf: createHourOf(zone), counts: new Float64Array(24 * days.days.length) })
+  const counts = createCounts(
+    measures.filter((measure) => measure.population !== 'hours'),
+    days,
+  )
   return {
     addMessages,
     addConversation: (row, handlings) => {
-      const shown = takeDays(row, handlings)
-      for (const { filter, counts } of byFilter.values()) addShown(counts, shown, spansOfFilter(filter, row), days)
+      counts.add(row, takeDays(row, handlings))
       const { createdAt, deletedAt } = row
       if (createdAt === null || deletedAt !== null) return
-      for (const { hourOf, counts } of byZone.values())
-        addByHour(counts, [{ at: createdAt, value: hourOf(createdAt) }], days)
+      for (const zone of byZone.values())
+        addByHour(zone.counts, [{ at: createdAt, value: zone.hourOf(createdAt) }], days)
     },
-    candidatesOf: (measure) => {
-      if (measure.population === 'hours')
-        return hourCandidates(measure, byZone.get(measure.zone)?.counts ?? new Float64Array(), days)
-      const { counts } = byFilter.get(keyOf(measure.filter)) ?? { counts: new Float64Array() }
-      const column = columns.get(measure.population === 'conversations' ? measure.by : measure.with) ?? 0
-      return countCandidates(measure, counts.subarray(column * size, (column + 1) * size), days)
+    candidatesOf: (measure) =>
+      measure.population === 'hours'
+        ? hourCandidates(measure, byZone.get(measure.zone)?.counts ?? new Float64Array(), days)
+        : countCandidates(measure, counts.of(measure), days),
+  }
+}
+
+type FilterMeasure = ConversationMeasure | ActiveConversations
+
+/** By column: where its days begin in the counts; -1 = no measure needs it. */
+type Starts = Int32Array
+
+/**
+ * The counts that the measures need, by filter, column and day. One array for all million of them: the C library would keep
+ * the memory of a thousand small ones that have been freed.
+ */
+function createCounts(measures: readonly FilterMeasure[], days: RollupDays) {
+  const size = days.days.length
+  const byFilter = new Map<string, { readonly filter: ConversationFilter; readonly starts: Starts }>()
+  let length = 0
+  for (const { filter, ...measure } of measures) {
+    const { starts } = byFilter.get(keyOf(filter)) ?? { starts: new Int32Array(columns.size).fill(-1) }
+    byFilter.set(keyOf(filter), { filter, starts })
+    if (starts[columnOf(measure)] !== -1) continue
+    starts[columnOf(measure)] = length
+    length += size
+  }
+  const counts = new Uint32Array(length)
+  return {
+    add: (row: RollupConversation, shown: ShownDays) => {
+      for (const { filter, starts } of byFilter.values())
+        addShown(counts, starts, shown, spansOfFilter(filter, row), days)
+    },
+    of: ({ filter, ...measure }: FilterMeasure) => {
+      const start = byFilter.get(keyOf(filter))?.starts[columnOf(measure)] ?? 0
+      return counts.subarray(start, start + size)
     },
   }
+}
+
+function columnOf(
+  measure: Pick<ConversationMeasure, 'population' | 'by'> | Pick<ActiveConversations, 'population' | 'with'>,
+): number {
+  return columns.get(measure.population === 'conversations' ? measure.by : measure.with) ?? 0
 }
 
 function keyOf(filter: ConversationFilter): string {
   return JSON.stringify(filter)
 }
 
-/** `counts`: by column and day. */
-function addShown(counts: Float64Array, shown: ShownDays, spans: readonly Span[], { days }: RollupDays): void {
+function addShown(
+  counts: Uint32Array,
+  starts: Starts,
+  shown: ShownDays,
+  spans: readonly Span[],
+  { days }: RollupDays,
+): void {
   const isAlways = spans.some(({ since, until }) => since === undefined && until === undefined)
   if (spans.length === 0) return
   for (let n = 0; n < shown.days.length; n++) {
     const day = shown.days[n] ?? 0
-    const index = (shown.columns[n] ?? 0) * days.length + day
-    if (isAlways || isWithin(spans, days[day]?.readAt ?? 0)) counts[index] = (counts[index] ?? 0) + 1
+    const start = starts[shown.columns[n] ?? 0] ?? -1
+    if (start === -1 || !(isAlways || isWithin(spans, days[day]?.readAt ?? 0))) continue
+    counts[start + day] = (counts[start + day] ?? 0) + 1
   }
 }
 

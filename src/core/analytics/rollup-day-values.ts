@@ -78,7 +78,13 @@ export function sortedDurations({ at, since, seconds }: Durations, { days, daysA
   forEachDay((day) => {
     sizes[day] = (sizes[day] ?? 0) + 1
   })
-  const durations = Array.from(sizes, (size) => new Float64Array(size))
+  // Parts of one array: the C library would keep the memory of thousands of small ones.
+  const all = new Float64Array(sizes.reduce((total, size) => total + size, 0))
+  let end = 0
+  const durations = Array.from(sizes, (size) => {
+    end += size
+    return all.subarray(end - size, end)
+  })
   forEachDay((day, duration) => {
     const left = (sizes[day] ?? 0) - 1
     sizes[day] = left

@@ -12,7 +12,9 @@ export type Candidate = {
   readonly name: string
   readonly complexity: number
   /** By window; NaN = nothing to take the statistic of. Not null: there are a million values, which would be objects. */
-  readonly values: Float64Array
+  readonly values: Float64Array | Uint32Array
+  /** What the values are divided by: candidates that differ only in their unit share them. */
+  readonly divisor: number
 }
 
 /** Every definition by a measure. `events`: of all days, in any order. */
@@ -33,8 +35,8 @@ export function candidatesOf(
 }
 
 /** `counts`: by day. */
-export function countCandidates(measure: RollupMeasure, counts: Float64Array, days: RollupDays): Candidate[] {
-  return byBorder(measure, days, [{ name: describeMeasure(measure), values: counts }])
+export function countCandidates(measure: RollupMeasure, counts: Candidate['values'], days: RollupDays): Candidate[] {
+  return byBorder(measure, days, [{ name: describeMeasure(measure), values: counts, divisor: 1 }])
 }
 
 /** `counts`: as of `countByHour`. */
@@ -44,6 +46,7 @@ export function hourCandidates(measure: RollupMeasure, counts: Float64Array, day
   const numbers = hourStatistics.map((statistic, rank) => ({
     name: `${statistic} ${name}`,
     values: Float64Array.from(ranked, (hours) => hours[rank] ?? Number.NaN),
+    divisor: 1,
   }))
   return byBorder(measure, days, numbers)
 }
@@ -58,22 +61,24 @@ export function durationCandidates(
   const numbers = durationStatistics.flatMap((statistic) =>
     Object.entries(divisors).map(([unit, divisor]) => ({
       name: `${statistic} of the ${name}, in ${unit}`,
-      values: seconds[statistic].map((value) => value / divisor),
+      values: seconds[statistic],
+      divisor,
     })),
   )
   return byBorder(measure, days, numbers)
 }
 
 /** `values`: by day of all borders. */
-type NamedValues = Pick<Candidate, 'name' | 'values'>
+type NamedValues = Pick<Candidate, 'name' | 'values' | 'divisor'>
 
 function byBorder(measure: RollupMeasure, days: RollupDays, numbers: readonly NamedValues[]): Candidate[] {
   const windows = days.windows.length
   return days.borders.flatMap((border, index) =>
-    numbers.map(({ name, values }) => ({
+    numbers.map(({ name, values, divisor }) => ({
       name: border.name === '' ? name : `${name}, ${border.name}`,
       complexity: complexityOf(measure) + border.complexity,
       values: values.subarray(index * windows, (index + 1) * windows),
+      divisor,
     })),
   )
 }

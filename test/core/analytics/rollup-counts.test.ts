@@ -1,5 +1,6 @@
 /** What each candidate counts, beside a model that asks of every day anew which rows its reading shows. */
 import { describe, expect, test } from 'vitest'
+import { ownValue } from '../../../src/core/analytics/learn-rollup-definition.ts'
 import { spansOfFilter } from '../../../src/core/analytics/rollup-conversation-filter.ts'
 import {
   createRollupDays,
@@ -25,7 +26,12 @@ describe.each([1, 2, 3])('in random world %i', (seed) => {
   const days = createRollupDays(world.windows, borders)
   const measures = measuresOf(world)
   const candidates = candidatesFor(world, measures, days, seed)
-  const values = new Map(candidates.map(({ name, values }) => [name, [...values]]))
+  const values = new Map(
+    candidates.map((candidate) => [
+      candidate.name,
+      Array.from(candidate.values.keys(), (index) => ownValue(candidate, index) ?? Number.NaN),
+    ]),
+  )
 
   test('each count is the one of the model, in the days of each border', () => {
     const counted = measures.filter(({ population }) => population !== 'answers' && population !== 'hours')

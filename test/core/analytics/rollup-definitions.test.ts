@@ -1,7 +1,7 @@
 /** Learning what the numbers of the service's rollups count. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
+import { learnDefinition, ownValue } from '../../../src/core/analytics/learn-rollup-definition.ts'
 import { createAnswerStatistics } from '../../../src/core/analytics/rollup-answers.ts'
 import type { MeasureEvent } from '../../../src/core/analytics/rollup-day-values.ts'
 import {
@@ -37,7 +37,7 @@ const answers = {
 /** The values of the candidate of this name; null = it has none. */
 const valuesOf = (candidates: readonly Candidate[], name: string) => {
   const found = candidates.find((candidate) => candidate.name === name)
-  return found && Array.from(found.values, (value) => (Number.isNaN(value) ? null : value))
+  return found && Array.from(found.values.keys(), (index) => ownValue(found, index))
 }
 
 /** `events` of answers: their value is the duration. */

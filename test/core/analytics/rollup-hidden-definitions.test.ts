@@ -1,7 +1,7 @@
 /** Definitions that a service hides: each number is taken for what it is, and never proven to be another one. */
 import { describe, expect, test } from 'vitest'
 import { isEqualAsShown } from '../../../src/core/analytics/compare-rollup-day.ts'
-import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
+import { learnDefinition, ownValue } from '../../../src/core/analytics/learn-rollup-definition.ts'
 import { createRollupDays, likelyZones, rollupBorders } from '../../../src/core/analytics/rollup-days.ts'
 import type { Candidate } from '../../../src/core/analytics/rollup-definitions.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -15,7 +15,7 @@ const measures = measuresOf(world)
 const candidatesOfLast = (count: number) =>
   candidatesFor(world, measures, createRollupDays(world.windows.slice(-count), rollupBorders(likelyZones)))
 
-const zeroed = ({ values }: Candidate) => Array.from(values, (value) => (Number.isNaN(value) ? 0 : value))
+const zeroed = (candidate: Candidate) => Array.from(candidate.values.keys(), (index) => ownValue(candidate, index) ?? 0)
 
 /** How many of 120 numbers are proven, likely or unknown; `wrong`: proven or likely to be something else. */
 function learnHidden(candidates: readonly Candidate[], shareOff: number) {

@@ -7,6 +7,7 @@ import type { Candidate } from '../../../src/core/analytics/rollup-definitions.t
 
 const candidate = (name: string, values: readonly (number | null)[], complexity = 0): Candidate => ({
   name,
+  divisor: 1,
   values: Float64Array.from(values, (value) => value ?? Number.NaN),
   complexity,
 })
