@@ -3,7 +3,7 @@ import type { Rate } from '../../src/core/rate-limit/rate.ts'
 import { burstSlots } from '../../src/core/rate-limit/slot-usage.ts'
 import type { EpochMs } from '../../src/core/time.ts'
 
-/** The share of the documented limit that the budget uses. */
+/** The share of the documented limit that a budget uses until its margin is learned. */
 const usedShare = 0.95
 
 type UsedSlots = { readonly freeAt: EpochMs; readonly count: number }

@@ -95,6 +95,7 @@ export async function openRequestBudgets(
       openedBudgets.get(keyFingerprint(project))?.budget ?? null,
     close: async () => {
       isClosed = true
+      await Promise.all([...openedBudgets.values()].map(({ budget }) => budget.flush()))
       redis?.close()
       await recorder?.close()
     },

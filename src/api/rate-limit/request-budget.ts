@@ -1,4 +1,7 @@
-/** The budget for the requests of one process: they queue by priority, and the first of each queue requests a slot. */
+/**
+ * The budget for the requests of one process: they queue by priority, and the first of each queue requests a slot. Slots
+ * that are requested or released while the store answers share its next update, as each update is a write to the store.
+ */
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../core/api-failure.ts'
 import type { BudgetView } from '../../core/command-reports.ts'
@@ -6,6 +9,7 @@ import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-s
 import type { Slot } from '../../core/rate-limit/budget.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { Ms } from '../../core/time.ts'
+import { createDelayedReleases } from './delayed-releases.ts'
 import type { BudgetStore } from './state-store.ts'
 import { uptimeMs } from './uptime.ts'
 
@@ -19,6 +23,8 @@ export type RequestBudget = {
   /** The response was a 429: all requests of the key pause for `waitMs`. */
   readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
   readonly view: () => Promise<BudgetView>
+  /** Releases the slots that wait to be released together; call it before the store is closed. Never fails. */
+  readonly flush: () => Promise<void>
 }
 
 export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
@@ -30,6 +36,9 @@ type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithReso
 
 const ignoreError = () => {}
 
+/** Slots requested at once: a more urgent request that comes meanwhile goes after these. */
+const maxTogether = 16
+
 /** `processId`: names this process in the store. `now`: as `uptimeMs`. */
 export function createRequestBudget(
   store: BudgetStore,
@@ -37,7 +46,10 @@ export function createRequestBudget(
   now = uptimeMs,
 ): RequestBudget {
   const queues = new Map<string, Set<QueuedRequest>>()
+  const releases = createDelayedReleases(store)
   let isServing = false
+  /** How many slots are requested at once: one while there are fewer slots than requests. */
+  let together = maxTogether
   let wakeUp = () => {}
 
   const releaseUnsent = (slot: Slot) => void store.release(slot, 'unsent').then(() => wakeUp(), ignoreError)
@@ -60,20 +72,29 @@ export function createRequestBudget(
     wakeUp = wake
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
-    const pending = heads.map((head) => head.request)
-    const decision = await store.acquire(processId, pending)
-    if ('waitMs' in decision) {
-      const timer = setTimeout(wake, decision.waitMs)
-      return woken.finally(() => clearTimeout(timer))
-    }
-    const request = pending[decision.granted]
+    void releases.flush()
+    const decisions = await acquireAll(store, processId, pendingTogether(heads, queues, together))
+    const ageMs = () => now() - requestedAt
+    for (const { pending, decision } of decisions)
+      if ('slot' in decision) grantNext(pending[decision.granted], decision.slot, ageMs)
+    const last = decisions.at(-1)?.decision
+    const mustWait = last !== undefined && 'waitMs' in last
+    together = mustWait ? 1 : Math.min(together * 2, maxTogether)
+    if (!mustWait) return
+    const timer = setTimeout(wake, last.waitMs)
+    return woken.finally(() => clearTimeout(timer))
+  }
+
+  function grantNext(request: PendingRequest | undefined, slot: Slot, ageMs: () => Ms): void {
     const queue = request && queues.get(queueName(request))
     // The request may have been aborted meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
-    const ageMs = () => now() - requestedAt
-    if (next === undefined || ageMs() > grantTtlMs) return releaseUnsent(decision.slot)
+    if (next === undefined || ageMs() > grantTtlMs) {
+      releaseUnsent(slot)
+      return
+    }
     queue?.delete(next)
-    next.resolve({ ...decision.slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
+    next.resolve({ ...slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
   }
 
   async function acquire({ signal, ...request }: SlotRequest): Promise<Grant> {
@@ -89,11 +110,32 @@ export function createRequestBudget(
 
   return {
     acquire,
-    releaseResponded: (slot) => void store.release(slot, 'responded').catch(ignoreError),
+    releaseResponded: releases.add,
     releaseUnsent,
     recordThrottle: store.recordThrottle,
     view: store.view,
+    flush: releases.flush,
   }
+}
+
+/** In one update of the store. */
+function acquireAll(store: BudgetStore, processId: string, together: readonly (readonly PendingRequest[])[]) {
+  return Promise.all(together.map(async (pending) => ({ pending, decision: await store.acquire(processId, pending) })))
+}
+
+/**
+ * For each slot that is requested at once, the requests that may use it. Several slots only if all requests are of one
+ * kind: the store decides which of several kinds goes first, and each decision depends on the one before.
+ */
+function pendingTogether(
+  heads: readonly QueuedRequest[],
+  queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>,
+  most: number,
+): readonly (readonly PendingRequest[])[] {
+  const [head] = heads
+  const queue = heads.length === 1 && head !== undefined ? queues.get(queueName(head.request)) : undefined
+  if (queue === undefined) return [heads.map(({ request }) => request)]
+  return [...queue.values().take(most)].map(({ request }) => [request])
 }
 
 /** Rejects when the signal is aborted, and removes the request from its queue. */

@@ -44,6 +44,8 @@ export type SharedStoreOptions = {
 /** The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the stored one is not valid. */
 type StartingState = { readonly state: BudgetState; readonly isReset: boolean; readonly invalidReason: string | null }
 type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
+/** The last text and its state, as decoding takes longer than the rest of an update. */
+type DecodedText = { readonly text: string; readonly state: BudgetState | null }
 
 /** Each lost swap is another process's success, so many in a row mean that something else is wrong. */
 const maxSwapAttempts = 100
@@ -56,8 +58,15 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
   let lastSeen: StateSnapshot | null = null
+  let decoded: DecodedText | null = null
   let clockReference: ClockReading | null = null
   let useRecordedAt = Number.NEGATIVE_INFINITY
+
+  /** Usually no other process has written since. */
+  function decode(text: string): BudgetState | null {
+    if (decoded?.text !== text) decoded = { text, state: decodeBudgetState(text) }
+    return decoded.state
+  }
 
   /** `wasUnused`: evaluated at most once per commit. */
   async function findStart(
@@ -66,7 +75,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     wasUnused: () => Promise<boolean>,
   ): Promise<StartingState> {
     const { now, restarted } = reading
-    const state = reading.text === null ? null : decodeBudgetState(reading.text)
+    const state = reading.text === null ? null : decode(reading.text)
     const why =
       state === null
         ? missingReason(reading, lastSeen !== null)
@@ -122,6 +131,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
       const text = changed ? encodeBudgetState(policy, state) : null
       const swap = text === null ? null : await withTimeout(record.compareAndSet(reading, text))
       if (swap === null || swap.swapped) {
+        if (text !== null) decoded = { text, state }
         // A new state that was not written does not count.
         if (changed || !starting.isReset) {
           lastSeen = { state, now: reading.now, at }

@@ -81,7 +81,12 @@ function isCompleteState({ all, writes, waiters, reduction, margins, ...rest }: 
     margin.windowFrom,
     margin.responses,
   ])
-  const slots = [all, writes].flatMap((usage) => usage.taken.batches.flatMap(({ freeAt, count }) => [freeAt, count]))
   const waiting = waiters.flatMap(({ rank, since, until }) => [rank, since, until])
-  return [...times, generation, reduction.share, throttled, ...learned, ...slots, ...waiting].every(Number.isFinite)
+  const numbers = [...times, generation, reduction.share, throttled, ...learned, ...waiting]
+  return numbers.every(Number.isFinite) && [all, writes].every(hasCompleteSlots)
+}
+
+/** Copies nothing, as there may be hundreds of batches in each text that is decoded. */
+function hasCompleteSlots({ taken }: SlotUsage): boolean {
+  return taken.batches.every(({ freeAt, count }) => Number.isFinite(freeAt) && Number.isFinite(count))
 }

@@ -1,13 +1,15 @@
 /** How the requests of one process queue for the budget. The clock is real, the windows are short. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createRequestBudget, type SlotRequest } from '../../../src/api/rate-limit/request-budget.ts'
 import type { BudgetStore } from '../../../src/api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../../../src/api/rate-limit/state-store.ts'
 import { ApiError } from '../../../src/core/api-failure.ts'
 import type { BudgetPolicy, Slot } from '../../../src/core/rate-limit/budget.ts'
+import type { BudgetRecord } from '../../../src/core/rate-limit/budget-record.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import { slidingLog } from '../../core/rate-limit/limited-servers.ts'
 import { createTestClient, emptyListAnswer, jsonAnswer, memoryBudget, startTestService } from '../test-service.ts'
+import { createTestStore, inMemoryRecord } from './record-stores.ts'
 
 function rate(requests: number, windowMs: number): BudgetPolicy {
   return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0, rateMargin: null }
@@ -90,6 +92,61 @@ test('a more urgent request does not wait behind less urgent ones', async () => 
   const second = budget.acquire(slotRequest('fresh')).then(() => order.push('fresh'))
   await Promise.all([first, second])
   expect(order).toEqual(['fresh', 'backfill'])
+})
+
+describe('updates of the store', () => {
+  /** A budget whose store counts its updates. */
+  function countedBudget() {
+    const { record } = inMemoryRecord()
+    const counted = { swaps: 0 }
+    const compareAndSet: BudgetRecord['compareAndSet'] = (...args) => {
+      counted.swaps += 1
+      return record.compareAndSet(...args)
+    }
+    const options = { policy: rate(600, 60_000) }
+    return { counted, budget: createRequestBudget(createTestStore({ ...record, compareAndSet }, options).store) }
+  }
+
+  test('requests that wait during one are granted together by the next, in their order', async () => {
+    const { budget, counted } = countedBudget()
+    const order: number[] = []
+    const acquire = async (n: number) => {
+      await budget.acquire(slotRequest('backfill'))
+      order.push(n)
+    }
+    await Promise.all(Array.from({ length: 16 }, (_, n) => acquire(n)))
+    expect(counted.swaps).toBe(2)
+    expect(order).toEqual(Array.from({ length: 16 }, (_, n) => n))
+    expect(await budget.view()).toMatchObject({ inUse: 16 })
+  })
+
+  test('one takes sixteen slots at most, so that a more urgent request is not behind more', async () => {
+    const { budget } = countedBudget()
+    const order: Priority[] = []
+    const acquire = (priority: Priority) => budget.acquire(slotRequest(priority)).then(() => void order.push(priority))
+    const backfill = Array.from({ length: 60 }, () => acquire('backfill'))
+    await backfill[0]
+    await Promise.all([acquire('fresh'), ...backfill])
+    expect(order.indexOf('fresh')).toBeLessThanOrEqual(1 + 2 * 16)
+  })
+
+  test('slots of answered requests are released together with the next request, or soon', async () => {
+    const { budget, counted } = countedBudget()
+    const slots = await Promise.all(Array.from({ length: 3 }, () => budget.acquire(slotRequest('backfill'))))
+    const before = counted.swaps
+    for (const slot of slots.slice(0, 2)) budget.releaseResponded(slot)
+    await budget.acquire(slotRequest('backfill'))
+    expect(counted.swaps - before).toBe(1)
+    for (const slot of slots.slice(2)) budget.releaseResponded(slot)
+    await vi.waitFor(() => expect(counted.swaps - before).toBe(2), { interval: 5 })
+  })
+
+  test('what still waits to be released is released when the program ends', async () => {
+    const { budget, counted } = countedBudget()
+    budget.releaseResponded(await budget.acquire(slotRequest('backfill')))
+    await budget.flush()
+    expect(counted.swaps).toBe(2)
+  })
 })
 
 describe('a store that cannot be reached', () => {
