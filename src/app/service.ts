@@ -27,12 +27,15 @@ export type ServiceOptions = {
 /** How long a read may continue after the stop signal, so that its page is stored and not read again. */
 const readGraceMs = 5000
 
-export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions): Service {
+export type Connection = Service & { readonly close: () => Promise<void> }
+
+export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions): Connection {
   const { signal, log, onOutcome, connections } = options
   const ownAbort = new AbortController()
   const stopSignal = AbortSignal.any([signal, ownAbort.signal])
   const hardAbort = new AbortController()
-  stopSignal.addEventListener('abort', () => setTimeout(() => hardAbort.abort(), readGraceMs).unref(), { once: true })
+  const abortReads = () => setTimeout(() => hardAbort.abort(), readGraceMs).unref()
+  stopSignal.addEventListener('abort', abortReads, { once: true })
   const client = createClient({
     baseUrl: project.baseUrl,
     key: project.apiKey.reveal(),
@@ -45,7 +48,12 @@ export function connectService(project: ProjectConfig, budget: RequestBudget, op
     ...(onOutcome === undefined ? {} : { onOutcome }),
     ...(connections === undefined ? {} : { connections }),
   })
-  return { client, budget, signal: stopSignal, stop: () => ownAbort.abort() }
+  const close = async () => {
+    // While a combined signal has a listener, Node frees neither the signal nor what the listener refers to.
+    stopSignal.removeEventListener('abort', abortReads)
+    await client.close()
+  }
+  return { client, budget, signal: stopSignal, stop: () => ownAbort.abort(), close }
 }
 
 /** Connects to the service while `work` runs. */
@@ -59,7 +67,7 @@ export async function withService<T>(
   try {
     return await work(service)
   } finally {
-    await service.client.close()
+    await service.close()
   }
 }
 

@@ -75,21 +75,28 @@ export function createScheduler(seed: number, trace: TraceLine[] | null) {
     return item
   }
 
+  /** The next item of a process that lives and is not suspended; most timers are cancelled before they are due. */
+  function takeNext(): Item | undefined {
+    for (;;) {
+      const item = queue.shift()
+      if (item === undefined) return
+      const { owner } = item
+      if (item.isCancelled || owner?.isDead) continue
+      now = Math.max(now, item.at)
+      if (owner === null || owner.suspendedUntil <= now) return item
+      item.at = owner.suspendedUntil
+      enqueue(item)
+    }
+  }
+
   /** Runs items until `isOver`. Throws ScheduleError if nothing is left that could happen, or far too much. */
   async function run(isOver: () => boolean): Promise<void> {
     for (;;) {
       await new Promise((resolve) => realImmediate(resolve))
       if (isOver()) return
-      const item = queue.shift()
+      const item = takeNext()
       if (item === undefined) throw new ScheduleError('deadlock: nothing is left that could happen')
-      if (item.isCancelled || item.owner?.isDead) continue
-      now = Math.max(now, item.at)
       const { owner } = item
-      if (owner !== null && owner.suspendedUntil > now) {
-        item.at = owner.suspendedUntil
-        enqueue(item)
-        continue
-      }
       count += 1
       if (count > maxItems || now > maxVirtualMs)
         throw new ScheduleError(`it does not end: ${count} items, ${Math.round(now / 1000)} s`)

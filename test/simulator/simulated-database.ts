@@ -7,7 +7,8 @@ import { copyFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { ConnectionPool, DbConnection } from '../../src/warehouse/database/connection-pool.ts'
 import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
-import { createWarehouse, type Warehouse, withExplainedErrors } from '../../src/warehouse/open.ts'
+import { createWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { withExplainedErrors } from '../../src/warehouse/open-database.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 
 export type SimulatedDatabase = ReturnType<typeof createSimulatedDatabase>
@@ -77,13 +78,13 @@ export function createSimulatedDatabase(template: string, path: string) {
       const real = await openReal()
       inUse.set(process, real)
       const pool = scheduledPool(scheduler, process, real)
-      return createWarehouse(withExplainedErrors(pool, { kind: 'sqlite', path }), false)
+      return createWarehouse(withExplainedErrors(pool, { kind: 'sqlite', path }), { access: 'read' })
     },
     /** A warehouse for the world itself, whose statements take no time. */
     openUnscheduled: async (process: SimulatedProcess): Promise<Warehouse> => {
       const real = await openReal()
       inUse.set(process, real)
-      return createWarehouse({ ...real.pool, close: async () => {} }, false)
+      return createWarehouse({ ...real.pool, close: async () => {} }, { access: 'read' })
     },
     release,
     empty,

@@ -8,5 +8,5 @@ const perTest = 2000
 
 for (let part = 0; part < 10; part += 1) {
   const seed = first + part * perTest
-  test(`${perTest} schedules from seed ${seed} keep every promise`, () => runSchedules(seed, perTest))
+  test(`${perTest} schedules from seed ${seed} keep every promise`, ({ signal }) => runSchedules(seed, perTest, signal))
 }

@@ -15,6 +15,7 @@ const longestFiles = [
   'sync/rollups',
   'writeback/faults',
   'writeback/stopped',
+  'simulator/schedules',
   'console/screens',
   'cli/commands',
   'sync/rollup-definitions',

@@ -1,0 +1,22 @@
+/** The client of a run, in a worker that outlives thousands of runs. */
+import { getEventListeners } from 'node:events'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
+import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
+import { withService } from '../../src/app/service.ts'
+import { projectConfigOf } from '../sync/sync-sandbox.ts'
+
+const address = 'https://service.example'
+const project = projectConfigOf({ projectId: '', baseUrl: address, widgetUrl: address, key: 'key' })
+const budget = createRequestBudget(createMemoryStore({ ...project, reserve: 0, rateMargin: null }))
+
+test('a run that has ended listens to no signal: Node would keep the signal and all of the run', async () => {
+  const { signal } = new AbortController()
+  const used = await withService(project, budget, { signal, log: pino({ level: 'silent' }) }, async (service) => {
+    expect(getEventListeners(service.signal, 'abort')).toHaveLength(1)
+    return service.signal
+  })
+  expect(getEventListeners(used, 'abort')).toEqual([])
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
