@@ -9,7 +9,8 @@ WORKDIR /build
 # No package that is needed here or below has an install script that it depends on.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY build build
+COPY bin bin
 COPY schema schema
 COPY src src
 COPY jobs jobs

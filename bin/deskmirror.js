@@ -18,7 +18,7 @@ if (!require('./file-limit.js')()) {
 } else if (isNewEnough() && (!isCheckout || canStripTypes())) {
   require('./exit-with-launcher.js')()
   if (!isBrief()) require('./heap-flags.js')()
-  require('./load-module.js')(program)
+  require('./load-module.js')(program, isCheckout ? root : null)
 } else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
   // Where a process can become another program, there is no second one.
   if (process.execve) process.execve(bundled, [bundled].concat(bundledArgs()), process.env)

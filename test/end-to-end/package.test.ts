@@ -1,9 +1,11 @@
 /** The package as users get it: packed, installed into an empty folder, and run by the oldest and the current Node.js. */
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { userEnvironment as env, installPackage } from '../support/install-package.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const run = promisify(execFile)
@@ -16,22 +18,8 @@ const launcher = join(installed, 'bin', 'deskmirror.js')
 const oldest = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 const nodes = { '22.19.0': join(folder, 'node_modules', oldest, 'bin', 'node'), current: process.execPath }
 
-/** npm's variables about this project would mislead an npm that works in another folder. */
-const keptVariables = /^npm_config_(registry|cache|userconfig|globalconfig)$/
-const env = Object.fromEntries(
-  Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|DESKMIRROR_|INIT_CWD)/.test(name) || keptVariables.test(name),
-  ),
-)
-
 beforeAll(async () => {
-  // What `npm pack` does, except that another test checks the types, which takes nearly all of the time of a build.
-  await run('npm', ['run', '--silent', 'build', '--', '--noCheck'], { cwd: root, env })
-  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: root, env })
-  const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
-  await run('npm', ['install', ...quietOptions, `./${tarball}`, `${oldest}@22.19.0`], { cwd: folder, env })
+  await installPackage(folder, [`${oldest}@22.19.0`])
 })
 
 test('packing builds', () => {
@@ -46,7 +34,40 @@ test('files for development are not in the package', () => {
   expect(readdirSync(join(installed, 'deploy')).sort()).toEqual(
     ['alerts.yml', 'deskmirror.env.example', 'deskmirror.service'].sort(),
   )
-  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['jobs', 'schema', 'src'])
+  expect(readdirSync(join(installed, 'dist')).sort()).toEqual([
+    'THIRD-PARTY-LICENSES',
+    'chunks',
+    'jobs',
+    'schema',
+    'src',
+  ])
+})
+
+test('the licences of packages whose code is in its files go with it', () => {
+  const dist = join(installed, 'dist')
+  const code = globSync('**/*.js', { cwd: dist }).map((file) => readFileSync(join(dist, file), 'utf8'))
+  const sources = code.flatMap((text) => [...text.matchAll(/^\/\/ .*node_modules\/((@[^/]+\/)?[^/]+)/gm)])
+  const packages = [...new Set(sources.map(([, name = '']) => name))].sort()
+  expect(packages).toEqual(['kysely', 'zod'])
+  const licenses = readFileSync(join(dist, 'THIRD-PARTY-LICENSES'), 'utf8')
+  for (const name of packages) {
+    const text = readFileSync(join(folder, 'node_modules', name, 'LICENSE'), 'utf8')
+    expect(licenses).toContain(`${name} `)
+    expect(licenses).toContain(text.trim())
+  }
+})
+
+test('its files import only one another, Node.js, and packages that are installed with them', () => {
+  const dist = join(installed, 'dist')
+  const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  const imported = globSync('**/*.js', { cwd: dist }).flatMap((file) => {
+    const code = readFileSync(join(dist, file), 'utf8')
+    return [...code.matchAll(/^(?:import|export)\b[^;'"\n]*["']([^"'.][^"']*)["'];?$|\bimport\("([^".][^"]*)"\)/gm)]
+  })
+  const names = imported.map(([, from, lazy]) => /^(@[^/]+\/)?[^/]+/.exec(from ?? lazy ?? '')?.[0] ?? '')
+  expect(names.length).toBeGreaterThan(50)
+  const known = new Set(Object.keys(dependencies))
+  expect([...new Set(names)].filter((name) => !name.startsWith('node:') && !known.has(name))).toEqual([])
 })
 
 test.each(Object.entries(nodes))(
@@ -60,6 +81,17 @@ test.each(Object.entries(nodes))(
   },
   60_000,
 )
+
+test('its console answers', async () => {
+  const cwd = mkdtempSync(join(folder, 'console-'))
+  await run(process.execPath, [launcher, 'migrate'], { cwd, env })
+  const args = [launcher, 'console', 'deskmirror.db', '--no-open']
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [printed] = await once(child.stdout.setEncoding('utf8'), 'data')
+  const page = await fetch(/http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]+/.exec(printed)?.[0] ?? '')
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('</script>')])
+})
 
 test('the demo runs on the oldest Node.js', async () => {
   const { stdout } = await run(nodes['22.19.0'], [launcher, 'demo', '--quiet', '--json'], { cwd: folder, env })
