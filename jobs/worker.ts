@@ -64,18 +64,21 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     const services = await openWorkerComponents(config, options, projects, stopping.signal, closer)
     const { workerContext, backend, metrics, failures, enqueuer } = services
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
+    const receiver = createWebhookReceiver(projects, services, log)
+    let sinceMaintenanceMs = (): Ms => 0
+    const isAlive = () => sinceMaintenanceMs() < 4 * maintenanceEveryMs + 60_000
+    const webConsole = openWorkerConsole(() => current, workerContext.warehouse, log)
+    closer.add(webConsole.close)
+    // Before any work begins: the address may be taken.
+    const http = await openWorkerHttp(config, services, isAlive, [webhookRoutes(receiver), webConsole.routes], log)
+    if (http !== null) closer.add(http.close)
     const maintain = createMaintenance(services, projects)
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
+    sinceMaintenanceMs = maintenance.sinceLastRunMs
     closer.add(maintenance.stop)
     // Anyone may insert write-backs by plain SQL at any time.
     const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects()))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
-    const receiver = createWebhookReceiver(projects, services, log)
-    const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
-    const webConsole = openWorkerConsole(() => current, workerContext.warehouse, log)
-    closer.add(webConsole.close)
-    const http = await openWorkerHttp(config, services, isAlive, [webhookRoutes(receiver), webConsole.routes], log)
-    if (http !== null) closer.add(http.close)
     const deps: JobDeps = {
       workerContext,
       findProject: (name) => projects().find((project) => project.name === name),
@@ -112,7 +115,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       stop: () => stopInTime(closeAll, log),
     }
   } catch (error) {
-    await closeAll()
+    await stopInTime(closeAll, log)
     throw error
   }
 }
@@ -134,7 +137,11 @@ function createCloser(log: Logger) {
 }
 
 async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<void> {
-  const inTime = await Promise.race([closeAll().then(() => true), sleep(shutdownTimeoutMs, false, { ref: false })])
+  const closed = new AbortController()
+  // The timer keeps the process: it must not end by itself, with exit code 0, where something never closes.
+  const late = sleep(shutdownTimeoutMs, false, { signal: closed.signal }).catch(() => true)
+  const inTime = await Promise.race([closeAll().then(() => true), late])
+  closed.abort()
   if (!inTime) log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
 }
 

@@ -209,7 +209,7 @@ export const syncTables = {
     },
   },
   sync_rewrites: {
-    note: 'Stored rows that a migration has left to be rewritten in batches, by `migrate` and by each sync.',
+    note: 'Stored rows that a migration has left to be rewritten in batches, by `migrate`, by syncs, or by what next opens the warehouse for writing.',
     key: ['name'],
     columns: {
       name: ['key', 'what is rewritten'],

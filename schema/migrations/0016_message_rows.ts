@@ -35,7 +35,13 @@ type View = {
   readonly definition: string
   readonly is_replaceable: boolean
 }
-type Grant = { readonly privilege: string; readonly grantee: string; readonly is_grantable: boolean }
+/** `columns`: ` (content)` for a right on one column; empty for one on all. */
+type Grant = {
+  readonly privilege: string
+  readonly columns: string
+  readonly grantee: string
+  readonly is_grantable: boolean
+}
 
 async function moveInPostgres(db: Kysely<unknown>): Promise<void> {
   const schema = await schemaOf(db)
@@ -51,8 +57,8 @@ async function moveInPostgres(db: Kysely<unknown>): Promise<void> {
     `create trigger messages_written instead of insert or update on ${schema}.messages
       for each row execute function ${schema}.messages_written()`,
   )
-  for (const { privilege, grantee, is_grantable } of grants)
-    await run(db, `grant ${privilege} on messages to ${grantee} ${is_grantable ? 'with grant option' : ''}`)
+  for (const { privilege, columns, grantee, is_grantable } of grants)
+    await run(db, `grant ${privilege}${columns} on messages to ${grantee} ${is_grantable ? 'with grant option' : ''}`)
   for (const { name, options, definition } of views.filter(({ is_replaceable }) => is_replaceable))
     await run(db, `create or replace view ${name} ${options === null ? '' : `with (${options})`} as ${definition}`)
 }
@@ -68,8 +74,11 @@ const viewsOfMessages = `
   where d.classid = 'pg_rewrite'::regclass and d.refobjid = 'messages'::regclass`
 
 const grantsOnMessages = `
-  select privilege_type as privilege, case grantee when 0 then 'public' else grantee::regrole::text end as grantee, is_grantable
-  from pg_class, aclexplode(relacl) where oid = 'messages'::regclass and grantee <> relowner
+  select privilege_type as privilege, columns, case grantee when 0 then 'public' else grantee::regrole::text end as grantee, is_grantable
+  from pg_class c, lateral (
+    select '' as columns, relacl as acl
+    union all select format(' (%I)', attname), attacl from pg_attribute where attrelid = c.oid and not attisdropped
+  ) of_column, aclexplode(acl) where oid = 'messages'::regclass and grantee <> relowner
     and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')`
 
 async function renameTable(db: Kysely<unknown>): Promise<void> {

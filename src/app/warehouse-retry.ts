@@ -81,7 +81,7 @@ const notRetried = [
   // Pages that people look at fail soon, and so do their decisions.
   ...(['console', 'auditLog', 'reportData', 'revertSource', 'reviewReader', 'importLookups', 'listProjects'] as const),
   // An audit and a migration continue when they are started again.
-  ...(['audits', 'deleteAudits', 'rewriteRaw'] as const),
+  ...(['audits', 'deleteAudits', 'rewriteRows'] as const),
   // Budgets are given the retry where they are opened; the others are written again seconds later.
   ...(['budgetRecord', 'keyUse', 'budgetHistory', 'recordRequests'] as const),
   // Workers repeat their jobs.

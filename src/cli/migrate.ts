@@ -67,10 +67,10 @@ async function runMigrate(context: CommandContext, options: Options): Promise<Co
   const config = context.loadConfig('database')
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openInterruptSignal(display, 'the rows in hand')
-  const { migrateWarehouse } = await context.load(() => import('../app/status.ts'))
+  const { migrateWarehouse } = await context.load(() => import('../app/migrate.ts'))
   const startedAt = context.now()
   const onProgress = (done: number, left: number) =>
-    display.onLine(renderWork('message', 'rewritten', { done, left, tookMs: context.now() - startedAt }))
+    display.onLine(renderWork('row', 'rewritten', { done, left, tookMs: context.now() - startedAt }))
   const migrated = await migrateWarehouse(config, { signal, onProgress }).finally(display.clear)
   const lines = [...renderMigration(migrated), ...renderRewrite(migrated.rewritten)]
   return { document: migrated, lines, exit: migrated.rewritten.isComplete ? 0 : 1 }
@@ -78,11 +78,11 @@ async function runMigrate(context: CommandContext, options: Options): Promise<Co
 
 function renderRewrite({ kind, rows, isComplete }: RewriteReport): readonly string[] {
   if (!isComplete)
-    return [`stopped after ${pluralize(rows, 'message')} of an older version: the next sync or migrate continues`]
+    return [`stopped after ${pluralize(rows, 'row')} of an older version: the next sync or migrate continues`]
   if (rows === 0) return []
   const vacuum = kind === 'sqlite' ? '`vacuum` gives its space' : '`vacuum full message_rows` gives its space'
   return [
-    `${pluralize(rows, 'message')} of an older version rewritten, which takes less space; ${vacuum} back to the disk, and nothing else may run meanwhile`,
+    `${pluralize(rows, 'row')} of an older version rewritten, which takes less space; ${vacuum} back to the disk, and nothing else may run meanwhile`,
   ]
 }
 
@@ -93,7 +93,7 @@ function renderMigration({ from, to, applied }: MigrationSummary): readonly stri
 }
 
 async function runGrant(context: CommandContext, role: string): Promise<CommandResult> {
-  const { grantToAnalyst } = await context.load(() => import('../app/status.ts'))
+  const { grantToAnalyst } = await context.load(() => import('../app/migrate.ts'))
   const result = await grantToAnalyst(context.loadConfig('database'), role)
   return { document: result, lines: [...renderMigration(result), ...renderGrant(result)], exit: 0 }
 }

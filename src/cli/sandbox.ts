@@ -16,6 +16,7 @@ type SandboxFlags = {
   readonly seed: number
   readonly now?: string
   readonly conversations?: number
+  readonly open?: number
   readonly visitors?: number
   readonly calls?: number
   readonly messages?: number | Range
@@ -36,6 +37,7 @@ export function sandboxCommand(): Command {
     .option('--seed <n>', 'the same seed makes the same data', parseWholeNumber, 1)
     .option('--now <time>', "where the service's clock starts, RFC 3339; by default now")
     .option('--conversations <n>', 'how many', parseWholeNumber)
+    .option('--open <n>', 'only the newest this many conversations can be open', parseWholeNumber)
     .option('--visitors <n>', 'how many', parseWholeNumber)
     .option('--calls <n>', 'how many', parseWholeNumber)
     .option('--messages <n|low-high>', 'messages in a conversation', parseRange)
@@ -120,9 +122,10 @@ function toSandboxOptions(flags: SandboxFlags): SandboxOptions & { readonly swit
   }
 }
 
-function toSize({ conversations, visitors, calls, messages, activity, days }: SandboxFlags): Partial<Size> {
+function toSize({ conversations, open, visitors, calls, messages, activity, days }: SandboxFlags): Partial<Size> {
   const named = {
     conversations,
+    openConversations: open,
     visitors,
     calls,
     messagesPerConversation: messages,

@@ -1,6 +1,4 @@
-/** Opens the warehouse that a URL names and migrates its schema. Errors say what a person can do about them. */
-import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+/** Opens the warehouse that a URL names and migrates its schema. */
 import { sql } from 'kysely'
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
@@ -9,7 +7,6 @@ import type { ReportPeriod } from '../core/report-period.ts'
 import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
 import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'
@@ -20,27 +17,25 @@ import { createBudgetRecords } from './budget-records.ts'
 import { createAuditLog } from './console/audit-log.ts'
 import { createBudgetHistory } from './console/budget.ts'
 import { createConsoleReads } from './console/console-reads.ts'
-import { type ConnectionPool, type Db, type LocalReads, openKysely } from './database/connection-pool.ts'
-import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
-import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
-import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
+import { type ConnectionPool, openKysely } from './database/connection-pool.ts'
+import type { MigrationSummary } from './database/migrate.ts'
 import { createProjectDb } from './database/project-db.ts'
-import { openSqlitePool } from './database/sqlite.ts'
-import { openSqliteThread } from './database/sqlite-thread.ts'
 import { analyzeAllTables } from './database/statistics.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
 import { createMirror, type MirrorOptions } from './mirror/mirror.ts'
-import { type RewriteOptions, rewriteRaw } from './mirror/rewrite-raw.ts'
+import type { RewriteOptions } from './mirror/rewrite-raw.ts'
 import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
+import { deferDatabase, openDatabase, type WarehouseOptions } from './open-database.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
 import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createRevertSource } from './outbox/revert-source.ts'
 import { createReviewReader } from './outbox/review-rows.ts'
+import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
 import { listGaps, readStatus } from './status.ts'
@@ -50,97 +45,26 @@ import { createWorkers } from './workers.ts'
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 
-export type WarehouseOptions = {
-  /** `read`: changes nothing, and rejects a database that nothing has been mirrored into. */
-  readonly access?: 'write' | 'read'
-  /**
-   * Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work. `brief`: what takes long is
-   * given up, in Postgres. Needs `access: 'read'`.
-   */
-  readonly apart?: 'brief' | 'long'
-  /** SQLite only. */
-  readonly synchronous?: 'normal' | 'full'
-}
-
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
-export async function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
-  const { access, apart = null, synchronous = 'normal' } = options
-  const location = parseDatabaseUrl(url)
-  const isWriter = access !== 'read'
-  const path = location.kind === 'sqlite' ? location.path : null
-  // A missing folder is a mistake; a missing file only means that there was no sync yet.
-  if (!isWriter && path !== null && !existsSync(path) && existsSync(dirname(resolve(path)))) {
-    throw new EmptyWarehouseError()
+export function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
+  const prepare = (pool: ConnectionPool) => prepareSchema(pool, options)
+  const whenAway = () => {
+    const pool = deferDatabase(url, options, prepare)
+    return assembleWarehouse(pool, null, () => !pool.isOpen())
   }
-  try {
-    const pool = await openPool(location, isWriter, apart, synchronous)
-    return await createWarehouse(withExplainedErrors(pool, location), isWriter)
-  } catch (error) {
-    throw error instanceof UserError && !(error instanceof WarehouseError) ? error : explainOpenError(location, error)
-  }
-}
-
-async function openPool(
-  location: DatabaseLocation,
-  isWriter: boolean,
-  apart: 'brief' | 'long' | null,
-  synchronous: 'normal' | 'full',
-): Promise<ConnectionPool> {
-  if (location.kind === 'postgres') {
-    // Only then: its client takes a while to load.
-    const { openPostgresPool, pageLimits } = await import('./database/postgres.ts')
-    return openPostgresPool(location.url, isWriter, apart === null ? undefined : pageLimits[apart])
-  }
-  return apart !== null
-    ? openSqliteThread(location.path)
-    : openSqlitePool(location.path, { mustExist: !isWriter, synchronous })
-}
-
-/** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
-export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
-  const explain = (error: unknown): never => {
-    throw explainRuntimeError(location, error) ?? error
-  }
-  return {
-    ...pool,
-    openSeparate: () => withExplainedErrors(pool.openSeparate(), location),
-    acquire: async () => {
-      const connection = await pool.acquire().catch(explain)
-      const local = connection.local && withExplainedReads(connection.local, explain)
-      return { ...connection, ...(local && { local }), run: (...args) => connection.run(...args).catch(explain) }
-    },
-  }
-}
-
-function withExplainedReads(local: LocalReads, explain: (error: unknown) => never): LocalReads {
-  return {
-    ...local,
-    *iterate(text, parameters) {
-      try {
-        yield* local.iterate(text, parameters)
-      } catch (error) {
-        explain(error)
-      }
-    },
-  }
+  const use = async (pool: ConnectionPool) => assembleWarehouse(pool, await prepare(pool))
+  return openDatabase(url, options, use, options.mayBeAway ? whenAway : undefined)
 }
 
 /** For connections that are already open; closes them if this fails. */
-export async function createWarehouse(pool: ConnectionPool, isWriter = true): Promise<Warehouse> {
-  const db = openKysely(pool)
-  try {
-    const migration = isWriter
-      ? await migrate(db, pool.kind)
-      : await requireCurrentSchema(db, pool.kind).then(() => null)
-    return assembleWarehouse(db, pool, migration)
-  } catch (error) {
-    await db.destroy()
-    throw error
-  }
+export async function createWarehouse(pool: ConnectionPool, options: WarehouseOptions = {}): Promise<Warehouse> {
+  return assembleWarehouse(pool, await prepareSchema(pool, options))
 }
 
-function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSummary | null) {
+/** `isAway`: whether the database has not answered yet. */
+function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | null, isAway = () => false) {
   const { kind } = pool
+  const db = openKysely(pool)
   const budgets = createBudgetRecords(pool)
   const ofProject = (project: string) => createProjectDb(db, kind, project)
   return {
@@ -148,7 +72,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     /** What opening did to the schema; null for a reader. */
     migration,
     /** Rewrites the rows that a migration has left to be rewritten. */
-    rewriteRaw: (options: RewriteOptions) => rewriteRaw(db, kind, options),
+    rewriteRows: (options: RewriteOptions) => rewriteRows(db, kind, options),
     mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
     facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
@@ -213,12 +137,12 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
     /** Whether the project's database, one of several, did not answer when it was asked last. */
-    isAway: (_project: string): boolean => false,
+    isAway: (_project: string): boolean => isAway(),
     /** Rejects if the database does not answer. */
     ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
     close: async (): Promise<void> => {
       await budgets.close()
-      await db.destroy()
+      await pool.close()
     },
   }
 }

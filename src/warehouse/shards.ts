@@ -6,7 +6,8 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseDatabaseUrl } from './database/location.ts'
 import type { MigrationSummary } from './database/migrate.ts'
-import { openWarehouse, type Warehouse, type WarehouseOptions } from './open.ts'
+import { openWarehouse, type Warehouse } from './open.ts'
+import type { WarehouseOptions } from './open-database.ts'
 import { createAvailability } from './shard-availability.ts'
 
 /** Where projects are mirrored. `databaseUrl` of a project: null = the first database. */
@@ -47,14 +48,22 @@ function realPath(path: string): string {
   }
 }
 
-/** Throws UserError. */
-export async function openShards(databases: Databases, options: WarehouseOptions = {}): Promise<Warehouse> {
-  const opened = new Map<string, Warehouse>()
-  try {
-    for (const url of databaseUrls(databases)) opened.set(placeOf(url), await openWarehouse(url, options))
-  } catch (error) {
+/** `mayBeAway`: all but the first, which has what belongs to all. Throws UserError. */
+export async function openShards(
+  databases: Databases,
+  { mayBeAway = false, ...options }: WarehouseOptions = {},
+): Promise<Warehouse> {
+  const results = await Promise.allSettled(
+    databaseUrls(databases).map(async (url, n) => {
+      const warehouse = await openWarehouse(url, { ...options, mayBeAway: mayBeAway && n > 0 })
+      return [placeOf(url), warehouse] as const
+    }),
+  )
+  const opened = new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])))
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed !== undefined) {
     for (const warehouse of opened.values()) await warehouse.close().catch(() => {})
-    throw error
+    throw failed.reason
   }
   const [first, ...others] = opened.values()
   if (first === undefined) throw new Error('there is no database')
@@ -71,7 +80,7 @@ function joinShards(first: Warehouse, others: readonly Warehouse[], of: (project
   const { isAway, askEach } = createAvailability(all)
   return {
     ...ofAll(first, all, of, askEach),
-    isAway: (project) => isAway(of(project)),
+    isAway: (project) => isAway(of(project)) || of(project).isAway(project),
     ...ofProjects(of),
     kind: first.kind,
     migration: joinMigrations(all),
@@ -187,15 +196,22 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       const granted = await each((warehouse) => warehouse.grantToAnalyst(role))
       return granted[0] as (typeof granted)[number]
     },
-    rewriteRaw: async (options) => {
+    /** Goes on with the others if one fails, and then fails as well. */
+    rewriteRows: async (options) => {
       let [rows, isComplete] = [0, true]
+      const failures: unknown[] = []
       for (const warehouse of all) {
         const before = rows
         const onProgress = (done: number, left: number) => options.onProgress?.(before + done, left)
-        const done = await warehouse.rewriteRaw({ ...options, onProgress })
-        rows += done.rows
-        isComplete &&= done.isComplete
+        try {
+          const done = await warehouse.rewriteRows({ ...options, onProgress })
+          rows += done.rows
+          isComplete &&= done.isComplete
+        } catch (error) {
+          failures.push(error)
+        }
       }
+      if (failures.length > 0) throw failures[0]
       return { rows, isComplete }
     },
     analyzeTables: async () => void (await askEach((warehouse) => warehouse.analyzeTables())),

@@ -259,7 +259,7 @@ describe('migrate', () => {
   test('says how many rows of an older version it has rewritten, and how their space is given back', async () => {
     const { exit, out } = await runCommand(migrateCommand, [], migrated({}))
     expect([exit, out.split('\n')[0]]).toEqual([0, 'applied 0016_message_rows'])
-    expect(out).toContain('1,000,000 messages of an older version rewritten, which takes less space; `vacuum` gives')
+    expect(out).toContain('1,000,000 rows of an older version rewritten, which takes less space; `vacuum` gives')
     const postgres = await runCommand(migrateCommand, [], migrated({ kind: 'postgres' }))
     expect(postgres.out).toContain('`vacuum full message_rows`')
   })
@@ -268,7 +268,7 @@ describe('migrate', () => {
   })
   test('exits with 1 if it was stopped, as there is more to do', async () => {
     const { exit, out } = await runCommand(migrateCommand, [], migrated({ rows: 5000, isComplete: false }))
-    expect([exit, out]).toEqual([1, expect.stringContaining('stopped after 5,000 messages of an older version')])
+    expect([exit, out]).toEqual([1, expect.stringContaining('stopped after 5,000 rows of an older version')])
   })
 })
 

@@ -31,13 +31,13 @@ for (const db of sqliteAndPostgres) {
       const before = await readAll(query)
       await close()
       const warehouse = await database.open()
-      expect(warehouse.migration?.applied).toEqual(['0016_message_rows'])
+      expect(warehouse.migration?.applied).toEqual(['0016_message_rows', '0019_activity_keys'])
       const { all, list } = sqlHelpers(warehouse)
       const read = async (text: string) => [...(await all(text))]
       expect(await readAll(read)).toEqual(before)
-      expect(await warehouse.rewriteRaw({ isOver: () => true })).toEqual({ rows: 1000, isComplete: false })
+      expect(await warehouse.rewriteRows({ isOver: () => true })).toEqual({ rows: 1000, isComplete: false })
       expect(await readAll(read)).toEqual(before)
-      expect(await warehouse.rewriteRaw({})).toEqual({ rows: 100, isComplete: true })
+      expect(await warehouse.rewriteRows({})).toEqual({ rows: 100, isComplete: true })
       expect(await readAll(read)).toEqual(before)
       expect(await list("select count(*) from message_rows where cast(raw as text) like '%utterance%'")).toEqual([0])
     })
@@ -71,6 +71,7 @@ test('Postgres grants on the view what was granted on the table', async () => {
   const postgres = sqliteAndPostgres.find(({ name }) => name === 'postgres') as TestDatabase
   const { database, query, close } = await openOlderWarehouse(postgres, 1)
   await query('grant select, delete on messages to public')
+  await query('grant update (content, "kind") on messages to public')
   await query('grant usage on schema warehouse to public')
   await close()
   const { query: run } = await database.open()
@@ -83,5 +84,10 @@ test('Postgres grants on the view what was granted on the table', async () => {
   const may = (right: string) => `has_table_privilege('${role}', 'messages', '${right}') as "${right}"`
   expect(await run(`select ${['select', 'delete', 'update'].map(may)}`)).toEqual([
     { select: true, delete: true, update: false },
+  ])
+  const mayUpdate = (column: string) =>
+    `has_column_privilege('${role}', 'messages', '${column}', 'update') as "${column}"`
+  expect(await run(`select ${['content', 'kind', 'id'].map(mayUpdate)}`)).toEqual([
+    { content: true, kind: true, id: false },
   ])
 })

@@ -10,8 +10,6 @@ import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
 import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
-const olderMigrations = Object.fromEntries(Object.entries(migrations).filter(([name]) => name !== '0016_message_rows'))
-
 export const rowOf = (id: number): JsonObject => ({
   id,
   conversationId: 'c',
@@ -25,6 +23,19 @@ export const rowOf = (id: number): JsonObject => ({
 
 /** What a service sent before, and what people had built on it. `query` ends with `close`. */
 export async function openOlderWarehouse(db: TestDatabase, count: number) {
+  const { database, query, close } = await openWithout(db, ['0016_message_rows', '0019_activity_keys'])
+  await query('alter table messages add column mood text')
+  await query(`insert into discovered_fields (project_id, stream, path, column_name, type, first_seen_at)
+    values ('main', 'messages', 'mood', 'mood', 'text', '2026-01-01T00:00:00Z')`)
+  for (const id of Array.from({ length: count }, (_, n) => n + 1)) await query(insertOf(rowOf(id)))
+  await query("create view glad as select id, raw from messages where mood = 'glad'")
+  await query('create view glad_ids as select id from glad')
+  return { database, query, close }
+}
+
+/** A warehouse that these migrations have not been applied to. `query` ends with `close`. */
+export async function openWithout(db: TestDatabase, names: readonly string[]) {
+  const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => !names.includes(name)))
   const database = await db.makeEmpty()
   onTestFinished(database.drop)
   const url = database.url ?? ''
@@ -32,17 +43,11 @@ export async function openOlderWarehouse(db: TestDatabase, count: number) {
     database.kind === 'sqlite'
       ? openSqlitePool(url.replace('sqlite:', ''), { mustExist: false, synchronous: 'normal' })
       : await openPostgresPool(url, true)
-  const older = openKysely(pool)
-  const query = async (text: string) => (await sql.raw<Row>(text).execute(older)).rows
-  await migrate(older, database.kind, olderMigrations)
-  await older.transaction().execute((trx) => updateAnalyticsViews(trx, database.kind))
-  await query('alter table messages add column mood text')
-  await query(`insert into discovered_fields (project_id, stream, path, column_name, type, first_seen_at)
-    values ('main', 'messages', 'mood', 'mood', 'text', '2026-01-01T00:00:00Z')`)
-  for (const id of Array.from({ length: count }, (_, n) => n + 1)) await query(insertOf(rowOf(id)))
-  await query("create view glad as select id, raw from messages where mood = 'glad'")
-  await query('create view glad_ids as select id from glad')
-  return { database, query, close: () => older.destroy() }
+  const connection = openKysely(pool)
+  const query = async (text: string) => (await sql.raw<Row>(text).execute(connection)).rows
+  await migrate(connection, database.kind, older)
+  await connection.transaction().execute((trx) => updateAnalyticsViews(trx, database.kind))
+  return { database, query, close: () => connection.destroy() }
 }
 
 export type Row = Readonly<Record<string, unknown>>

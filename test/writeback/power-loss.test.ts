@@ -69,7 +69,7 @@ async function sendUntil(n: number | null, o: OutboxFixture, path: string): Prom
   } catch (error) {
     if (!(error instanceof PowerCut)) throw error
   } finally {
-    await service.client.close()
+    await service.close()
     await warehouse.close()
   }
   return steps()
@@ -119,7 +119,7 @@ for (const [operation, line] of Object.entries(lines)) {
   })
 }
 
-test('durable transactions wait for the disk; mirror pages do not', async () => {
+test('each durable transaction waits for the disk, not only the first of a connection; mirror pages do not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-disk-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const sessions = openSqlitePool(join(folder, 'desk.db'), { mustExist: false, synchronous: 'normal' })
@@ -127,7 +127,9 @@ test('durable transactions wait for the disk; mirror pages do not', async () => 
   const [normal, full] = [1, 2]
   const level = async (on: Db) =>
     (await sql<{ synchronous: number }>`pragma synchronous`.execute(on)).rows[0]!.synchronous
-  expect(await inDurableTransaction({ db, kind: 'sqlite' }, (trx) => level(trx.db))).toBe(full)
-  expect(await level(db)).toBe(normal)
+  for (let n = 1; n <= 3; n += 1) {
+    expect(await inDurableTransaction({ db, kind: 'sqlite' }, (trx) => level(trx.db)), `transaction ${n}`).toBe(full)
+    expect(await level(db)).toBe(normal)
+  }
   await db.destroy()
 })

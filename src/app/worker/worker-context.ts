@@ -21,7 +21,7 @@ export type WorkerContext = Awaited<ReturnType<typeof openWorkerContext>>
 
 /** Throws UserError if the warehouse cannot be opened. */
 export async function openWorkerContext(config: Config, options: WorkerContextOptions) {
-  const warehouse = await openShards(config)
+  const warehouse = await openShards(config, { mayBeAway: true })
   const budgets = await openRequestBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
     await warehouse.close()
     throw error

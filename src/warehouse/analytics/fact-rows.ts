@@ -9,6 +9,7 @@ import {
   type InsertColumns,
   rowsPerArrayInsert,
 } from '../database/array-parameter.ts'
+import { sendStatement } from '../database/connection-pool.ts'
 import { batchesOf, inList, rowsPerStatement } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { withoutNullability } from '../mirror/stream-tables.ts'
@@ -72,7 +73,7 @@ async function insertArrays(
         batch.map((row) => encode('postgres', type, row[name] ?? null)),
       ),
     )
-    await db.executeQuery(CompiledQuery.raw(text, [project, ...arrays]))
+    await sendStatement(db, CompiledQuery.raw(text, [project, ...arrays]))
   }
 }
 
@@ -107,8 +108,10 @@ export async function deleteRows(
   column: string,
   values: readonly string[],
 ): Promise<void> {
-  await sql`delete from ${sql.table(table)} where project_id = ${project}
-    and ${sql.ref(column)} ${inList(kind, values)}`.execute(db)
+  await sendStatement(
+    db,
+    sql`delete from ${sql.table(table)} where project_id = ${project} and ${sql.ref(column)} ${inList(kind, values)}`,
+  )
 }
 
 /** Replaces all of the project's rows. */

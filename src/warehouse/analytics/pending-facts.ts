@@ -5,6 +5,7 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
+import { sendStatement } from '../database/connection-pool.ts'
 import { inList, listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
@@ -43,12 +44,15 @@ export async function markFactsOfUpdated(
     if (ids.length > 0) await markPendingFacts(trx, kind, ids)
     return
   }
-  await sql`
+  await sendStatement(
+    trx.db,
+    sql`
     with updated as (${update})
     insert into facts_due (project_id, kind, id)
     select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id
     from (select id from updated union all select value from ${listParameter(trx.kind, changed)} as listed) as due
-    on conflict do nothing`.execute(trx.db)
+    on conflict do nothing`,
+  )
 }
 
 /** The row and its children were deleted. */
@@ -74,12 +78,15 @@ async function markPendingFacts(
 ): Promise<void> {
   const unique = [...new Set(ids)]
   // Each page of messages, the hot path of a first sync.
-  if (unique.length === 1) return void (await db.executeQuery(markOne(database, [project, kind, ...unique])))
-  await sql`
+  if (unique.length === 1) return sendStatement(db, markOne(database, [project, kind, ...unique]))
+  await sendStatement(
+    db,
+    sql`
     insert into facts_due (project_id, kind, id)
     select ${typed('text', project)}, ${typed('text', kind)}, due.value
     from ${listParameter(database, unique)} as due where true
-    on conflict do nothing`.execute(db)
+    on conflict do nothing`,
+  )
 }
 
 function markOne(database: DatabaseKind, parameters: readonly string[]): CompiledQuery {
@@ -118,7 +125,8 @@ export async function removePendingFacts(
   kind: FactKind,
   ids: readonly string[],
 ): Promise<void> {
-  await sql`
-    delete from facts_due where project_id = ${project} and kind = ${kind}
-      and id ${inList(database, ids)}`.execute(db)
+  await sendStatement(
+    db,
+    sql`delete from facts_due where project_id = ${project} and kind = ${kind} and id ${inList(database, ids)}`,
+  )
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { wordsOf } from '../../core/console/search-words.ts'
 import type { EpochSeconds } from '../../core/time.ts'
-import type { Db } from '../database/connection-pool.ts'
+import { type Db, sendStatement } from '../database/connection-pool.ts'
 import { inList, rowsParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
@@ -35,9 +35,11 @@ type Entry = { readonly id: string; readonly number: number; readonly words: rea
 async function removeEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
   const entries = sql`select id from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
-  await sql`delete from search_words where ${key} in (${entries})`.execute(db)
-  await sql`
-    delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`.execute(db)
+  await sendStatement(db, sql`delete from search_words where ${key} in (${entries})`)
+  await sendStatement(
+    db,
+    sql`delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`,
+  )
 }
 
 async function insertEntry({ db, project }: Context, { id, number, words }: Entry): Promise<void> {
@@ -45,18 +47,17 @@ async function insertEntry({ db, project }: Context, { id, number, words }: Entr
   await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(db)
 }
 
-/** In Postgres each statement is a round trip. */
+/** In Postgres each statement that is waited for is a round trip. */
 async function insertAll({ db, kind, project }: Context, entries: readonly Entry[]): Promise<void> {
   const rows = entries.map(({ words, ...entry }) => ({ ...entry, words: JSON.stringify(words) }))
   const listed = rowsParameter(kind, { id: 'text', number: 'integer', words: 'text' }, rows)
-  await sql`
+  const insert = sql`
     with listed as materialized (select * from ${listed} as entries), numbered as (
       insert into search_conversations (project_id, conversation_id, id)
       select cast(${project} as text), id, number from listed)
     insert into search_words (id, words)
-    select number, array_to_tsvector(array(select jsonb_array_elements_text(cast(words as jsonb)))) from listed`.execute(
-    db,
-  )
+    select number, array_to_tsvector(array(select jsonb_array_elements_text(cast(words as jsonb)))) from listed`
+  await sendStatement(db, insert)
 }
 
 /** Distinguishes conversations whose last messages are of the same second. */

@@ -7,6 +7,7 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type RawBuilder,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -33,6 +34,11 @@ export type LocalReads = {
 
 export type DbConnection = {
   readonly run: (text: string, parameters: readonly unknown[]) => Promise<StatementResult>
+  /**
+   * Sends a statement without waiting for the answer: if it fails, so does the next one that is run. Missing where it saves
+   * no time.
+   */
+  readonly send?: (text: string, parameters: readonly unknown[]) => void
   readonly local?: LocalReads
   /** Returns the connection to the pool; `broken`: it must not be used again. */
   readonly release: (broken: boolean) => void
@@ -48,11 +54,24 @@ export type ConnectionPool = {
 
 export type Db = Kysely<DatabaseSchema>
 
+/** Statements whose answers nobody waits for. */
+const sentOnly = new WeakSet<CompiledQuery>()
+
+/**
+ * Runs a statement of a transaction whose result is not needed. In Postgres it is sent together with the next one, so that
+ * both take one round trip; if it fails, the next one fails with its error, at the latest the commit.
+ */
+export async function sendStatement(trx: Db, statement: RawBuilder<unknown> | CompiledQuery): Promise<void> {
+  const query = 'compile' in statement ? statement.compile(trx) : statement
+  sentOnly.add(query)
+  await trx.executeQuery(query)
+}
+
 export function openKysely(pool: ConnectionPool): Db {
   const isSqlite = pool.kind === 'sqlite'
   return new Kysely<DatabaseSchema>({
     dialect: {
-      createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createAdapter: () => (isSqlite ? new PooledSqliteAdapter() : new PostgresAdapter()),
       createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
       createIntrospector: (db) => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
       createDriver: () => createKyselyDriver(pool),
@@ -60,20 +79,41 @@ export function openKysely(pool: ConnectionPool): Db {
   })
 }
 
-type KyselyConnection = DatabaseConnection & { readonly connection: DbConnection; isBroken: boolean }
+/**
+ * The pool serializes access itself. Kysely's own lock would be held for ever after a connection that could not be
+ * acquired, and every later statement would wait for it.
+ */
+class PooledSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections() {
+    return true
+  }
+}
+
+type KyselyConnection = DatabaseConnection & {
+  readonly connection: DbConnection
+  isBroken: boolean
+  isInTransaction: boolean
+}
 
 function createKyselyDriver(pool: ConnectionPool): Driver {
-  const run = (connection: DatabaseConnection, text: string) =>
-    (connection as KyselyConnection).connection.run(text, [])
+  const end = async (connection: DatabaseConnection, text: 'commit' | 'rollback') => {
+    const ended = connection as KyselyConnection
+    ended.isInTransaction = false
+    await ended.connection.run(text, [])
+  }
   return {
     init: async () => {},
     acquireConnection: async () => toKyselyConnection(await pool.acquire()),
-    // Immediate: SQLite could deny the write to a transaction that has read before.
-    beginTransaction: async (connection) =>
-      void (await run(connection, pool.kind === 'sqlite' ? 'begin immediate' : 'begin')),
-    commitTransaction: async (connection) => void (await run(connection, 'commit')),
+    beginTransaction: async (kyselyConnection) => {
+      const begun = kyselyConnection as KyselyConnection
+      begun.isInTransaction = true
+      if (begun.connection.send !== undefined) begun.connection.send('begin', [])
+      // Immediate: SQLite could deny the write to a transaction that has read before.
+      else await begun.connection.run(pool.kind === 'sqlite' ? 'begin immediate' : 'begin', [])
+    },
+    commitTransaction: (connection) => end(connection, 'commit'),
     rollbackTransaction: async (connection) => {
-      await run(connection, 'rollback').catch(() => {
+      await end(connection, 'rollback').catch(() => {
         ;(connection as KyselyConnection).isBroken = true
       })
     },
@@ -86,10 +126,16 @@ function createKyselyDriver(pool: ConnectionPool): Driver {
 }
 
 function toKyselyConnection(connection: DbConnection): KyselyConnection {
-  return {
+  const kyselyConnection: KyselyConnection = {
     connection,
     isBroken: false,
+    isInTransaction: false,
     executeQuery: async <R>(query: CompiledQuery) => {
+      // Outside of a transaction there may be no next statement that fails.
+      if (connection.send !== undefined && kyselyConnection.isInTransaction && sentOnly.has(query)) {
+        connection.send(query.sql, query.parameters)
+        return { rows: [] }
+      }
       const { rows, affectedRows } = await connection.run(query.sql, query.parameters)
       return { rows: rows as R[], numAffectedRows: BigInt(affectedRows) }
     },
@@ -98,4 +144,5 @@ function toKyselyConnection(connection: DbConnection): KyselyConnection {
       throw new Error('queries cannot be streamed: page by key')
     },
   }
+  return kyselyConnection
 }

@@ -1,7 +1,7 @@
 /** Parts of statements, and what differs in them between the two databases. */
 import { type RawBuilder, sql } from 'kysely'
 import { type ColumnType, type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
-import type { Db } from './connection-pool.ts'
+import { type Db, sendStatement } from './connection-pool.ts'
 
 /** A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
@@ -21,8 +21,9 @@ export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
 }
 
 /**
- * Rows per statement in SQLite; single ones for those that remain. A statement that touches more than 16 pages writes what
- * they were to a temporary file, to be able to undo it, and each row may touch several.
+ * Rows per statement in SQLite; single ones for those that remain. More are not faster. Outside of the mirror's transactions,
+ * a statement that changes more than 16 pages also writes them to a temporary file, to be able to undo it, and each row may
+ * change several.
  * Source: SQLITE_STMTJRNL_SPILL, 64 KiB.
  */
 export const rowsPerStatement = [5, 1] as const
@@ -83,7 +84,7 @@ export async function acquireLock(
 ) {
   if (kind === 'sqlite') return
   const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
-  await sql`select ${lock}(hashtext(${name}))`.execute(trx)
+  await sendStatement(trx, sql`select ${lock}(hashtext(${name}))`)
 }
 
 /** For statements with many rows, as their parameters are limited. */

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { Db } from './connection-pool.ts'
+import { type Db, sendStatement } from './connection-pool.ts'
 
 type Context = { readonly db: Db; readonly kind: DatabaseKind }
 
@@ -42,7 +42,7 @@ function sqliteDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
 
 function postgresDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
-    await sql`set local synchronous_commit = on`.execute(trx)
+    await sendStatement(trx, sql`set local synchronous_commit = on`)
     return work(trx)
   })
 }

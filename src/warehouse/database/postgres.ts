@@ -80,6 +80,8 @@ function createPgPool(
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     application_name: 'deskmirror',
+    // Statements are sent without waiting for the answers to those before.
+    pipeline: true,
     ...(settingsMode === 'with settings' ? { options: `${options} ${settings}`.trim() } : {}),
     types: { getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => parseDefault(oid, text)) },
   })
@@ -158,16 +160,31 @@ function toDbConnection(
   const prepared = preparedByClient === null ? null : (preparedByClient.get(client) ?? new Map<string, string>())
   if (prepared !== null) preparedByClient?.set(client, prepared)
   let hasLostConnection = false
+  let unanswered: Promise<unknown>[] = []
+  const query = async (text: string, parameters: readonly unknown[]): Promise<StatementResult> => {
+    const name = prepared === null ? undefined : statementName(text, prepared)
+    const values = parameters as unknown[]
+    try {
+      return toStatementResult(await client.query(name === undefined ? { text, values } : { name, text, values }))
+    } catch (error) {
+      hasLostConnection ||= isConnectionLost(error)
+      throw error
+    }
+  }
   return {
     run: async (text, parameters) => {
-      const name = prepared === null ? undefined : statementName(text, prepared)
-      const values = parameters as unknown[]
-      try {
-        return toStatementResult(await client.query(name === undefined ? { text, values } : { name, text, values }))
-      } catch (error) {
-        hasLostConnection ||= isConnectionLost(error)
-        throw error
-      }
+      const before = unanswered
+      unanswered = []
+      const answer = query(text, parameters)
+      // The first failure: the server rejects what follows it in the transaction.
+      await Promise.allSettled([...before, answer])
+      for (const earlier of before) await earlier
+      return answer
+    },
+    send: (text, parameters) => {
+      const answer = query(text, parameters)
+      answer.catch(() => {})
+      unanswered.push(answer)
     },
     release: (broken) => client.release(broken || hasLostConnection),
   }

@@ -9,6 +9,8 @@ type SqliteOptions = {
   readonly mustExist: boolean
   /** `full` also survives a power cut right after a commit; `normal` may lose the last commits, never the file. */
   readonly synchronous: 'normal' | 'full'
+  /** Opening waits for a lock, which blocks the whole process. Default: true. */
+  readonly waitsForLock?: boolean
 }
 
 /** SQLite's own waiting blocks the whole process, so it is kept very short. */
@@ -19,14 +21,17 @@ const maxLockWaitMs = 30_000
 /** Throws better-sqlite3's errors. Readers and the writer never block each other. */
 export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
-  const database = new Database(path, { fileMustExist: options.mustExist, timeout: maxLockWaitMs })
+  const timeout = options.waitsForLock === false ? busyTimeoutMs : maxLockWaitMs
+  const database = new Database(path, { fileMustExist: options.mustExist, timeout })
   try {
     database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
     // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not measurably faster.
     database.pragma('cache_size = -8192')
-    // Pages of the log, 16 MB, until it is copied into the database: most of them are written several times by then.
-    database.pragma('wal_autocheckpoint = 4000')
+    // Pages of the log, 64 MB, until it is copied into the database: most of them are written several times by then.
+    database.pragma('wal_autocheckpoint = 16000')
+    // What the log of a long transaction took beyond that is given back.
+    database.pragma(`journal_size_limit = ${64 << 20}`)
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     // Rows of each index that `analyze` samples: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')

@@ -3,6 +3,7 @@
  * that it touches to the log, so ten small ones write several times as much as a large one.
  */
 import type { CommitResult, MirrorCommit } from '../../core/mirror.ts'
+import type { MirrorRow } from '../../core/row.ts'
 import { streamSpecs } from '../../core/stream-specs.ts'
 import type { Ms } from '../../core/time.ts'
 import { isWarehouseUnavailable } from '../database/explain-error.ts'
@@ -60,11 +61,20 @@ export function createCommitQueue(commits: PageCommits): (page: MirrorCommit) =>
     const parent = parentOfPage(page)
     if (parent === null) return commits.runSerially(() => commits.alone(page))
     const { promise, resolve, reject } = Promise.withResolvers<CommitResult>()
-    const characters = page.rows.reduce((sum, { raw }) => sum + raw.length, 0)
+    const characters = page.rows.reduce((sum, row) => sum + charactersOf(row), 0)
     waiting = [...waiting, { page, parent, characters, resolve, reject }]
     commitIfReady()
     return promise
   }
+}
+
+/** An estimate: the exact `raw` of a message is only made when it is read. */
+function charactersOf(row: MirrorRow): number {
+  if (row.storedRaw === undefined) return row.raw.length
+  return Object.values(row.columns).reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
+    row.storedRaw.length,
+  )
 }
 
 /** Half of the readers wait: the requests of the others keep the service busy meanwhile. */

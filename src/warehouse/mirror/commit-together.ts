@@ -50,11 +50,7 @@ async function ensureColumns(context: ProjectContext, pages: readonly MirrorComm
 
 /** Returns how many rows of each page were new or changed. */
 async function storePages(trx: ProjectContext, stream: ChildStreamName, pages: readonly EncodedPage[]) {
-  const [plan] = pages.map((page) => page.plan)
-  const rows = pages.flatMap((page) => page.rows)
-  const { returned } = plan === undefined ? { returned: [] } : await trx.upsert(trx.db, plan.shapeReturningKey, rows)
-  const byParent = Map.groupBy(returned, (parent) => parent)
-  const changed = pages.map((page) => [page, byParent.get(parentOf(page))?.length ?? 0] as const)
+  const changed = await (trx.kind === 'sqlite' ? upsertEach(trx, pages) : upsertAll(trx, pages))
   const unmarked = changed.filter(([{ page }, count]) => count > 0 && !isMarkedByRead(page))
   await markFactsOfRows(
     trx,
@@ -67,6 +63,24 @@ async function storePages(trx: ProjectContext, stream: ChildStreamName, pages: r
   })
   await recordChildReads(trx, stream, reads)
   return changed
+}
+
+type ChangedRows = readonly (readonly [page: EncodedPage, count: number])[]
+
+/** SQLite has no round trips, and counts the changed rows of a statement faster than it lists them. */
+async function upsertEach(trx: ProjectContext, pages: readonly EncodedPage[]): Promise<ChangedRows> {
+  const changed: [EncodedPage, number][] = []
+  for (const page of pages) changed.push([page, (await trx.upsert(trx.db, page.plan.shape, page.rows)).changed])
+  return changed
+}
+
+async function upsertAll(trx: ProjectContext, pages: readonly EncodedPage[]): Promise<ChangedRows> {
+  const [plan] = pages.map((page) => page.plan)
+  if (plan === undefined) return []
+  const rows = pages.flatMap((page) => page.rows)
+  const { returned } = await trx.upsert(trx.db, plan.shapeReturningKey, rows)
+  const byParent = Map.groupBy(returned, (parent) => parent)
+  return pages.map((page) => [page, byParent.get(parentOf(page))?.length ?? 0])
 }
 
 function isMarkedByRead({ childRead }: MirrorCommit): boolean {

@@ -1,5 +1,6 @@
 /** Cursors by name: how far each list has been read. */
 import { sql } from 'kysely'
+import { sendStatement } from '../database/connection-pool.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
@@ -11,13 +12,13 @@ export async function readCursor({ db, project }: ProjectDb, name: string): Prom
 export async function writeCursors({ db, project }: ProjectDb, cursors: Readonly<Record<string, string | null>>) {
   for (const [stream, position] of Object.entries(cursors)) {
     if (position === null) {
-      await sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`.execute(db)
+      await sendStatement(db, sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`)
     } else {
-      await db
+      const insert = db
         .insertInto('sync_cursors')
         .values({ project_id: project, stream, position })
         .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet({ position }))
-        .execute()
+      await sendStatement(db, insert.compile())
     }
   }
 }

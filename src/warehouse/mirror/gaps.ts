@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Gap } from '../../core/row.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../core/time.ts'
+import { sendStatement } from '../database/connection-pool.ts'
 import { inList } from '../database/dialect.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -56,10 +57,13 @@ export async function closeGaps(
   dedupKeys: readonly string[],
 ): Promise<void> {
   if (dedupKeys.length === 0) return
-  await sql`
+  await sendStatement(
+    db,
+    sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and subject ${inList(kind, dedupKeys)}
-      and resolved_at is null`.execute(db)
+      and resolved_at is null`,
+  )
 }
 
 /** Closes gaps that a complete read since `since` did not find again, except those of parents. */

@@ -4,7 +4,7 @@ import type { ChildReadResult, PendingParent, RereadChoice } from '../../core/mi
 import { type ChildStreamName, childStreamNames, streamSpecs } from '../../core/stream-specs.ts'
 import { type EpochMs, parseTime } from '../../core/time.ts'
 import { markFactsOfUpdated } from '../analytics/pending-facts.ts'
-import type { Db } from '../database/connection-pool.ts'
+import { type Db, sendStatement } from '../database/connection-pool.ts'
 import { inList, listParameter, rowsParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { timeColumnOf } from './future-rows.ts'
@@ -15,12 +15,15 @@ type MarkPending = (trx: ProjectDb, stream: ChildStreamName, ids: readonly strin
 /** The parents are new or changed: their children become due now. */
 export const addPendingChildren: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
-  await sql`
+  await sendStatement(
+    db,
+    sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
     select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0, ${typed('integer', now)}, 0
     from ${listParameter(kind, ids)} as listed where true
     on conflict (project_id, stream, parent_id)
-    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(db)
+    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`,
+  )
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
@@ -69,14 +72,17 @@ async function updateReadState(
     }),
   )
   const parents = reads.map(({ read }) => read.parentId)
-  await sql`
+  await sendStatement(
+    db,
+    sql`
     update sync_children set
       fetched = case when fetched > reads.version then fetched else reads.version end,
       due_at = case when wanted > reads.version then coalesce(due_at, reads.at) else reads.due end,
       attempts = 0, error = null, whole = null, checked_at = reads.at, position = reads.cursor
     from ${listed} as reads
     where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, parents)}
-      and parent_id = reads.parent`.execute(db)
+      and parent_id = reads.parent`,
+  )
 }
 
 /** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */

@@ -1,4 +1,5 @@
 /** What all parts of a project's mirror share. */
+import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
@@ -33,9 +34,31 @@ export function createSerialQueue(): ProjectContext['runSerially'] {
  * anyway.
  */
 export function inTransaction<C extends ProjectDb, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
-  return context.db.transaction().execute(async (db) => {
+  const run = context.kind === 'sqlite' ? undoingInMemory : inPlainTransaction
+  return run(context.db, async (db) => {
     await acquireWriteLock(db, context.kind, context.project)
     return work({ ...context, db })
+  })
+}
+
+function inPlainTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().execute(work)
+}
+
+/**
+ * SQLite keeps the pages that a statement changes, to be able to undo it. From 16 pages on it writes them to a temporary
+ * file, and so do all later statements of the transaction. Here they are a few megabytes at most. Elsewhere sorting may
+ * need more memory, so the setting is only for these transactions; it cannot be changed within one.
+ */
+function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    await sql`pragma temp_store = memory`.execute(connection)
+    try {
+      return await inPlainTransaction(connection, work)
+    } finally {
+      // If the transaction could not be ended, its own error counts.
+      await sql`pragma temp_store = default`.execute(connection).catch(() => {})
+    }
   })
 }
 

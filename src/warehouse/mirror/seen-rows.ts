@@ -1,6 +1,7 @@
 /** Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
+import { sendStatement } from '../database/connection-pool.ts'
 import { inList, listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
@@ -8,10 +9,13 @@ type Scope = 'all' | 'open'
 
 export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
-  await sql`
+  await sendStatement(
+    db,
+    sql`
     insert into sync_census (project_id, census, id)
     select ${typed('text', project)}, ${typed('text', key)}, listed.value
-    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`.execute(db)
+    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`,
+  )
 }
 
 /** Ids of the set, in id order. */

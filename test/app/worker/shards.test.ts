@@ -3,7 +3,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { consoleProjectOf } from '../../../src/app/console/console-project.ts'
 import { openConsoleReader } from '../../../src/app/console/open-console.ts'
 import { exportFromWarehouse } from '../../../src/app/export.ts'
-import { migrateWarehouse, readStatus } from '../../../src/app/status.ts'
+import { migrateWarehouse } from '../../../src/app/migrate.ts'
+import { readStatus } from '../../../src/app/status.ts'
 import type { Config, ProjectConfig } from '../../../src/config/config.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
@@ -18,8 +19,11 @@ const postgres = sqliteAndPostgres.find(({ name }) => name === 'postgres')
 const waiting = { timeout: 120_000, interval: 200 }
 const size = { conversations: 6, visitors: 3, calls: 2, days: 1 }
 
-/** `other`: the school's database, which the worker reaches at `url`. */
-async function startShards(other: DatabaseInstance, url: string) {
+const isCurrent = (database: Warehouse, sandbox: Sandbox) =>
+  vi.waitFor(async () => expect(await findDifferences(database, sandbox)).toEqual([]), waiting)
+
+/** A shop in the first database, and a school in another one, which the worker reaches at `url`. */
+async function configureShards(url: string) {
   const stores = await embedded!.make()
   onTestFinished(stores.drop)
   const shop = await startSandbox({ size, seed: 1, switches: { 'rate.kind': 'off' } })
@@ -31,10 +35,14 @@ async function startShards(other: DatabaseInstance, url: string) {
     projectConfigOf(school, { ...frequentSchedules, name: 'school', databaseUrl: url }),
   ] as const
   const config: Config = workerConfig(stores, projects)
-  const [first, second] = [await stores.open(), await other.open()]
+  return { projects, config, shop, school, openFirst: stores.open }
+}
+
+/** `other`: the school's database. */
+async function startShards(other: DatabaseInstance, url: string) {
+  const { projects, config, shop, school, openFirst } = await configureShards(url)
+  const [first, second] = [await openFirst(), await other.open()]
   const worker = await startWorkerInProcess(config)
-  const isCurrent = (database: Warehouse, sandbox: Sandbox) =>
-    vi.waitFor(async () => expect(await findDifferences(database, sandbox)).toEqual([]), waiting)
   const sendReply = async (database: Warehouse, { projectId }: Sandbox) => {
     const [target] = await database.query('select id from conversations limit 1')
     await database.query(`insert into writebacks (project_id, operation, conversation_id, payload)
@@ -48,7 +56,7 @@ async function startShards(other: DatabaseInstance, url: string) {
     (await reader.data.overview(consoleProjectOf(project))).streams.find(({ stream }) => stream === 'calls')?.rows
   await isCurrent(first, shop)
   await isCurrent(second, school)
-  return { projects, config, shop, school, first, second, worker, isCurrent, sendReply, callsOf }
+  return { projects, config, shop, school, first, second, worker, sendReply, callsOf }
 }
 
 describe.for(sqliteAndPostgres)('with another database in: $name', ({ make }) => {
@@ -84,7 +92,7 @@ test('while a database is away, only its projects wait, and catch up when it is 
   onTestFinished(other.drop)
   const proxy = await startTcpProxy(other.url!)
   const shards = await startShards(other, proxy.url)
-  const { projects, shop, school, first, second, worker, isCurrent, sendReply, callsOf } = shards
+  const { projects, shop, school, first, second, worker, sendReply, callsOf } = shards
   proxy.disconnect()
   await worker.waitFor(
     ({ event, why }) => event === 'warehouse.lost' && String(why).includes('cannot use the warehouse'),
@@ -100,6 +108,27 @@ test('while a database is away, only its projects wait, and catch up when it is 
   await isCurrent(second, school)
   await worker.waitFor(({ event }) => event === 'warehouse.back')
   await vi.waitFor(async () => expect(await callsOf(projects[1])).toBe(2), waiting)
+})
+
+test('a worker starts while a database is away, and creates its tables when it is back', async () => {
+  const other = await postgres!.make()
+  onTestFinished(other.drop)
+  const proxy = await startTcpProxy(other.url!)
+  const { config, projects, shop, school, openFirst } = await configureShards(proxy.url)
+  proxy.disconnect()
+  const options = { signal: new AbortController().signal, onProgress: () => {} }
+  await expect(migrateWarehouse(config, options)).rejects.toThrow('cannot use the warehouse')
+  const worker = await startWorkerInProcess(config)
+  await isCurrent(await openFirst(), shop)
+  await worker.waitFor(({ event }) => event === 'warehouse.lost')
+
+  proxy.restore()
+  await worker.waitFor(({ event }) => event === 'warehouse.back')
+  await isCurrent(await other.open(), school)
+  const unknown = { ...projects[1], databaseUrl: other.url!.replace(/\/[^/]*$/, '/missing') }
+  await expect(startWorkerInProcess({ ...config, projects: [projects[0], unknown] })).rejects.toThrow(
+    'no database of that name',
+  )
 })
 
 test('an export of all projects at once names the reason why it cannot', async () => {

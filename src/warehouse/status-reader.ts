@@ -1,0 +1,38 @@
+/** Reads the status of one project without loading the rest of the warehouse, which would take longer than reading it. */
+import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
+import type { StreamName } from '../core/stream-specs.ts'
+import type { EpochMs } from '../core/time.ts'
+import { type ConnectionPool, openKysely } from './database/connection-pool.ts'
+import { createProjectDb } from './database/project-db.ts'
+import { requireCurrentSchema } from './database/schema-version.ts'
+import { openDatabase } from './open-database.ts'
+import { readStatus } from './status.ts'
+
+/** As the arguments of `readStatus`. */
+type StatusQuery = {
+  readonly project: string
+  readonly now: EpochMs
+  readonly policy: BudgetPolicy
+  readonly streams: readonly StreamName[]
+}
+
+/** Of the database of that URL. Throws UserError, also if nothing was ever mirrored. */
+export async function readStatusFrom(url: string, { project, now, policy, streams }: StatusQuery) {
+  const { db, kind } = await openDatabase(url, { access: 'read' }, openReader)
+  try {
+    return await readStatus(createProjectDb(db, kind, project), now, policy, streams)
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function openReader(pool: ConnectionPool) {
+  const db = openKysely(pool)
+  try {
+    await requireCurrentSchema(db, pool.kind)
+    return { db, kind: pool.kind }
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
