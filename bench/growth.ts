@@ -15,6 +15,13 @@ import { withTempFolder } from './temp-folder.ts'
 const asked = process.argv.slice(2).map(Number)
 const sizes = asked.length > 0 ? asked : [10_000, 100_000, 1_000_000, 5_000_000]
 
+/**
+ * A larger mirror is that of an older project: the messages of a day and the open work do not grow with its age. Of the
+ * conversations that can be open a seventh is.
+ */
+const messagesADay = 10_000
+const canBeOpen = 100
+
 const measures = {
   fileMb: ['size of the file', 'MB'],
   requests: ['requests of a first sync', ''],
@@ -48,7 +55,7 @@ function entriesOf<K extends string, V>(record: Readonly<Record<K, V>>): [K, V][
 }
 
 async function measure(messages: number): Promise<Measured> {
-  const service = await startSandboxProcess(messages / messagesEach)
+  const service = await startSandboxProcess(messages / messagesEach, { days: messages / messagesADay, open: canBeOpen })
   try {
     return await withTempFolder(async (folder) => {
       const url = `sqlite:${folder}/mirror.db`

@@ -18,7 +18,7 @@ const defaultCounts = { messages: messagesEach, visitors: 10, calls: 10, activit
 /** Starts a sandbox with this many conversations of 100 messages each, and by default few of everything else. */
 export async function startSandboxProcess(
   conversations: number,
-  others: Partial<typeof defaultCounts & { readonly days: number }> = {},
+  others: Partial<typeof defaultCounts & { readonly days: number; readonly open: number }> = {},
 ): Promise<SandboxProcess> {
   const size = Object.entries({ conversations, ...defaultCounts, ...others }).flatMap(([what, count]) => [
     `--${what}`,
