@@ -108,7 +108,7 @@ test('an approval of rows that have changed since they were shown does nothing, 
   await admin.decide('cancelled', { ids: [row?.id ?? ''] }, { by: 'bea' })
   await page.getByRole('button', { name: 'Approve 2 write-backs' }).click()
   await page.getByText('what you were shown is not what is there now').waitFor()
-  expect(await page.getByRole('row', { name: 'bea' }).count()).toBe(1)
+  expect(await page.getByRole('cell', { name: 'bea', exact: true }).count()).toBe(1)
   expect(await countsOf('changed')).toEqual({ draft: 1, cancelled: 1 })
 })
 
