@@ -12,6 +12,8 @@ export const messages: ChildListStream = {
   kind: 'child-list',
   name: 'messages',
   scope: 'conversations:read',
+  parentShowsNewest: true,
+  isNumbered: false,
   list: (_project, conversation) => ({
     name: 'messages',
     path: `/public/conversations/${pathSegment(conversation)}/messages`,

@@ -37,6 +37,10 @@ export type ChildRowOptions = {
 /** A list that belongs to one parent. */
 export type ChildListStream = StreamOf<'child-list'> & {
   readonly list: (project: string, parentId: string) => ListEndpoint
+  /** The parent's time of last activity is that of its newest row. Else it may be later. */
+  readonly parentShowsNewest: boolean
+  /** Rows with the same key are numbered by their place in the list, so a second has to be read whole. */
+  readonly isNumbered: boolean
   readonly parseRows: (items: readonly Json[], parentId: string, options?: ChildRowOptions) => ParsedRows
 }
 

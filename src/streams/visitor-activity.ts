@@ -10,6 +10,8 @@ export const visitorActivity: ChildListStream = {
   kind: 'child-list',
   name: 'visitor_activity',
   scope: 'visitors:read',
+  parentShowsNewest: false,
+  isNumbered: true,
   list: (project, visitor) => ({
     name: 'visitor_activity',
     path: `/public/projects/${pathSegment(project)}/visitors/${pathSegment(visitor)}/activity`,
@@ -21,7 +23,6 @@ export const visitorActivity: ChildListStream = {
     identify: (item) => activityKey(item, occurredAt(item)),
     times: timesIn,
   }),
-  // Entries with one key are numbered by their place. A read shows all of a second, or leaves out its entries.
   parseRows: (items, visitor, { project = null, duplicateCounts = new Map() } = {}) =>
     parseItems(items, project, (item) => {
       const at = occurredAt(item)

@@ -42,7 +42,7 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
     const incompleteReasons = new Set<string>()
     const resultAt = (pendingRanges: PendingRanges): ChildReadResult => {
       const cursor = formatPendingRanges(pendingRanges)
-      const delayMs = rereadDelayMs(run, stream.name, parent, { ranges: pendingRanges, cursor, lowWatermark })
+      const delayMs = rereadDelayMs(run, stream, parent, { ranges: pendingRanges, cursor, lowWatermark })
       const dueAt = delayMs === null ? null : run.now() + delayMs
       const { parentId, requestedVersion } = parent
       const completeness = toCompleteness(isFullRead, incompleteReasons)
@@ -53,7 +53,7 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
       const parsed = stream.parseRows(batch.items, parent.parentId, { project: run.projectId, duplicateCounts })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
       const listed = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
-      const rows = stream.name === 'visitor_activity' ? withoutCutSecond(listed, readFrom) : listed
+      const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
       const read = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
       const more = { ...read, activeReaders: () => run.readers.active }
@@ -93,15 +93,20 @@ const secondSurelyOverMs = 2000
 type ListedRows = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
 
 /** The delay until the list is read again although its parent shows nothing new: the first rule decides; null = never. */
-function rereadDelayMs(run: SyncRun, stream: StreamName, parent: PendingParent, listed: ListedRows): Ms | null {
+function rereadDelayMs(
+  run: SyncRun,
+  { parentShowsNewest }: ChildListStream,
+  parent: PendingParent,
+  listed: ListedRows,
+): Ms | null {
   const newestListed = listed.ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
   const newestKnown = Math.max(newestListed, parent.parentLastActiveAt ?? 0)
   const ageMs = (run.cursorLimit() - newestKnown) * 1000
   const remainingMs = run.lookBackSeconds * 1000 - ageMs
   const isRecent = ageMs >= 0 && remainingMs > 0
   const isBehindParent = isRecent && newestListed < newestKnown
-  // The conversation shows a newer message than its list.
-  if (isBehindParent && stream === 'messages') return 0
+  // The parent shows a newer row than its list.
+  if (isBehindParent && parentShowsNewest) return 0
   if (mayLastSecondGrow(run, parent, listed)) return secondEndDelayMs
   // A visitor may be seen without any activity, so the intervals grow: half the time since it was seen.
   if (isBehindParent) return Math.min(remainingMs, Math.max(secondEndDelayMs, ageMs / 2))

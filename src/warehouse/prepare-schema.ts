@@ -4,7 +4,8 @@ import { type ConnectionPool, type Db, openKysely } from './database/connection-
 import { type MigrationSummary, migrate } from './database/migrate.ts'
 import { requireCurrentSchema } from './database/schema-version.ts'
 import { requireActivityKeys, rewriteActivityKeys } from './mirror/rewrite-activity-keys.ts'
-import { type RewriteOptions, rewriteRaw } from './mirror/rewrite-raw.ts'
+import type { RewriteOptions } from './mirror/rewrite-in-batches.ts'
+import { rewriteRaw } from './mirror/rewrite-raw.ts'
 import type { WarehouseOptions } from './open-database.ts'
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Rewrites the keys of activity entries that an older version stored, in batches: a process that is killed loses the work
- * of one batch. Nothing else writes until all are rewritten, as an entry that is read again would be stored twice.
+ * Rewrites the keys of activity entries that an older version stored. Nothing else writes until all are rewritten, as an
+ * entry that is read again would be stored twice.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -10,38 +10,45 @@ import { occurredAt } from '../../core/occurred-at.ts'
 import { UserError } from '../../core/user-error.ts'
 import { markFactsOfRows } from '../analytics/pending-facts.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { acquireLock, rowsParameter } from '../database/dialect.ts'
+import { rowsParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import { createProjectDb } from '../database/project-db.ts'
 import { requestFullRereads } from './pending-children.ts'
-import { acquireWriteLock } from './project-context.ts'
-import type { RewriteOptions } from './rewrite-raw.ts'
+import {
+  isRewriteLeft,
+  type Rewrite,
+  type RewriteOptions,
+  rewriteInBatches,
+  rowsPerBatch,
+} from './rewrite-in-batches.ts'
 
-const rowsPerBatch = 1000
-const rewriteName = 'visitor_activity.entry_hash'
 const isOlder = sql`length(entry_hash) = 64`
 
-/** In Postgres every rewritten row leaves its old copy, whose space can only be used again after a vacuum. */
-const rowsPerVacuum = 100_000
+/** The next rows are of this visitor or a later one. `rereadProject`: the last project whose activity is to be read again. */
+type Position = readonly [project: string, visitor: string, rereadProject: string | null]
 
-/** Returns how many rows were rewritten, and whether all are. */
-export async function rewriteActivityKeys(db: Db, kind: DatabaseKind, { isOver, onProgress }: RewriteOptions = {}) {
-  const total = onProgress === undefined ? 0 : await countRowsLeft(db)
-  let rows = 0
-  let isComplete = (await readPosition(db)) === null
-  while (!isComplete) {
-    rows += await db.transaction().execute((trx) => rewriteBatch(trx, kind))
-    onProgress?.(rows, Math.max(0, total - rows))
-    if (kind === 'postgres' && rows > 0 && rows % rowsPerVacuum === 0) await sql`vacuum visitor_activity`.execute(db)
-    isComplete = (await readPosition(db)) === null
-    if (isOver?.() === true) break
-  }
-  return { rows, isComplete }
+const rewrite: Rewrite<Position, StoredEntry> = {
+  name: 'visitor_activity.entry_hash',
+  table: 'visitor_activity',
+  start: ['', '', null],
+  isLeft: () => isOlder,
+  readRows: readEntries,
+  rewriteRows: async (trx, kind, stored, [project, visitor, reread]) => {
+    const entries = stored.map((entry) => renew(kind, entry))
+    await storeKeys(trx, kind, entries)
+    const rereadProject = await markFactsAndRereads(trx, kind, entries, reread)
+    const last = entries.at(-1) ?? { project, visitor }
+    return [last.project, last.visitor, rereadProject]
+  },
+}
+
+export function rewriteActivityKeys(db: Db, kind: DatabaseKind, options?: RewriteOptions) {
+  return rewriteInBatches(db, kind, rewrite, options)
 }
 
 /** For a process that only reads: throws UserError while keys of an older version are left. */
 export async function requireActivityKeys(db: Db): Promise<void> {
-  if ((await readPosition(db)) === null) return
+  if (!(await isRewriteLeft(db, rewrite.name))) return
   throw new UserError({
     what: 'cannot read the warehouse',
     why: 'the keys of its activity entries are from an older version, and are being rewritten or still have to be',
@@ -49,9 +56,6 @@ export async function requireActivityKeys(db: Db): Promise<void> {
     exitCode: 2,
   })
 }
-
-/** The next rows are of this visitor or a later one. `rereadProject`: the last project whose activity is to be read again. */
-type Position = readonly [project: string, visitor: string, rereadProject: string | null]
 
 type StoredEntry = {
   readonly project: string
@@ -62,53 +66,6 @@ type StoredEntry = {
 }
 
 type RenewedEntry = StoredEntry & { readonly key: string; readonly hasId: boolean }
-
-/** Returns the number of rows of the batch. */
-async function rewriteBatch(trx: Db, kind: DatabaseKind): Promise<number> {
-  await acquireLock(trx, kind, 'deskmirror.rewrite')
-  const position = await readPosition(trx)
-  if (position === null) return 0
-  if (kind === 'postgres') {
-    await useKeyOnly(trx)
-    const projects = new Set((await readEntries(trx, kind, position)).map(({ project }) => project))
-    for (const project of projects) await acquireWriteLock(trx, kind, project)
-  }
-  const entries = (await readEntries(trx, kind, position)).map((entry) => renew(kind, entry))
-  await storeKeys(trx, kind, entries)
-  const rereadProject = await markFactsAndRereads(trx, kind, entries, position[2])
-  const last = entries.at(-1)
-  await (entries.length < rowsPerBatch || last === undefined
-    ? sql`delete from sync_rewrites where name = ${rewriteName}`
-    : sql`update sync_rewrites set position = ${JSON.stringify([last.project, last.visitor, rereadProject])}
-        where name = ${rewriteName}`
-  ).execute(trx)
-  return entries.length
-}
-
-/**
- * Where its statistics are behind, Postgres would read and sort the whole table for each batch, or compile the query, as it
- * overestimates what a batch costs.
- */
-async function useKeyOnly(trx: Db): Promise<void> {
-  const methods = ['seqscan', 'bitmapscan', 'sort', 'incremental_sort', 'hashjoin', 'mergejoin']
-  for (const setting of [...methods.map((method) => `enable_${method}`), 'jit'])
-    await sql`set local ${sql.raw(setting)} = off`.execute(trx)
-}
-
-async function readPosition(db: Db): Promise<Position | null> {
-  const { rows } = await sql<{ position: string }>`
-    select position from sync_rewrites where name = ${rewriteName}`.execute(db)
-  const [state] = rows
-  if (state === undefined) return null
-  return state.position === '' ? ['', '', null] : JSON.parse(state.position)
-}
-
-async function countRowsLeft(db: Db): Promise<number> {
-  if ((await readPosition(db)) === null) return 0
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from visitor_activity where ${isOlder}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
-}
 
 async function readEntries(trx: Db, kind: DatabaseKind, [project, visitor]: Position): Promise<readonly StoredEntry[]> {
   const { rows } = await sql<StoredEntry>`

@@ -1,6 +1,6 @@
 /**
- * Shortens what an older version stored of messages, batch by batch: what their columns hold is not repeated. Rows are
- * readable in either form meanwhile, and a process that is killed has lost the work of one batch.
+ * Shortens what an older version stored of messages: what their columns hold is not repeated. Rows are readable in either
+ * form meanwhile.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -9,34 +9,29 @@ import { fieldsNotInColumns, messageFields } from '../../core/message-fields.ts'
 import type { Scalar } from '../../core/row.ts'
 import type { Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { acquireLock, listParameter } from '../database/dialect.ts'
+import { listParameter } from '../database/dialect.ts'
 import { decodeJson, encodeJson } from '../database/escape.ts'
-import { acquireWriteLock } from './project-context.ts'
+import { type Rewrite, type RewriteOptions, rewriteInBatches, rowsPerBatch } from './rewrite-in-batches.ts'
 
-const rowsPerBatch = 1000
-const rewriteName = 'messages.raw'
+/** The last row that has been rewritten. */
+type Position = readonly [project: string, conversation: string, id: string]
+type StoredRow = Readonly<Record<string, Scalar>> & { readonly project: string; readonly raw: string | null }
 
-/** In Postgres every row that is rewritten is a second copy, whose space only a vacuum gives to the next ones. */
-const rowsPerVacuum = 100_000
-
-/** `onProgress`: how many rows have been looked at, and how many are left, as they were counted at the beginning. */
-export type RewriteOptions = {
-  readonly isOver?: () => boolean
-  readonly onProgress?: (rows: number, left: number) => void
+const rewrite: Rewrite<Position, StoredRow> = {
+  name: 'messages.raw',
+  table: 'message_rows',
+  start: ['', '', '0'],
+  isLeft: isAfter,
+  readRows: readAfter,
+  rewriteRows: async (trx, kind, rows, position) => {
+    await shortenRows(trx, kind, rows)
+    const last = rows.at(-1)
+    return last === undefined ? position : positionOf(last)
+  },
 }
 
-/** Returns how many rows were looked at, and whether all are done. */
-export async function rewriteRaw(db: Db, kind: DatabaseKind, { isOver, onProgress }: RewriteOptions = {}) {
-  const total = onProgress === undefined ? 0 : await countRowsLeft(db, kind)
-  let rows = 0
-  for (;;) {
-    const batch = await db.transaction().execute((trx) => rewriteBatch(trx, kind))
-    if (batch === null) return { rows, isComplete: true }
-    rows += batch
-    onProgress?.(rows, Math.max(0, total - rows))
-    if (kind === 'postgres' && rows % rowsPerVacuum === 0) await sql`vacuum message_rows`.execute(db)
-    if (isOver?.() === true) return { rows, isComplete: false }
-  }
+export function rewriteRaw(db: Db, kind: DatabaseKind, options?: RewriteOptions) {
+  return rewriteInBatches(db, kind, rewrite, options)
 }
 
 /** For the start of each sync run, which is not to wait for long. */
@@ -45,47 +40,10 @@ export async function rewriteRawFor(db: Db, kind: DatabaseKind, maxMs: Ms): Prom
   await rewriteRaw(db, kind, { isOver: () => performance.now() > until })
 }
 
-/** A project, a conversation and a message. */
-type Position = readonly [project: string, conversation: string, id: string]
-type StoredRow = Readonly<Record<string, Scalar>> & { readonly raw: string | null }
-
-/** The number of rows of the next batch; null = there is none. */
-async function rewriteBatch(trx: Db, kind: DatabaseKind): Promise<number | null> {
-  await acquireLock(trx, kind, 'deskmirror.rewrite')
-  const after = await readPosition(trx)
-  if (after === null) return null
-  if (kind === 'postgres') await lockProjects(trx, await readAfter(trx, kind, after))
-  const rows = await readAfter(trx, kind, after)
-  await shortenRows(trx, kind, rows)
-  const last = rows.at(-1)
-  await (rows.length < rowsPerBatch || last === undefined
-    ? sql`delete from sync_rewrites where name = ${rewriteName}`
-    : sql`update sync_rewrites set position = ${JSON.stringify(positionOf(last))} where name = ${rewriteName}`
-  ).execute(trx)
-  return rows.length
-}
-
-/** Rows up to there have been rewritten; null = all have. */
-async function readPosition(db: Db): Promise<Position | null> {
-  const { rows } = await sql<{ position: string }>`
-    select position from sync_rewrites where name = ${rewriteName}`.execute(db)
-  const [state] = rows
-  if (state === undefined) return null
-  return state.position === '' ? ['', '', '0'] : JSON.parse(state.position)
-}
-
-async function countRowsLeft(db: Db, kind: DatabaseKind): Promise<number> {
-  const after = await readPosition(db)
-  if (after === null) return 0
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from message_rows where ${isAfter(kind, after)}`.execute(db)
-  return Number(rows[0]?.count ?? 0)
-}
-
 async function readAfter(trx: Db, kind: DatabaseKind, after: Position): Promise<StoredRow[]> {
   const columns = sql.join(Object.values(messageFields).map(([column]) => sql.ref(column)))
   const { rows } = await sql<StoredRow>`
-    select project_id, ${columns}, ${kind === 'sqlite' ? sql`raw` : sql`raw::text as raw`} from message_rows
+    select project_id as project, ${columns}, ${kind === 'sqlite' ? sql`raw` : sql`raw::text as raw`} from message_rows
     where ${isAfter(kind, after)}
     order by project_id, conversation_id, id limit ${rowsPerBatch}`.execute(trx)
   return rows
@@ -96,14 +54,8 @@ function isAfter(kind: DatabaseKind, [project, conversation, id]: Position): Raw
   return sql`(project_id, conversation_id, id) > (${project}, ${conversation}, ${integer})`
 }
 
-function positionOf({ project_id: project, conversation_id: conversation, id }: StoredRow): Position {
-  return [String(project), String(conversation), String(id)]
-}
-
-/** Nobody else writes rows of these projects until the end of the transaction. */
-async function lockProjects(trx: Db, rows: readonly StoredRow[]): Promise<void> {
-  for (const project of new Set(rows.map((row) => String(row.project_id))))
-    await acquireWriteLock(trx, 'postgres', project)
+function positionOf({ project, conversation_id: conversation, id }: StoredRow): Position {
+  return [project, String(conversation), String(id)]
 }
 
 /** One statement for the rows of a conversation that keep the same, as most keep nothing: each is a round trip in Postgres. */
