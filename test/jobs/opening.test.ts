@@ -1,5 +1,5 @@
 /** Errors and warnings about the queue's store, and how few of them are logged. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -12,6 +12,7 @@ import { startThreadSession } from '../../jobs/backends/embedded/session.ts'
 import { openPostgres } from '../../jobs/backends/postgres.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { createLog } from '../../src/log.ts'
+import { currentProcess } from '../../src/warehouse/database/process-identity.ts'
 import { freePort } from '../support/private-server.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
 import { createQueueFolder, queueFixtures, silentLog } from './queue-fixtures.ts'
@@ -63,6 +64,37 @@ describe('the embedded store', () => {
     await fixture.drop()
   })
 
+  test('keeps apart the jobs that were added before and after its process was killed', async () => {
+    const fixture = await queueFixtures.find(({ kind }) => kind === 'embedded')!.make()
+    onTestFinished(fixture.drop)
+    const killed = await fixture.addJobsElsewhere('q', ['a', 'b', 'c', 'd', 'e', 'f'])
+    killed.kill('SIGKILL')
+    await once(killed, 'exit')
+    const backend = await fixture.open()
+    onTestFinished(backend.close)
+    const queue = backend.queue<{ readonly name: string }>('q')
+    for (const id of ['e', 'f', 'g', 'h'])
+      await queue.addBulk([{ name: 'job', data: { name: id }, opts: { deduplication: { id } } }])
+    const pending = await queue.getJobs(['waiting'])
+    expect(pending.map(({ data }) => data.name).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+  })
+
+  test.each([
+    ['of an earlier boot', JSON.stringify({ host: 'vm', pid: 1, process: `${randomUUID()}/pid:[1]@1` }), []],
+    ['that did not reach the disk', '', []],
+    ['of this boot', JSON.stringify(currentProcess()), ['a']],
+  ])('keeps its jobs only if it is complete: its last process, not stopped, is one %s', async (_, holder, kept) => {
+    const folder = await createFolder()
+    const first = await openBackend('embedded', { folder, log: silentLog })
+    await first.queue('q').add('job', { name: 'a' })
+    await first.close()
+    writeFileSync(join(folder, 'holder.json'), holder)
+    const backend = await openBackend('embedded', { folder, log: silentLog })
+    onTestFinished(backend.close)
+    expect((await backend.queue<{ readonly name: string }>('q').getJobs()).map(({ data }) => data.name)).toEqual(kept)
+    expect(backend.warnings.length).toBe(kept.length === 0 ? 1 : 0)
+  })
+
   test('is moved aside when it is broken, with a warning, and starts empty', async () => {
     const folder = await createFolder()
     const { log, events } = captureEvents()
@@ -88,7 +120,7 @@ describe('the embedded store', () => {
     expect(existsSync(logFile)).toBe(false)
     await backend.queue('q').add('job', {})
     await backend.close()
-    expect(readdirSync(folder).toSorted()).toEqual(['data', 'holder.json', 'lock'])
+    expect(readdirSync(folder).toSorted()).toEqual(['data', 'lock'])
   })
 
   test('reports the death of its thread, rejects its requests, and does not keep the process alive', async () => {

@@ -18,6 +18,8 @@ export type QueueFixture = {
   readonly open: (options?: Partial<BackendOptions>) => Promise<Backend>
   /** Starts a process that runs a job of the queue forever; resolves once that has started. */
   readonly startUnendingJob: (queue: string) => Promise<ChildProcess>
+  /** Starts a process that adds jobs with these deduplication ids; resolves once it has. */
+  readonly addJobsElsewhere: (queue: string, ids: readonly string[]) => Promise<ChildProcess>
   readonly drop: () => Promise<void>
 }
 
@@ -42,19 +44,18 @@ export const queueFixtures: readonly QueueFixtureKind[] = [
 function createFixture(url: string, prefix: string, folder: string, drop: () => Promise<void>): QueueFixture {
   return {
     open: (options = {}) => openBackend(url, { folder, prefix, log: silentLog, ...options }),
-    startUnendingJob: async (queue) => {
-      const program = new URL('./unending-job.ts', import.meta.url).pathname
-      const child = spawn(process.execPath, [program, url, folder, prefix, queue], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      await Promise.race([
-        once(child.stdout, 'data'),
-        once(child, 'exit').then(() => Promise.reject(new Error('ended'))),
-      ])
-      return child
-    },
+    startUnendingJob: (queue) => startProgram('./unending-job.ts', [url, folder, prefix, queue]),
+    addJobsElsewhere: (queue, ids) => startProgram('./add-jobs.ts', [url, folder, prefix, queue, ...ids]),
     drop,
   }
+}
+
+/** Resolves once the program has reported that it started. */
+async function startProgram(file: string, args: readonly string[]): Promise<ChildProcess> {
+  const program = new URL(file, import.meta.url).pathname
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => Promise.reject(new Error('ended')))])
+  return child
 }
 
 let redis: Promise<PrivateRedis> | undefined

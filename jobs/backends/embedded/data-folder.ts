@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3'
 import { rfc3339 } from '../../../src/core/time.ts'
 import { UserError } from '../../../src/core/user-error.ts'
 import { parseDatabaseUrl } from '../../../src/warehouse/database/location.ts'
-import { currentProcess, type ProcessIdentity } from '../../../src/warehouse/database/process-identity.ts'
+import { bootId, currentProcess, type ProcessIdentity } from '../../../src/warehouse/database/process-identity.ts'
 
 /** Next to the SQLite file, so that both are moved together; otherwise in the working folder. */
 export function embeddedQueueFolder(databaseUrl: string): string {
@@ -23,7 +23,7 @@ export type LockedFolder = ReturnType<typeof lockFolder>
  */
 export function lockFolder(folder: string) {
   const dataFolder = join(folder, 'data')
-  const release = acquireLock(folder)
+  const { wasInterrupted, release } = acquireLock(folder)
   return {
     dataFolder,
     /** Whether there is data of an earlier process. */
@@ -31,6 +31,15 @@ export function lockFolder(folder: string) {
     /** Deletes data that an earlier version created: it would always be three times as large. */
     discardOutdatedData: () => {
       if (hasLargeLogFiles(dataFolder)) rmSync(dataFolder, { recursive: true })
+    },
+    /**
+     * Deletes data that was in use when the machine stopped: what had not reached the disk is missing, and it may contradict
+     * itself without being broken. Returns whether there was any.
+     */
+    discardIncompleteData: () => {
+      if (!existsSync(dataFolder) || !wasInterrupted) return false
+      rmSync(dataFolder, { recursive: true })
+      return true
     },
     /** `create` makes the data in a folder, which is the store's once it is complete. */
     createData: async (create: (newDataFolder: string) => Promise<void>) => {
@@ -58,16 +67,27 @@ function hasLargeLogFiles(dataFolder: string): boolean {
   return readdirSync(logFolder).some((name) => statSync(join(logFolder, name)).size > 1024 * 1024)
 }
 
-function acquireLock(folder: string): () => void {
+/** `wasInterrupted`: the machine stopped while the lock was held. A process that was killed interrupts nothing: its writes are kept. */
+function acquireLock(folder: string) {
+  const holderFile = join(folder, 'holder.json')
   try {
     mkdirSync(folder, { recursive: true })
     const file = new Sqlite(join(folder, 'lock'), { timeout: 0 })
     file.exec('begin exclusive')
-    writeFileSync(join(folder, 'holder.json'), JSON.stringify(currentProcess()))
-    return () => void file.close()
+    const wasInterrupted = existsSync(holderFile) && !isOfThisBoot(readHolder(folder))
+    writeFileSync(holderFile, JSON.stringify(currentProcess()))
+    const release = () => {
+      rmSync(holderFile, { force: true })
+      file.close()
+    }
+    return { wasInterrupted, release }
   } catch (error) {
     throw toUserError(folder, error)
   }
+}
+
+function isOfThisBoot(holder: ProcessIdentity | null): boolean {
+  return holder?.process?.startsWith(bootId()) === true
 }
 
 function toUserError(folder: string, error: unknown): unknown {
@@ -82,10 +102,15 @@ function toUserError(folder: string, error: unknown): unknown {
 
 /** For the message only; the holder of the lock may have changed in between. */
 function lockHolder(folder: string): string {
+  const holder = readHolder(folder)
+  return holder === null ? 'another process' : `process ${holder.pid} on ${holder.host}`
+}
+
+/** Null: nobody holds the lock, or the file is incomplete. */
+function readHolder(folder: string): ProcessIdentity | null {
   try {
-    const { pid, host }: ProcessIdentity = JSON.parse(readFileSync(join(folder, 'holder.json'), 'utf8'))
-    return `process ${pid} on ${host}`
+    return JSON.parse(readFileSync(join(folder, 'holder.json'), 'utf8'))
   } catch {
-    return 'another process'
+    return null
   }
 }

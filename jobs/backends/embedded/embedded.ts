@@ -22,6 +22,8 @@ export async function openEmbedded({ folder, log, onFatal }: StoreOptions): Prom
   const warnings: string[] = []
   try {
     lockedFolder.discardOutdatedData()
+    if (lockedFolder.discardIncompleteData())
+      warnings.push('the machine stopped while the embedded queue was in use, so the queue starts empty')
     const session = await openOrRecreate(lockedFolder, warnings, onClosed)
     const pool = createPool(session)
     return {

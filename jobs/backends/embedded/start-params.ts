@@ -4,8 +4,8 @@ import { PGlite } from '@electric-sql/pglite'
 export const settings = [
   'shared_buffers=2MB',
   'max_connections=4',
-  // Nothing reads the log but a start after a crash.
-  'wal_level=minimal',
+  // With `minimal` a sequence starts anew after a crash if it was created shortly before: BullMQ would reuse ids of jobs.
+  'wal_level=replica',
   'max_wal_senders=0',
   'max_replication_slots=0',
   // How much log is kept and may grow between two checkpoints.
