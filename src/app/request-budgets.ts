@@ -1,10 +1,11 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRequestBudget, type RequestBudget } from '../api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../api/rate-limit/shared-store.ts'
 import type { BudgetStore } from '../api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../api/rate-limit/state-store.ts'
+import { createUptime } from '../api/rate-limit/uptime.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { BudgetPolicy, Margins } from '../core/rate-limit/budget.ts'
 import { changedMargins, decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
@@ -37,6 +38,8 @@ export async function openRequestBudgets(
     : null
   /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
+  // One for all budgets, as each reads the system's once a second.
+  const uptime = createUptime()
   const recorder = warehouse === null ? null : createBudgetRecorder(warehouse.budgetHistory)
   let isClosed = false
   const openedBudgets = new Map<string, { readonly policy: string; readonly budget: RequestBudget }>()
@@ -46,7 +49,8 @@ export async function openRequestBudgets(
     const policy = policyOf(project)
     const record = redis?.record(name) ?? warehouse?.budgetRecord(name)
     const keyUse = warehouse?.keyUse(name)
-    if (record === undefined || keyUse === undefined) return createRequestBudget(createMemoryStore(policy))
+    if (record === undefined || keyUse === undefined)
+      return createRequestBudget(createMemoryStore(policy), randomUUID(), uptime)
     const onClosed = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
       warehouse?.projects.recordBudgetLoss(projectId, why, Date.now()).catch(() => {})
@@ -68,11 +72,11 @@ export async function openRequestBudgets(
       // The budget's record keeps it, too.
       behaviours?.record(changed).catch(() => {})
     }
-    const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins })
+    const store = createSharedStore({ policy, record, keyUse, onClosed, readMargins, onMargins, monotonic: uptime })
     // A slot whose grant did not reach us expires by itself.
     const acquire: BudgetStore['acquire'] = (...args) =>
       warehouseRetry?.run(() => store.acquire(...args)) ?? store.acquire(...args)
-    const budget = createRequestBudget({ ...store, acquire })
+    const budget = createRequestBudget({ ...store, acquire }, randomUUID(), uptime)
     return budget
   }
 

@@ -11,7 +11,7 @@ import { priorities } from '../../core/rate-limit/priority.ts'
 import type { Ms } from '../../core/time.ts'
 import { createDelayedReleases } from './delayed-releases.ts'
 import type { BudgetStore } from './state-store.ts'
-import { uptimeMs } from './uptime.ts'
+import { createUptime } from './uptime.ts'
 
 export type RequestBudget = {
   /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
@@ -39,11 +39,11 @@ const ignoreError = () => {}
 /** Slots requested at once: a more urgent request that comes meanwhile goes after these. */
 const maxTogether = 16
 
-/** `processId`: names this process in the store. `now`: as `uptimeMs`. */
+/** `processId`: names this process in the store. `now`: a clock that `createUptime` has made. */
 export function createRequestBudget(
   store: BudgetStore,
   processId: string = randomUUID(),
-  now = uptimeMs,
+  now = createUptime(),
 ): RequestBudget {
   const queues = new Map<string, Set<QueuedRequest>>()
   const releases = createDelayedReleases(store)

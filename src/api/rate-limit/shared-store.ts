@@ -20,7 +20,7 @@ import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/stat
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { BudgetStore } from './state-store.ts'
 import { createStateStore, type UpdateState } from './state-store.ts'
-import { uptimeMs } from './uptime.ts'
+import { createUptime } from './uptime.ts'
 
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
@@ -54,7 +54,7 @@ const storeTimeoutMs = 10_000
 /** Updates reject if the record cannot be reached; the next one tries again. */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
-  const { monotonic = uptimeMs, readMargins, onMargins } = options
+  const { monotonic = createUptime(), readMargins, onMargins } = options
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
   let lastSeen: StateSnapshot | null = null

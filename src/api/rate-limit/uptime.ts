@@ -11,7 +11,12 @@ export type Clocks = {
   readonly wall: () => EpochMs
 }
 
-const systemClocks: Clocks = { uptime: () => uptime() * 1000, running: () => performance.now(), wall: Date.now }
+/** Each is looked up when it is read, as a simulator replaces it. */
+const systemClocks: Clocks = {
+  uptime: () => uptime() * 1000,
+  running: () => performance.now(),
+  wall: () => Date.now(),
+}
 
 /** Far less than any wait that depends on it, and more than what lies between the readings of two clocks. */
 const toleranceMs = 20
@@ -42,5 +47,3 @@ export function createUptime(clocks: Clocks = systemClocks): () => Ms {
     return newest
   }
 }
-
-export const uptimeMs: () => Ms = createUptime()
