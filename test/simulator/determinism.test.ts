@@ -1,14 +1,18 @@
-/** A schedule is a number: the same seed gives the same trace, whatever ran before it or runs beside it. */
+/** A schedule is a number: the same seed gives the same events, whatever ran before it or runs beside it. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { uptimeMs } from '../../src/api/rate-limit/uptime.ts'
+import type Database from 'better-sqlite3'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { createUptime } from '../../src/api/rate-limit/uptime.ts'
+import { toTimestamp } from '../../src/core/time.ts'
 import { fastFolder } from '../support/fast-folder.ts'
+import { findDifference } from './find-difference.ts'
 import type { TraceLine } from './scheduler.ts'
 import { createSimulatedDatabase } from './simulated-database.ts'
+import { runReplay } from './simulator-runs.ts'
 import { makeTemplate } from './template.ts'
-import { formatTrace } from './trace.ts'
+import { addVirtualFunctions } from './virtual-sql.ts'
 import { runSchedule } from './world.ts'
 
 const folder = mkdtempSync(join(fastFolder(), 'deskmirror-simulator-'))
@@ -16,30 +20,70 @@ const template = join(folder, 'template.db')
 beforeAll(() => makeTemplate(template))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a schedule is the same alone, again, and after others', async () => {
-  for (const seed of [1, 2, 3]) {
-    const alone = await traceOf(seed)
-    expect(await traceOf(seed)).toBe(alone)
-    expect(await traceOf(seed, 7, 8, 9)).toBe(alone)
+test('twenty schedules are the same again, in reverse order', async ({ signal }) => {
+  expect(await runReplay(['--twice', '0', '20'], { signal })).toBe('20 schedules are the same twice\n')
+})
+
+test.for<{ readonly other: string; readonly nodeOptions?: string[]; readonly env?: Record<string, string> }>([
+  { other: 'process', nodeOptions: ['--max-semi-space-size=1'] },
+  { other: 'zone', env: { TZ: 'Pacific/Kiritimati', LC_ALL: 'tr_TR.UTF-8' } },
+])('schedules are the same in another $other', async ({ nodeOptions, env }, { signal }) => {
+  const digestsOf = async (options: object) =>
+    (await runReplay(['--digests', '100', '10'], { signal, ...options })).match(/^seed .*/gm)
+  const [here, there] = await Promise.all([digestsOf({}), digestsOf({ nodeOptions, env })])
+  expect(here).toHaveLength(10)
+  expect(there).toEqual(here)
+})
+
+test('no schedule reaches a clock, a timer, a random number or a thread of the machine', async ({ signal }) => {
+  const nodeOptions = ['--import', './test/simulator/watch-platform.ts']
+  expect(await runReplay(['200', '15'], { signal, nodeOptions })).toMatch(/^\d+ items/)
+})
+
+test('a schedule is the same with a trace', async () => {
+  const database = openDatabase()
+  // In the second, processes are suspended.
+  for (const seed of [1, 30]) {
+    const trace: TraceLine[] = []
+    expect(await runSchedule(seed, database, { trace })).toEqual(await runSchedule(seed, database))
+    expect(trace.length).toBeGreaterThan(100)
   }
 })
 
 test('what else runs in this process neither changes a schedule nor waits for it', async () => {
-  const alone = await traceOf(1)
+  const database = openDatabase()
+  const alone = await runSchedule(1, database)
   const schedule = { isOver: false }
   const beside = drawNumbersUntil(() => schedule.isOver)
-  expect(await traceOf(1)).toBe(alone)
+  expect(await runSchedule(1, database)).toEqual(alone)
   schedule.isOver = true
   expect(await beside).toBeGreaterThan(0)
 })
 
-async function traceOf(seed: number, ...before: readonly number[]): Promise<string> {
-  const database = createSimulatedDatabase(template, join(folder, 'schedule.db'))
-  for (const other of before) await runSchedule(other, database)
-  const trace: TraceLine[] = []
-  await runSchedule(seed, database, trace)
-  await database.close()
-  return formatTrace(trace)
+test('a clock that is not the schedule’s is noticed', async () => {
+  let second = 0
+  const database = openDatabase((connection) => {
+    addVirtualFunctions(connection)
+    connection.function('strftime', { varargs: true }, () => toTimestamp(1000 * ++second))
+  })
+  const difference = await findDifference([0], database)
+  expect(difference).toMatch(/^seed 0 differs from itself in event \d+ of \d+/)
+  // The statement that has read it.
+  expect(difference).toContain('1970-01-01T00:')
+})
+
+test('after a schedule the clocks of this process run on', async () => {
+  const uptimeMs = createUptime()
+  await runSchedule(1, openDatabase())
+  const before = uptimeMs()
+  await sleep(50)
+  expect(uptimeMs() - before).toBeGreaterThanOrEqual(40)
+})
+
+function openDatabase(addFunctions?: (connection: Database.Database) => void) {
+  const database = createSimulatedDatabase(template, join(folder, 'schedule.db'), addFunctions)
+  onTestFinished(database.close)
+  return database
 }
 
 async function drawNumbersUntil(isOver: () => boolean): Promise<number> {
@@ -50,10 +94,3 @@ async function drawNumbersUntil(isOver: () => boolean): Promise<number> {
   }
   return count
 }
-
-test('after a schedule the clock of budgets runs again', async () => {
-  await traceOf(1)
-  const before = uptimeMs()
-  await sleep(50)
-  expect(uptimeMs() - before).toBeGreaterThanOrEqual(40)
-})

@@ -35,7 +35,7 @@ export function createSpawn({ deps, plan, all, state, onError }: SpawnDeps): Spa
     // Others ask for the lock every few milliseconds, which costs more than it shows.
     const ms = process.isInTransaction ? 200 : scheduler.pick([2000, 15_000, 70_000, 130_000])
     process.suspendedUntil = scheduler.now() + ms
-    scheduler.log(process.name, `is suspended for ${ms / 1000} s${what === '' ? '' : ` before: ${what}`}`)
+    scheduler.addToTrace(process.name, `is suspended for ${ms / 1000} s${what === '' ? '' : ` before: ${what}`}`)
   }
 
   return (name, program, onEnd = () => {}) => {

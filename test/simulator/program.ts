@@ -13,7 +13,7 @@ import type { Ms } from '../../src/core/time.ts'
 import { availability } from '../../src/streams/availability.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { sendQueued } from '../../src/writeback/send/send-queued.ts'
-import type { Scheduler, SimulatedProcess, TraceLine } from './scheduler.ts'
+import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import type { createSimulatedNetwork } from './simulated-network.ts'
 
@@ -22,7 +22,6 @@ export type ProgramDeps = {
   readonly database: SimulatedDatabase
   readonly network: ReturnType<typeof createSimulatedNetwork>
   readonly project: ProjectConfig
-  readonly trace: TraceLine[] | null
 }
 
 /** One run of a command in a process of its own. `signal`: SIGTERM. */
@@ -104,8 +103,8 @@ function withoutFacts(warehouse: Warehouse): Warehouse {
 const silent = pino({ level: 'silent' })
 
 /** What the program itself logs is part of the trace. */
-function createProcessLog({ scheduler, trace }: ProgramDeps, process: SimulatedProcess): Logger {
-  if (trace === null) return silent
+function createProcessLog({ scheduler }: ProgramDeps, process: SimulatedProcess): Logger {
+  if (!scheduler.isTracing) return silent
   const settings = { level: 'debug', timestamp: false, base: null, formatters: { level: () => ({}) } }
-  return pino(settings, { write: (line: string) => void scheduler.log(process.name, `logs ${line.trim()}`) })
+  return pino(settings, { write: (line: string) => scheduler.addToTrace(process.name, `logs ${line.trim()}`) })
 }

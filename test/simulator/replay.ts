@@ -1,48 +1,74 @@
 /**
  * `node test/simulator/replay.ts SEED`: replays one schedule and prints its trace. With `SEED COUNT` it runs so many and
  * prints the trace of the first that fails; with `--all SEED COUNT` it names every seed that fails, without traces.
+ * `--digests SEED COUNT` also prints the digest of each, to compare machines and versions. `--twice SEED COUNT` only tells
+ * whether a schedule differs from itself, and where first.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fastFolder } from '../support/fast-folder.ts'
+import { createDigest, formatDigest } from './digest.ts'
+import { findDifference } from './find-difference.ts'
 import type { TraceLine } from './scheduler.ts'
-import { createSimulatedDatabase } from './simulated-database.ts'
+import { createSimulatedDatabase, type SimulatedDatabase } from './simulated-database.ts'
 import { makeTemplate } from './template.ts'
 import { formatTrace } from './trace.ts'
-import { runSchedule } from './world.ts'
+import { runSchedule, type ScheduleResult } from './world.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-const [first = 0, count = 1] = process.argv
-  .slice(2)
-  .filter((word) => word !== '--all')
-  .map(Number)
-const isForAll = process.argv.includes('--all')
-const folder = mkdtempSync(join(fastFolder(), 'deskmirror-simulator-'))
-const template = join(folder, 'template.db')
-await makeTemplate(template)
-const database = createSimulatedDatabase(template, join(folder, 'schedule.db'))
-const began = performance.now()
-let [items, virtualMs] = [0, 0]
-try {
-  for (let seed = first; seed < first + count; seed += 1) {
+const words = process.argv.slice(2)
+const [first = 0, count = 1] = words.filter((word) => !word.startsWith('--')).map(Number)
+const seeds = Array.from({ length: count }, (_, n) => first + n)
+const has = (option: string) => words.includes(option)
+
+if (has('--twice')) await inDatabase(runTwice)
+else await inDatabase(runOnce)
+
+async function inDatabase(work: (database: SimulatedDatabase) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(fastFolder(), 'deskmirror-simulator-'))
+  try {
+    const template = join(folder, 'template.db')
+    await makeTemplate(template)
+    const database = createSimulatedDatabase(template, join(folder, 'schedule.db'))
+    await work(database).finally(database.close)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function runOnce(database: SimulatedDatabase): Promise<void> {
+  const began = performance.now()
+  const digests = createDigest()
+  let [items, virtualMs] = [0, 0]
+  for (const seed of seeds) {
     const result = await runSchedule(seed, database)
     items += result.items
     virtualMs += result.virtualMs
+    digests.add([result.digest])
     const isBroken = result.failures.length > 0
     if (isBroken) process.exitCode = 1
-    if (count === 1 || (isBroken && !isForAll)) {
-      const trace: TraceLine[] = []
-      await runSchedule(seed, database, trace)
-      print(formatTrace(trace))
-    }
+    if (has('--digests')) print(`seed ${seed} has the digest ${formatDigest(result.digest)}`)
+    if (count === 1 || (isBroken && !has('--all'))) await printTrace(result, database)
     if (count === 1 || isBroken) print(`seed ${seed}: ${isBroken ? result.failures.join('; ') : 'every promise holds'}`)
-    if (isBroken && !isForAll) break
+    if (isBroken && !has('--all')) break
   }
-} finally {
-  await database.close()
-  rmSync(folder, { recursive: true })
+  const tookMs = Math.round(performance.now() - began)
+  const digest = formatDigest(digests.digest())
+  print(`${items} items, ${Math.round(virtualMs / 1000)} s of virtual time, digest of all ${digest}, in ${tookMs} ms`)
 }
-print(
-  `${items} items, ${Math.round(virtualMs / 1000)} s of virtual time in ${Math.round(performance.now() - began)} ms`,
-)
+
+async function printTrace({ seed, digest }: ScheduleResult, database: SimulatedDatabase): Promise<void> {
+  const trace: TraceLine[] = []
+  const traced = await runSchedule(seed, database, { trace })
+  print(formatTrace(trace))
+  if (traced.digest === digest) return
+  process.exitCode = 1
+  print(`This is the trace of another run: seed ${seed} differs from itself, see --twice`)
+}
+
+async function runTwice(database: SimulatedDatabase): Promise<void> {
+  const difference = await findDifference(seeds, database)
+  if (difference !== null) process.exitCode = 1
+  print(difference ?? `${count} schedules are the same twice`)
+}

@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as realImmediate } from 'node:timers'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import { seededRandom } from '../support/seeded-random.ts'
+import { createDigest, type Event, type Recording } from './digest.ts'
 
 /** A simulated process of the program. Dead: nothing of it ever runs again. */
 export type SimulatedProcess = {
@@ -32,6 +33,9 @@ export type Item = {
 
 export type TraceLine = { readonly at: Ms; readonly who: string; readonly what: string }
 
+/** What is kept of a run, for people and for a comparison. */
+export type RunRecords = { readonly trace?: TraceLine[]; readonly recording?: Recording }
+
 export type Scheduler = ReturnType<typeof createScheduler>
 
 /** A schedule that never ends is a failure of its own, with a message for people. */
@@ -44,15 +48,26 @@ const maxVirtualMs: Ms = 6 * 3_600_000
 export const currentProcess = new AsyncLocalStorage<SimulatedProcess | null>()
 
 /** `onItem`: called before each item of a process; it may kill or suspend the process. */
-export function createScheduler(seed: number, trace: TraceLine[] | null) {
-  const random = seededRandom(seed)
+export function createScheduler(seed: number, { trace, recording }: RunRecords) {
+  const draw = seededRandom(seed)
+  const digest = createDigest(recording)
   const queue: Item[] = []
   let now: Ms = 0
   let count = 0
+  let draws = 0
   let onItem: (item: Item) => void = () => {}
 
+  const random = () => {
+    draws += 1
+    return draw()
+  }
   const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
-  const log = (who: string, what: string) => trace?.push({ at: now, who, what })
+  const record = (...event: Event) => digest.add(event)
+  const addToTrace = (who: string, what: string) => void trace?.push({ at: now, who, what })
+  const log = (who: string, what: string) => {
+    record(now, who, what)
+    addToTrace(who, what)
+  }
 
   function enqueue(item: Item): void {
     let position = queue.length
@@ -106,19 +121,26 @@ export function createScheduler(seed: number, trace: TraceLine[] | null) {
         enqueue({ ...item, at: owner.suspendedUntil })
         continue
       }
-      if (item.what !== '') log(owner?.name ?? 'world', item.what)
+      const who = owner?.name ?? 'world'
+      record(now, who, draws)
+      if (item.what !== '') addToTrace(who, item.what)
       currentProcess.run(owner, item.run)
     }
   }
 
   return {
     now: () => now,
-    isTracing: trace !== null,
+    isTracing: trace !== undefined,
     random,
     int,
     chance: (share: number) => share > 0 && random() < share,
     pick: <const T>(choices: readonly [T, ...T[]]): T => choices[int(0, choices.length - 1)] ?? choices[0],
     log,
+    /** What only a trace has: it must not change the digest. */
+    addToTrace,
+    /** Whatever a schedule must not depend on the machine for. */
+    record,
+    digest: digest.digest,
     schedule,
     /** Resolves after this time, unless the process dies. */
     wait: (owner: SimulatedProcess | null, delayMs: Ms, what: string) =>

@@ -9,7 +9,9 @@ import type { ConnectionPool, DbConnection } from '../../src/warehouse/database/
 import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
 import { createWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { withExplainedErrors } from '../../src/warehouse/open-database.ts'
+import type { Event } from './digest.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
+import { addVirtualFunctions } from './virtual-sql.ts'
 
 export type SimulatedDatabase = ReturnType<typeof createSimulatedDatabase>
 
@@ -19,7 +21,7 @@ type RealPool = { readonly pool: ConnectionPool; readonly run: DbConnection['run
 const keptTables = /^(sqlite_|sync_schema|discovered_fields|dim_|facts_state)/
 
 /** `template`: a warehouse whose columns are known, which is copied to `path`. */
-export function createSimulatedDatabase(template: string, path: string) {
+export function createSimulatedDatabase(template: string, path: string, addFunctions = addVirtualFunctions) {
   /** Connections of processes that have ended, to be used again. */
   const idle: RealPool[] = []
   const inUse = new Map<SimulatedProcess, RealPool>()
@@ -37,7 +39,7 @@ export function createSimulatedDatabase(template: string, path: string) {
   async function openReal(): Promise<RealPool> {
     const known = idle.pop()
     if (known !== undefined) return known
-    const pool = openSqlitePool(path, { mustExist: true, synchronous: 'normal' })
+    const pool = openSqlitePool(path, { mustExist: true, synchronous: 'normal', addFunctions })
     const { run, release } = await pool.acquire()
     release(false)
     // SQLite would block the one thread; the program's own waiting is part of the schedule.
@@ -61,6 +63,11 @@ export function createSimulatedDatabase(template: string, path: string) {
     database.transaction(() => {
       for (const table of emptied) database.exec(`delete from "${table}"`)
     })()
+  }
+
+  /** Every row of every table that a schedule may change. */
+  function* contents(): Generator<Event> {
+    for (const table of own.emptied) yield [table, own.database.prepare(`select * from "${table}"`).all()]
   }
 
   async function close(): Promise<void> {
@@ -87,6 +94,7 @@ export function createSimulatedDatabase(template: string, path: string) {
       return createWarehouse({ ...real.pool, close: async () => {} }, { access: 'read' })
     },
     release,
+    contents,
     empty,
     /** Back to the template, for the next schedule. */
     reset: async (): Promise<void> => {
@@ -114,7 +122,11 @@ function scheduledPool(scheduler: Scheduler, process: SimulatedProcess, real: Re
     const run: DbConnection['run'] = async (text, parameters) => {
       const what = scheduler.isTracing ? describeStatement(text) : ''
       await scheduler.wait(process, statementMs(scheduler), what)
-      const result = await real.run(text, parameters)
+      const result = await real.run(text, parameters).catch((error) => {
+        scheduler.record(process.name, text, parameters, String(error))
+        throw error
+      })
+      scheduler.record(process.name, text, parameters, result.affectedRows, result.rows)
       if (/^(begin|commit|rollback)/.test(text)) process.isInTransaction = text.startsWith('begin')
       return result
     }

@@ -87,6 +87,7 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
     received.entry.status = response.status
     const outcome = `the service receives ${what} of ${process.name} and answers ${response.status}`
     scheduler.log('service', `${outcome}${delivery.fault === null ? '' : ` (${delivery.fault})`}`)
+    scheduler.record(request.body, response.headers, response.body)
     if (delivery.lost === 'silence') return
     if (delivery.lost === 'response') return void inProcess(delivery.backMs, `loses the answer to ${name}`, reset)
     inProcess(delivery.backMs, `gets ${response.status} for ${name}`, () => deliver(response, received))

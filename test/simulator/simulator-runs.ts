@@ -1,7 +1,6 @@
 /**
- * Runs many schedules in a test, with `replay.ts`: a Node.js of its own runs them a third faster than the test runner, which
- * reaches every import through an object. A failure names the seed, the command that replays it alone, and the end of its
- * trace.
+ * Runs schedules for a test, with `replay.ts`: a Node.js of its own runs them a third faster than the test runner, which
+ * reaches every import through an object.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -10,12 +9,24 @@ const root = join(import.meta.dirname, '../..')
 const replay = join('test', 'simulator', 'replay.ts')
 const maxLines = 200
 
-/** Rejects at the first schedule that breaks a promise. `signal`: ends it. */
-export function runSchedules(first: number, count: number, signal: AbortSignal): Promise<void> {
-  const options = { cwd: root, signal, maxBuffer: 1 << 28 }
+/** `signal`: ends it. `nodeOptions`: before the script. */
+type ReplayOptions = {
+  readonly signal: AbortSignal
+  readonly nodeOptions?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Rejects at the first schedule that breaks a promise, and names its seed, the command that replays it, and the end of its trace. */
+export async function runSchedules(first: number, count: number, signal: AbortSignal): Promise<void> {
+  await runReplay([String(first), String(count)], { signal })
+}
+
+/** What it prints. Rejects if it fails. */
+export function runReplay(words: readonly string[], { signal, nodeOptions = [], env }: ReplayOptions): Promise<string> {
+  const options = { cwd: root, signal, maxBuffer: 1 << 28, env: { ...process.env, ...env } }
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [replay, String(first), String(count)], options, (error, stdout, stderr) => {
-      if (error === null) resolve()
+    execFile(process.execPath, [...nodeOptions, replay, ...words], options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout)
       else reject(signal.aborted ? error : new Error(describeFailure(stdout, stderr)))
     })
   })

@@ -20,11 +20,10 @@ export type Platform = {
 }
 
 /**
- * Clocks that are never set continue from schedule to schedule, as modules may remember their last reading. A multiple of
- * every period in the program, so that a schedule does not depend on those before it.
+ * What clocks that are never set show when a schedule starts: the same each time. Not much later, as nanoseconds have to be
+ * exact in a number.
  */
-const uptimeStep: Ms = 1e9
-let uptimeBase: Ms = uptimeStep
+const uptimeBase: Ms = 1e9
 
 /** Returns a function that restores everything. */
 export function installPlatform(platform: Platform): () => void {
@@ -46,7 +45,6 @@ export function installPlatform(platform: Platform): () => void {
   return () => {
     for (const restore of restorers) restore()
     syncBuiltinESMExports()
-    uptimeBase += uptimeStep
   }
 }
 

@@ -14,10 +14,10 @@ import { type Program, pushProgram, readProgram, syncProgram } from './program.t
 import {
   createScheduler,
   currentProcess,
+  type RunRecords,
   ScheduleError,
   type Scheduler,
   type SimulatedProcess,
-  type TraceLine,
 } from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import { createSimulatedNetwork } from './simulated-network.ts'
@@ -27,6 +27,7 @@ export type ScheduleResult = {
   readonly seed: number
   readonly failures: readonly string[]
   readonly items: number
+  readonly digest: number
   readonly virtualMs: Ms
   readonly plan: Plan
 }
@@ -35,32 +36,33 @@ export type ScheduleResult = {
 export async function runSchedule(
   seed: number,
   database: SimulatedDatabase,
-  trace: TraceLine[] | null = null,
+  records: RunRecords = {},
 ): Promise<ScheduleResult> {
-  const scheduler = createScheduler(seed, trace)
+  const scheduler = createScheduler(seed, records)
   const plan = createPlan(scheduler)
   const clock = { wallOffset: 0 }
-  const failures = await inWorld({ seed, plan, scheduler, database, trace, clock }, async (world) => {
+  const failures = await inWorld({ seed, plan, scheduler, database, clock }, async (world) => {
     scheduler.log('world', `has the plan ${JSON.stringify(plan)}`)
     await runPhases(world, clock)
   })
+  scheduler.record(...failures)
+  // What no statement has read may still be from the machine. Only where runs are compared, to save time elsewhere.
+  if (records.recording !== undefined) for (const table of database.contents()) scheduler.record(...table)
   await database.reset()
-  return { seed, failures, items: scheduler.itemCount(), virtualMs: scheduler.now(), plan }
+  const items = scheduler.itemCount()
+  return { seed, failures, items, digest: scheduler.digest(), virtualMs: scheduler.now(), plan }
 }
 
 /** Reads a service that has all fields, without any fault. */
 export async function runQuietSync(database: SimulatedDatabase): Promise<void> {
-  const scheduler = createScheduler(1, null)
+  const scheduler = createScheduler(1, {})
   const size = { ...createPlan(scheduler).size, conversations: 40, visitors: 40, calls: 40 }
   const plan = { ...createPlan(scheduler), size }
-  const failures = await inWorld(
-    { seed: 1, plan, scheduler, database, trace: null, clock: { wallOffset: 0 } },
-    (world) => {
-      world.state.isCalm = true
-      world.spawn('sync', syncProgram('incremental'))
-      return scheduler.run(() => world.state.running === 0)
-    },
-  )
+  const failures = await inWorld({ seed: 1, plan, scheduler, database, clock: { wallOffset: 0 } }, (world) => {
+    world.state.isCalm = true
+    world.spawn('sync', syncProgram('incremental'))
+    return scheduler.run(() => world.state.running === 0)
+  })
   if (failures.length > 0) throw new Error(failures.join())
 }
 
@@ -69,7 +71,6 @@ type WorldOptions = {
   readonly plan: Plan
   readonly scheduler: Scheduler
   readonly database: SimulatedDatabase
-  readonly trace: TraceLine[] | null
   readonly clock: { readonly wallOffset: Ms }
 }
 
@@ -91,7 +92,7 @@ async function inWorld(options: WorldOptions, work: (world: World) => Promise<vo
 
 export type World = ReturnType<typeof createWorld>
 
-function createWorld({ seed, plan, scheduler, database, trace }: WorldOptions, all: SimulatedProcess[]) {
+function createWorld({ seed, plan, scheduler, database }: WorldOptions, all: SimulatedProcess[]) {
   const sandbox = createMemorySandbox({ id: projectId, seed, size: plan.size, switches: plan.switches })
   const failures: string[] = []
   const state = { isCalm: false, running: 0 }
@@ -110,7 +111,7 @@ function createWorld({ seed, plan, scheduler, database, trace }: WorldOptions, a
     chooseDelivery: () => chooseDelivery(scheduler, plan, state.isCalm),
     onLeave: observer.onWrite,
   })
-  const deps = { scheduler, database, network, project: projectOf(sandbox, plan), trace }
+  const deps = { scheduler, database, network, project: projectOf(sandbox, plan) }
   return {
     plan,
     scheduler,

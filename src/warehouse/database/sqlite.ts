@@ -11,6 +11,8 @@ type SqliteOptions = {
   readonly synchronous: 'normal' | 'full'
   /** Opening waits for a lock, which blocks the whole process. Default: true. */
   readonly waitsForLock?: boolean
+  /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
+  readonly addFunctions?: (database: Database.Database) => void
 }
 
 /** SQLite's own waiting blocks the whole process, so it is kept very short. */
@@ -38,6 +40,7 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     // A clock that all processes of the machine share and nobody can set. It restarts at each boot, so it shows an
     // earlier time than the one recorded before, or at least that much time has passed.
     database.function('machine_ms', { deterministic: false }, () => Number(process.hrtime.bigint()) / 1e6)
+    options.addFunctions?.(database)
   } catch (error) {
     database.close()
     throw error
