@@ -3,7 +3,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ExportProgress, ExportReport } from '../core/export.ts'
 import { UserError } from '../core/user-error.ts'
 import { type ExportRequest, exportObjects } from '../export/export-objects.ts'
-import { databaseUrls, ownDatabase } from '../warehouse/shards.ts'
+import { databaseUrls, ownDatabase } from '../warehouse/databases.ts'
 import { withWarehouse } from './with-resources.ts'
 
 export type ExportOptions = {

@@ -5,8 +5,8 @@ import type { EpochMs } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { createOutputFile } from '../export/output-file.ts'
 import { buildReport, type Report } from '../report/report.ts'
+import { ownDatabase } from '../warehouse/databases.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { ownDatabase } from '../warehouse/shards.ts'
 import { withWarehouse } from './with-resources.ts'
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */

@@ -4,7 +4,7 @@ import type { BudgetView, SyncProgress, SyncReport } from '../core/command-repor
 import type { SyncMode } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { Logger } from '../log.ts'
-import { databasesOf } from '../warehouse/shards.ts'
+import { databasesOf } from '../warehouse/databases.ts'
 import { acquireLocks } from './acquire-locks.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { fatalRunError, reportBudget } from './service.ts'

@@ -1,9 +1,10 @@
 /** Opens the resources of a command while its work runs, and closes them afterwards. */
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import type { Databases } from '../warehouse/databases.ts'
 import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
 import type { WarehouseOptions } from '../warehouse/open-database.ts'
-import { type Databases, openShards } from '../warehouse/shards.ts'
+import { openShards } from '../warehouse/shards.ts'
 import { openRequestBudgets, type RequestBudgets } from './request-budgets.ts'
 import {
   createWarehouseRetry,

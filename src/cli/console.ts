@@ -58,14 +58,17 @@ async function printLink(context: CommandContext): Promise<void> {
 
 async function serve(context: CommandContext, named: string | undefined, { port, open }: Options): Promise<void> {
   const config = named === undefined ? context.loadConfig('mirror') : null
-  const databaseUrl = config?.databaseUrl ?? toDatabaseUrl(named ?? '')
+  const { databaseUrl, databaseSetting } = config ?? {
+    databaseUrl: toDatabaseUrl(named ?? ''),
+    databaseSetting: 'the command',
+  }
   const display = context.openDisplay(false)
   const log = context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
   const { stopSignal, exit } = context.listenForSignals()
   const { openStandAlone } = await context.load(() => import('../app/console/stand-alone.ts'))
   const { linkOf } = await import('../app/console/open-console.ts')
   const { serveStandAlone } = await import('../http/console/serve-stand-alone.ts')
-  const opened = await openStandAlone({ databaseUrl, config, now: context.now })
+  const opened = await openStandAlone({ databaseUrl, databaseSetting, config, now: context.now })
   const http: HttpServer = await serveStandAlone(opened, { port, log, now: context.now })
   const link = linkOf(http.address, opened.links.create())
   context.writeOut(`The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`)

@@ -46,6 +46,8 @@ const allSettings = Object.values(globalSettings)
 export type GlobalConfig = SettingValues<typeof globalSettings> & {
   /** Whether the level is configured; false = it is the default. */
   readonly logLevelChosen: boolean
+  /** Where `databaseUrl` is from, for errors. */
+  readonly databaseSetting?: string
 }
 
 /** `fileSettings`: the file's top-level lines that are not defaults of projects. A variable wins over such a line. */
@@ -68,7 +70,12 @@ export function readGlobalConfig(sources: ConfigSources, fileSettings: RawSettin
   const checked = checkSettings(allSettings, values, sources.readSecret, locate)
   const problems = [...plainPasswordProblems(sources, fileSettings), ...checked.problems]
   if (checked.value === null) return { value: null, problems }
-  return { value: { ...valuesOf(globalSettings, checked.value), logLevelChosen: 'log_level' in values }, problems }
+  const databaseSetting =
+    'database_url' in fileSettings && !('database_url' in fromVariables)
+      ? 'database_url of deskmirror.yaml'
+      : variableName('database_url')
+  const logLevelChosen = 'log_level' in values
+  return { value: { ...valuesOf(globalSettings, checked.value), logLevelChosen, databaseSetting }, problems }
 }
 
 /** A server address may carry a password, so in the file it may be a reference like every other secret. */

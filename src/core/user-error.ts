@@ -7,7 +7,7 @@ export class UserError extends Error {
   readonly what: string
   /** The cause: `the folder /mnt does not exist`. */
   readonly why: string
-  /** How to fix it: `create the folder, or set DESKMIRROR_DATABASE_URL to another path`. */
+  /** How to fix it: `create the folder, or name another path in DESKMIRROR_DATABASE_URL`. */
   readonly next: string
   /** 1: trying again may help. 2: users must change something first. */
   readonly exitCode: 1 | 2

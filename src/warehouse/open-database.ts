@@ -29,6 +29,8 @@ export type WarehouseOptions = {
   readonly keys?: 'now' | 'later'
   /** A database that does not answer now is opened when it is used; until it answers, each use fails as in an outage. */
   readonly mayBeAway?: boolean
+  /** The setting that the URL is from, for errors. */
+  readonly setting?: string | undefined
 }
 
 /** For connections that have been opened; closes them if it fails. */
@@ -41,7 +43,7 @@ export async function openDatabase<T>(
   use: Use<T>,
   whenAway?: () => T,
 ): Promise<T> {
-  const location = parseDatabaseUrl(url)
+  const location = parseDatabaseUrl(url, options.setting)
   const path = location.kind === 'sqlite' ? location.path : null
   // A missing folder is a mistake; a missing file only means that there was no sync yet.
   if (options.access === 'read' && path !== null && !existsSync(path) && existsSync(dirname(resolve(path)))) {
@@ -58,7 +60,7 @@ export async function openDatabase<T>(
 
 /** Connections to a database that does not answer yet. `prepare` runs before the first of them is used. */
 export function deferDatabase(url: string, options: WarehouseOptions, prepare: Use<unknown>): DeferredPool {
-  const location = parseDatabaseUrl(url)
+  const location = parseDatabaseUrl(url, options.setting)
   const open = async () => {
     const pool = await openPool(location, options)
     await prepare(pool)

@@ -2,51 +2,11 @@
  * One warehouse of several databases: each project is mirrored into one of them, and every database is complete by itself for
  * its projects. What belongs to all of them is in the first: request budgets, the lock of the leader, the console's audit log.
  */
-import { realpathSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
-import { parseDatabaseUrl } from './database/location.ts'
 import type { MigrationSummary } from './database/migrate.ts'
+import { type Databases, listDatabases, placeOf } from './databases.ts'
 import { openWarehouse, type Warehouse } from './open.ts'
 import type { WarehouseOptions } from './open-database.ts'
 import { createAvailability } from './shard-availability.ts'
-
-/** Where projects are mirrored. `databaseUrl` of a project: null = the first database. */
-export type Databases = {
-  readonly databaseUrl: string
-  readonly projects: readonly { readonly projectId: string; readonly databaseUrl: string | null }[]
-}
-
-/** For one project. */
-export function databasesOf({ databaseUrl }: Databases, project: Databases['projects'][number]): Databases {
-  return { databaseUrl, projects: [project] }
-}
-
-/** The database that a project is mirrored into, by itself: for what only reads the project. */
-export function ownDatabase({ databaseUrl }: Databases, project: Databases['projects'][number]): Databases {
-  return { databaseUrl: project.databaseUrl ?? databaseUrl, projects: [] }
-}
-
-/** The addresses of all databases, the first one first. */
-export function databaseUrls({ databaseUrl, projects }: Databases): readonly string[] {
-  const urls = [databaseUrl, ...projects.map((project) => project.databaseUrl ?? databaseUrl)]
-  return [...Map.groupBy(urls, placeOf).values()].flatMap(([url]) => url ?? [])
-}
-
-/** Two ways to write the path of one file are one database: two connections of a process would wait for each other. */
-function placeOf(url: string): string {
-  const location = parseDatabaseUrl(url)
-  return location.kind === 'sqlite' ? realPath(resolve(location.path)) : location.url
-}
-
-/** Without links, also if the file does not exist yet. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const folder = dirname(path)
-    return folder === path ? path : join(realPath(folder), basename(path))
-  }
-}
 
 /** `mayBeAway`: all but the first, which has what belongs to all. Throws UserError. */
 export async function openShards(
@@ -54,8 +14,8 @@ export async function openShards(
   { mayBeAway = false, ...options }: WarehouseOptions = {},
 ): Promise<Warehouse> {
   const results = await Promise.allSettled(
-    databaseUrls(databases).map(async (url, n) => {
-      const warehouse = await openWarehouse(url, { ...options, mayBeAway: mayBeAway && n > 0 })
+    listDatabases(databases).map(async ({ databaseUrl: url, databaseSetting: setting }, n) => {
+      const warehouse = await openWarehouse(url, { ...options, setting, mayBeAway: mayBeAway && n > 0 })
       return [placeOf(url), warehouse] as const
     }),
   )

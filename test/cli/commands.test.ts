@@ -102,6 +102,34 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
     120_000,
   )
 
+  test.each([
+    ['the variable', '', '', /create the folder, or name another path in DESKMIRROR_DATABASE_URL$/m],
+    [
+      'the file',
+      'database_url: sqlite:no/such/folder/mirror.db',
+      '',
+      /another path in database_url of deskmirror.yaml$/m,
+    ],
+    [
+      "a project's own line",
+      'database_url: sqlite:all.db',
+      'sqlite:no/such/folder/mirror.db',
+      /another path in projects\.shop\.database_url of deskmirror.yaml$/m,
+    ],
+  ])('a folder that is not there, from %s: the setting to change is named', async (_, top, own, says) => {
+    const cwd = folderIn(parent)
+    const { DESKMIRROR_PROJECT_ID: id, ...env } = environmentOf()
+    const line = own === '' ? '' : `, database_url: ${own}`
+    const project = `shop: { project_id: ${id}, api_key: { env: DESKMIRROR_API_KEY }${line} }`
+    writeFileSync(join(cwd, 'deskmirror.yaml'), `${top}\nprojects:\n  ${project}\n`)
+    const variable: Record<string, string> =
+      top === '' ? { DESKMIRROR_DATABASE_URL: 'sqlite:no/such/folder/mirror.db' } : {}
+    for (const command of ['sync', 'status']) {
+      const { exit, err } = await runInProcess([command], { cwd, env: { ...env, ...variable } })
+      expect([exit, err]).toEqual([2, expect.stringMatching(says)])
+    }
+  })
+
   test('a file that is not a database', async () => {
     writeFileSync(join(parent, 'letter.db'), 'this is a letter to my aunt, and no database at all'.repeat(50))
     const result = await runInProcess(['sync', '--quiet'], {

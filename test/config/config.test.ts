@@ -49,6 +49,7 @@ describe('one project is described by variables', () => {
     const { projects, warnings, ...globals } = load()
     expect(globals).toEqual({
       databaseUrl: 'sqlite:deskmirror.db',
+      databaseSetting: 'DESKMIRROR_DATABASE_URL',
       console: { people: [] },
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },

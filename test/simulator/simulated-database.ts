@@ -85,7 +85,7 @@ export function createSimulatedDatabase(template: string, path: string, addFunct
       const real = await openReal()
       inUse.set(process, real)
       const pool = scheduledPool(scheduler, process, real)
-      return createWarehouse(withExplainedErrors(pool, { kind: 'sqlite', path }), { access: 'read' })
+      return createWarehouse(withExplainedErrors(pool, { kind: 'sqlite', path, setting: '' }), { access: 'read' })
     },
     /** A warehouse for the world itself, whose statements take no time. */
     openUnscheduled: async (process: SimulatedProcess): Promise<Warehouse> => {

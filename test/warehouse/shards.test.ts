@@ -3,9 +3,9 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WarehouseError } from '../../src/warehouse/database/explain-error.ts'
+import { databaseUrls } from '../../src/warehouse/databases.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { createAvailability } from '../../src/warehouse/shard-availability.ts'
-import { databaseUrls } from '../../src/warehouse/shards.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const urlsOf = (...others: readonly (string | null)[]) =>

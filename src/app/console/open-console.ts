@@ -1,8 +1,8 @@
 /** Opens what the console reads, when the first page is asked for: an idle worker pays nothing for it. */
 import { randomBytes } from 'node:crypto'
 import type { EpochMs, Ms } from '../../core/time.ts'
+import { type Databases, ownDatabase } from '../../warehouse/databases.ts'
 import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
-import type { Databases } from '../../warehouse/shards.ts'
 import { type ConsoleData, createConsoleData, type ReadsOf } from './console-data.ts'
 import { createWritebackReads, type WritebackReads } from './writeback-data.ts'
 
@@ -33,10 +33,10 @@ export function openConsoleReader(databases: Databases, now: () => EpochMs): Ope
 }
 
 /** Each database by itself: one that is away keeps no other project's pages from being shown. */
-function openOnDemand({ databaseUrl: first, projects }: Databases, apart: 'brief' | 'long') {
+function openOnDemand(databases: Databases, apart: 'brief' | 'long') {
   const opened = new Map<string, Promise<Warehouse>>()
-  const open = (url: string): Promise<Warehouse> => {
-    const opening = openWarehouse(url, { access: 'read', apart }).catch((error: unknown) => {
+  const open = ({ databaseUrl: url, databaseSetting: setting }: Databases): Promise<Warehouse> => {
+    const opening = openWarehouse(url, { access: 'read', apart, setting }).catch((error: unknown) => {
       opened.delete(url)
       throw error
     })
@@ -46,8 +46,9 @@ function openOnDemand({ databaseUrl: first, projects }: Databases, apart: 'brief
   return {
     /** The project's database; null: the first one. */
     warehouse: (project: string | null): Promise<Warehouse> => {
-      const url = projects.find(({ projectId }) => projectId === project)?.databaseUrl ?? first
-      return opened.get(url) ?? open(url)
+      const found = databases.projects.find(({ projectId }) => projectId === project)
+      const database = found === undefined ? databases : ownDatabase(databases, found)
+      return opened.get(database.databaseUrl) ?? open(database)
     },
     close: async () => {
       for (const warehouse of opened.values()) await warehouse.then((it) => it.close()).catch(() => {})

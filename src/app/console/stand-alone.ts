@@ -1,18 +1,18 @@
 /** The console of one warehouse, without a worker: it only reads, and a link from this process signs in. */
 import type { Config } from '../../config/config.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
+import type { Databases } from '../../warehouse/databases.ts'
 import { type ConsoleProject, consoleProjectOf, unconfiguredProject } from './console-project.ts'
 import { linkValidMs, newLinkCode, type OpenConsole, openConsoleReader } from './open-console.ts'
 
 /** `config` null: the projects are those that the warehouse has. */
-export type StandAloneOptions = {
-  readonly databaseUrl: string
+export type StandAloneOptions = Omit<Databases, 'projects'> & {
   readonly config: Config | null
   readonly now: () => EpochMs
 }
 
-export async function openStandAlone({ databaseUrl, config, now }: StandAloneOptions) {
-  const reader: OpenConsole = openConsoleReader({ databaseUrl, projects: config?.projects ?? [] }, now)
+export async function openStandAlone({ config, now, ...first }: StandAloneOptions) {
+  const reader: OpenConsole = openConsoleReader({ ...first, projects: config?.projects ?? [] }, now)
   // A warehouse that cannot be read is better said now than on the first page.
   const warehouse = await reader.warehouse()
   const links = createLinks(now)

@@ -61,8 +61,9 @@ function runtimeErrorCode(error: unknown): string {
 }
 
 function findExplanation(location: DatabaseLocation, code: string): ErrorExplanation | undefined {
-  if (location.kind === 'postgres') return lookUpExplanation(postgresExplanations, code)
-  return explainSqlitePath(location.path, code) ?? lookUpExplanation(sqliteExplanations, code)
+  const { setting } = location
+  if (location.kind === 'postgres') return lookUpExplanation(postgresExplanations(setting), code)
+  return explainSqlitePath(location.path, code, setting) ?? lookUpExplanation(sqliteExplanations(setting), code)
 }
 
 /** The driver's code, or else its message. */

@@ -1,18 +1,22 @@
-/** Where a warehouse is. No password is ever printed. */
+/** Where a warehouse is, and which setting says so. No password is ever printed. */
 import { parseServerUrl, serverDisplayName } from '../../core/server-url.ts'
 import { UserError } from '../../core/user-error.ts'
 
-export type DatabaseLocation =
+/** `setting`: what a person changes to name another database, for errors. */
+export type DatabaseLocation = { readonly setting: string } & (
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
+)
 
-export function parseDatabaseUrl(url: string): DatabaseLocation {
-  if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length) return { kind: 'sqlite', path: sqlitePath(url) }
+export function parseDatabaseUrl(url: string, setting = 'DESKMIRROR_DATABASE_URL'): DatabaseLocation {
+  if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length) {
+    return { kind: 'sqlite', path: sqlitePath(url), setting }
+  }
   const parsed = parseServerUrl(url, ['postgres', 'postgresql'])
-  if (parsed.ok) return { kind: 'postgres', url: parsed.href }
+  if (parsed.ok) return { kind: 'postgres', url: parsed.href, setting }
   throw new UserError({
     what: 'cannot find the warehouse',
-    why: 'DESKMIRROR_DATABASE_URL is neither sqlite:PATH nor a valid postgres:// URL',
+    why: 'its address is neither sqlite:PATH nor a valid postgres:// URL',
     next: 'write it like sqlite:deskmirror.db or postgres://user:password@host/database',
     exitCode: 2,
   })

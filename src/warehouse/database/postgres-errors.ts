@@ -1,21 +1,19 @@
 /** Explains errors of Postgres and of a pooler in front of it. Source: its documentation, appendix "Error Codes". */
 import { type ExplanationTable, fixFirst, tryAgain } from './error-explanation.ts'
 
-const inUrl = 'in DESKMIRROR_DATABASE_URL'
-
-/** Codes of Node (E…), of TLS and of Postgres (five characters); if there is no code, the driver's message. */
-export const postgresExplanations: ExplanationTable = [
+/** `setting`: where the address is from. Codes of Node (E…), of TLS and of Postgres (five characters); if there is no code, the driver's message. */
+export const postgresExplanations = (setting: string): ExplanationTable => [
   fixFirst(
     /^FILE_/,
     'a file that the address names (sslrootcert, sslcert, sslkey) cannot be read',
-    `correct its path ${inUrl}, or its permissions`,
+    `correct its path in ${setting}, or its permissions`,
   ),
   tryAgain(
     /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EADDRNOTAVAIL|ENOENT|EACCES)/,
     'the server does not answer',
-    `start the server, or correct host and port ${inUrl}`,
+    `start the server, or correct host and port in ${setting}`,
   ),
-  fixFirst(/^(ENOTFOUND|EAI_)/, 'the host name cannot be resolved', `correct the host ${inUrl}`),
+  fixFirst(/^(ENOTFOUND|EAI_)/, 'the host name cannot be resolved', `correct the host in ${setting}`),
   tryAgain(
     /^(EMFILE|ENFILE|ENOBUFS)/,
     'this process has too many files open',
@@ -24,23 +22,23 @@ export const postgresExplanations: ExplanationTable = [
   fixFirst(
     /SELF_SIGNED|UNABLE_TO|CERT_|ALTNAME/,
     "the server's certificate is not trusted, has expired, or is for another host",
-    `name the authority that signed it with ?sslrootcert=PATH ${inUrl}, or renew the certificate`,
+    `name the authority that signed it with ?sslrootcert=PATH in ${setting}, or renew the certificate`,
   ),
   fixFirst(
     /does not support SSL|^ERR_SSL|^EPROTO/,
     'the server does not support TLS',
-    `remove sslmode ${inUrl}, or enable TLS on the server`,
+    `remove sslmode in ${setting}, or enable TLS on the server`,
   ),
   fixFirst(
     /^28000/,
     'the server does not know this user, or does not accept the user this way from here (pg_hba.conf)',
-    `correct the user ${inUrl}, use TLS with ?sslmode=require, or change the server's settings`,
+    `correct the user in ${setting}, use TLS with ?sslmode=require, or change the server's settings`,
   ),
-  fixFirst(/^28/, 'the server refuses this user or this password', `correct user and password ${inUrl}`),
+  fixFirst(/^28/, 'the server refuses this user or this password', `correct user and password in ${setting}`),
   fixFirst(
     /SASL|password/i,
     'the server requires a password',
-    'write it into DESKMIRROR_DATABASE_URL: postgres://user:password@host/database',
+    `write it in ${setting}: postgres://user:password@host/database`,
   ),
   fixFirst(/^3D000/, 'the server has no database of that name', 'create it: createdb NAME'),
   fixFirst(/^3F000/, 'the database has no schema of that name', 'create it: create schema NAME'),
@@ -57,7 +55,7 @@ export const postgresExplanations: ExplanationTable = [
   fixFirst(
     /^25006/,
     'the database is read-only: the server is a standby, or writing is disabled for this user or database',
-    `name the primary server ${inUrl}, or set default_transaction_read_only to off`,
+    `name the primary server in ${setting}, or set default_transaction_read_only to off`,
   ),
   fixFirst(
     /^(22P05|22021)/,
@@ -90,7 +88,7 @@ export const postgresExplanations: ExplanationTable = [
   tryAgain(
     /^08P01/,
     'the server, or a connection pooler (PgBouncer) in front of it, rejects the connection',
-    `connect to Postgres directly ${inUrl}, or look at the pooler's log`,
+    `connect to Postgres directly in ${setting}, or look at the pooler's log`,
   ),
   tryAgain(
     /^(57P|08)|^Connection |not queryable/,

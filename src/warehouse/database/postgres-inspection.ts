@@ -57,7 +57,7 @@ function rejectLostSettings({ schema: current, dates }: ServerSettings, schema: 
   throw new UserError({
     what: 'cannot use this database as the warehouse',
     why: `a connection pooler (PgBouncer) in front of it does not keep the settings of a connection: ${lost[0]}`,
-    next: `connect to Postgres directly in DESKMIRROR_DATABASE_URL, or set it on the server: ${lost[1]}`,
+    next: `connect to Postgres directly, or set it on the server: ${lost[1]}`,
     exitCode: 2,
   })
 }

@@ -3,13 +3,15 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type ErrorExplanation, type ExplanationTable, fixFirst, tryAgain } from './error-explanation.ts'
 
-const orAnotherPath = 'or set DESKMIRROR_DATABASE_URL to another path'
-
-/** What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is. */
-export function explainSqlitePath(path: string, code: string): ErrorExplanation | undefined {
+/** What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is. `setting`: where it is from. */
+export function explainSqlitePath(path: string, code: string, setting: string): ErrorExplanation | undefined {
   const folder = dirname(resolve(path))
   if (!existsSync(folder)) {
-    return { why: `the folder ${folder} does not exist`, next: `create the folder, ${orAnotherPath}`, exitCode: 2 }
+    return {
+      why: `the folder ${folder} does not exist`,
+      next: `create the folder, or name another path in ${setting}`,
+      exitCode: 2,
+    }
   }
   if (existsSync(path) && statSync(path).isDirectory()) {
     return { why: 'it is a folder', next: `name a file in it: sqlite:${path}/deskmirror.db`, exitCode: 2 }
@@ -17,7 +19,7 @@ export function explainSqlitePath(path: string, code: string): ErrorExplanation 
   if (/CANTOPEN|READONLY|PERM|^E/.test(code) && existsSync(path) && !isAllowed(path, constants.R_OK)) {
     return {
       why: 'this user has no permission to read it',
-      next: `run as the user that owns the file, ${orAnotherPath}`,
+      next: `run as the user that owns the file, or name another path in ${setting}`,
       exitCode: 2,
     }
   }
@@ -40,7 +42,8 @@ function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-export const sqliteExplanations: ExplanationTable = [
+/** `setting`: where the path is from. */
+export const sqliteExplanations = (setting: string): ExplanationTable => [
   fixFirst(
     /^no such table/,
     'one of its tables is missing',
@@ -59,9 +62,9 @@ export const sqliteExplanations: ExplanationTable = [
   fixFirst(
     /READONLY|CANTOPEN|PERM|AUTH|EACCES|EPERM|EROFS/,
     'it cannot be written to',
-    `make the file and its folder writable for this user, ${orAnotherPath}`,
+    `make the file and its folder writable for this user, or name another path in ${setting}`,
   ),
-  fixFirst(/NOTADB/, 'the file is not a SQLite database', 'set DESKMIRROR_DATABASE_URL to another path'),
+  fixFirst(/NOTADB/, 'the file is not a SQLite database', `name another path in ${setting}`),
   fixFirst(/CORRUPT/, 'the file is damaged', 'restore it from a backup, or move it away and sync again'),
   tryAgain(/BUSY|LOCKED/, 'another process has locked it', 'wait until that process is done, and try again'),
   tryAgain(/FULL|ENOSPC|EDQUOT/, 'the disk is full', 'free space on the disk, and try again'),

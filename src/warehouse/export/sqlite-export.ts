@@ -66,7 +66,7 @@ function explainErrors<T>(label: string, work: () => T): T {
     return work()
   } catch (error) {
     const code = error instanceof Database.SqliteError ? error.code : ''
-    const explanation = lookUpExplanation(sqliteExplanations, code)
+    const explanation = lookUpExplanation(sqliteExplanations('--output'), code)
     if (explanation === undefined) throw error
     throw new UserError({ what: `cannot write ${label}`, ...explanation })
   }
