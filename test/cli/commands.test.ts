@@ -141,6 +141,18 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
   })
 })
 
+test.concurrent('migrate --project migrates the database of that project, and no other', async () => {
+  const cwd = folderIn(parent)
+  const { DESKMIRROR_PROJECT_ID: id, ...env } = environmentOf()
+  const projects = `shop: { project_id: ${id} }\n  school: { project_id: school, database_url: sqlite:school.db }`
+  writeFileSync(join(cwd, 'deskmirror.yaml'), `database_url: sqlite:all.db\nprojects:\n  ${projects}\n`)
+  const migrate = (project: string) => runInProcess(['migrate', '--project', project], { cwd, env })
+  const migrated = () => ['all.db', 'school.db'].map((file) => existsSync(join(cwd, file)))
+  expect([(await migrate('school')).exit, migrated()]).toEqual([0, [false, true]])
+  expect([(await migrate('shop')).exit, migrated()]).toEqual([0, [true, true]])
+  expect(await migrate('none')).toMatchObject({ exit: 2, err: expect.stringContaining('there is no project none') })
+})
+
 test.concurrent('no server at the address: one message soon, and 1 because trying again may help', async () => {
   const cwd = folderIn(parent)
   const args = ['sync', '--quiet', '--streams', 'availability']
