@@ -8,12 +8,13 @@ import { canOpenBrowser } from '../config/load.ts'
 import { UserError } from '../core/user-error.ts'
 import type { HttpServer } from '../http/server.ts'
 import type { CommandContext } from './command-context.ts'
+import { type CommandResult, runAndPrint } from './command-result.ts'
 
-type Options = { readonly port: number; readonly link?: true; readonly open: boolean }
+type Options = { readonly port: number; readonly link?: true; readonly json?: true; readonly open: boolean }
 
 const help = `
 Shows a warehouse in a browser, on this machine only, until Ctrl-C. Nothing can be changed. While deskmirror start runs, it
-serves the console itself, at /console: --link prints a link to sign in there once.
+serves the console itself, at /console: --link prints a link to sign in there once, and says if no worker answers.
 
 Examples:
   $ deskmirror demo --keep demo.db && deskmirror console demo.db
@@ -31,10 +32,13 @@ export function consoleCommand(context: CommandContext): Command {
     .addOption(new Option('--port <number>', 'the port to listen at; 0 = any free one').default(0).argParser(parsePort))
     .option('--no-open', 'do not open a browser')
     .option('--link', 'print a one-time link to the console of the running worker')
+    .option('--json', 'with --link: print one JSON document')
     .addHelpText('after', help)
-    .action((warehouse: string | undefined, options: Options) =>
-      options.link === true ? printLink(context) : serve(context, warehouse, options),
-    )
+    .action((warehouse: string | undefined, options: Options) => {
+      if (options.link === true) return runAndPrint(context, options, () => printLink(context))
+      if (options.json === true) throw jsonWithoutLink()
+      return serve(context, warehouse, options)
+    })
 }
 
 function parsePort(text: string): number {
@@ -48,12 +52,23 @@ function parsePort(text: string): number {
   })
 }
 
-async function printLink(context: CommandContext): Promise<void> {
+async function printLink(context: CommandContext): Promise<CommandResult> {
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
   const { createLinkFor } = await context.load(() => import('../app/console/create-link.ts'))
-  context.writeOut(`${await createLinkFor(config, config.http, context.now())}\n`)
+  const { link, address, answers } = await createLinkFor(config, config.http, context.now())
+  if (!answers) {
+    context.writeErr(
+      `no worker answers at ${address} now: start it with \`deskmirror start\`; if it runs on another machine, open the link with its address\n`,
+    )
+  }
+  return { document: { link, answers }, lines: [link], exit: 0 }
+}
+
+function jsonWithoutLink(): UserError {
+  const why = '--json is for a link only'
+  return new UserError({ what: 'cannot print JSON', why, next: 'add --link', exitCode: 2 })
 }
 
 async function serve(context: CommandContext, named: string | undefined, { port, open }: Options): Promise<void> {

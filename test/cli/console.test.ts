@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openHttpServer } from '../../src/http/server.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -44,16 +46,31 @@ describe('console', () => {
     expect([exit, err]).toEqual([2, expect.stringMatching(/there is no file none\.db[\s\S]*deskmirror demo --keep/)])
   })
 
-  test('--link prints a link to the console of the worker', async () => {
-    const cwd = createTempFolder()
-    const { exit, out } = await runInProcess(['console', '--link'], {
-      cwd,
-      env: { DESKMIRROR_HTTP: '127.0.0.1:9999' },
-    })
-    expect([exit, out]).toEqual([
-      0,
-      expect.stringMatching(/^http:\/\/127\.0\.0\.1:9999\/console\/sign-in\?code=[\w-]{24}\n$/),
-    ])
+  test('--link prints a link to the console of the worker, and says if no worker answers there', async () => {
+    const health = { isAlive: () => true, checkReadiness: async () => [] }
+    const log = pino({ level: 'silent' })
+    const server = await openHttpServer({ host: '127.0.0.1', port: 0, token: null, health, metrics: null, log })
+    onTestFinished(server.close)
+    const run = (...options: string[]) =>
+      runInProcess(['console', '--link', ...options], {
+        cwd: createTempFolder(),
+        env: { DESKMIRROR_HTTP: server.address.replace('http://', '') },
+      })
+    const link = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/console\/sign-in\?code=[\w-]{24}\n?$/)
+    expect(await run()).toEqual({ exit: 0, out: link, err: '' })
+    expect(JSON.parse((await run('--json')).out)).toEqual({ link, answers: true })
+
+    await server.close()
+    const note = expect.stringMatching(
+      /^no worker answers at http:\/\/127\.0\.0\.1:\d+ now: start it with `deskmirror start`/,
+    )
+    expect(await run()).toEqual({ exit: 0, out: link, err: note })
+    expect(JSON.parse((await run('--json')).out)).toEqual({ link, answers: false })
+  })
+
+  test('--json is for a link', async () => {
+    const { exit, err } = await runInProcess(['console', '--json'], { cwd: createTempFolder() })
+    expect([exit, err]).toEqual([2, expect.stringContaining('add --link')])
   })
 })
 

@@ -1,10 +1,30 @@
 /** A one-time link to the console of the running worker: whoever may write to its warehouse may have one. */
 import type { Config } from '../../config/config.ts'
-import type { EpochMs } from '../../core/time.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
 import { withWarehouse } from '../with-resources.ts'
 import { createConsoleLink } from './open-console.ts'
 
-export function createLinkFor(config: Config, http: NonNullable<Config['http']>, now: EpochMs): Promise<string> {
+/** `answers`: whether a worker answers at `address`, asked from this machine. */
+type ConsoleLink = { readonly link: string; readonly address: string; readonly answers: boolean }
+
+export async function createLinkFor(
+  config: Config,
+  http: NonNullable<Config['http']>,
+  now: EpochMs,
+): Promise<ConsoleLink> {
   const host = http.host.includes(':') ? `[${http.host}]` : http.host
-  return withWarehouse(config, (warehouse) => createConsoleLink(warehouse, `http://${host}:${http.port}`, now))
+  const address = `http://${host}:${http.port}`
+  const link = await withWarehouse(config, (warehouse) => createConsoleLink(warehouse, address, now))
+  return { link, address, answers: await isWorkerAt(address) }
+}
+
+const answerMs: Ms = 2000
+
+async function isWorkerAt(address: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(answerMs) })
+    return 'alive' in Object(await response.json())
+  } catch {
+    return false
+  }
 }
