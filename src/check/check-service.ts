@@ -3,6 +3,7 @@ import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } fro
 import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
 import type { CheckItem } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
+import { projectIdProblem } from '../core/project-id.ts'
 import { daySeconds, type EpochSeconds, rfc3339 } from '../core/time.ts'
 import { allStreams } from '../streams/all-streams.ts'
 import type { ApiScope, Stream } from '../streams/stream.ts'
@@ -18,13 +19,21 @@ export async function checkService(get: ApiGet, project: string, now: EpochSecon
       const item = failureItem(scope, result)
       items.push(item)
       // If the key is not accepted or the service is unreachable, the other requests fail in the same way.
-      if (item.name !== scope) return items
+      if (item.name !== scope) return [...items, ...projectIdItems(project)]
     } else {
       if (items.length === 0) items.push(...connectionItems(result, now))
       items.push({ name: scope, state: 'ok', detail: `reads ${streamsOf(scope)}`, hint: null })
     }
   }
   return items
+}
+
+/** Only where the service does not accept it: what works needs no advice. */
+function projectIdItems(project: string): CheckItem[] {
+  const detail = projectIdProblem(project)
+  if (detail === null) return []
+  const hint = 'correct DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml)'
+  return [{ name: 'project', state: 'warning', detail, hint }]
 }
 
 type Probe = readonly [path: string, query: QueryParams]

@@ -5,6 +5,7 @@ import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { addKeyToEnv, addToEnv, addToYaml, type NewProject } from '../config/write-settings.ts'
 import { parseBaseUrl } from '../core/base-url.ts'
 import type { CheckItem } from '../core/command-reports.ts'
+import { projectIdProblem } from '../core/project-id.ts'
 import { secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'
 import { renderChecks, toExitCode } from './check.ts'
@@ -122,10 +123,9 @@ const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Quest
     },
   },
   projectId: {
-    text: "The project's id (a UUID, in the app under Settings)",
+    text: "The project's id (a UUID)",
     isSecret: false,
-    problemOf: (answer) =>
-      /^[^\s/?#%]{1,100}$/.test(answer) && !/^\.+$|^svc_/.test(answer) ? null : 'this is not the id of a project',
+    problemOf: projectIdProblem,
   },
   key: {
     text: 'The API key (Settings > API keys; it is not shown here)',

@@ -141,6 +141,17 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
   })
 })
 
+test.concurrent('check says that an id which the service refuses is none of a project', async () => {
+  const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_PROJECT_ID: 'Support' })]
+  const { exit, out } = await runInProcess(['check'], { cwd, env })
+  expect([exit, out]).toEqual([
+    2,
+    expect.stringMatching(/^! project +a project's id is a UUID.*\n +→ .*DESKMIRROR_PROJECT_ID/m),
+  ])
+  const right = await runInProcess(['check'], { cwd, env: environmentOf() })
+  expect([right.exit, right.out]).toEqual([0, expect.not.stringContaining('UUID')])
+})
+
 test.concurrent('migrate --project migrates the database of that project, and no other', async () => {
   const cwd = folderIn(parent)
   const { DESKMIRROR_PROJECT_ID: id, ...env } = environmentOf()

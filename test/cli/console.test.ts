@@ -102,6 +102,20 @@ describe('init without a terminal', () => {
     expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).not.toContain('shop')
   })
 
+  test.each([
+    ['a name', 'Support', /a project's id is a UUID.*, not a name.*Settings > API keys/],
+    [
+      'an address',
+      'https://app.example.com/p/7D1F4F6E-5a2b-4c3d-8e9f-0a1b2c3d4e5f/inbox',
+      /write only the id: 7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f$/m,
+    ],
+    ['a part of an id', '7d1f4f6e-5a2b', /a project's id is a UUID/],
+  ])('refuses %s in place of the id of a project', async (_, id, says) => {
+    const given = ['init', '--base-url', service.baseUrl, '--project-id', id, '--api-key-file', keyFile]
+    const { exit, out, err } = await runInProcess(given, { cwd: createTempFolder() })
+    expect([exit, out, err]).toEqual([2, '', expect.stringMatching(says)])
+  })
+
   test('says what is missing, and what the service denies', async () => {
     const cwd = createTempFolder()
     expect(await runDeskmirror(args(), { cwd })).toMatchObject({
