@@ -175,9 +175,10 @@ Examples:
   $ deskmirror sandbox --conversations 10000 --messages 100 --rate off
   $ deskmirror sandbox --switch messages.paging=before --switch fault.rate=0.1
 
-A sync against it:
-  $ deskmirror sandbox --port 4010 > sandbox.env &
-  $ . ./sandbox.env && deskmirror sync
+A sync against it, from the same shell:
+  rm -f sandbox.env; deskmirror sandbox --port 4010 > sandbox.env &
+  while kill -0 $! && [ ! -s sandbox.env ]; do sleep 0.1; done
+  . ./sandbox.env && deskmirror sync
 
 While it runs, /_sandbox/ answers GET log, counts, ledger, switches, truth/{stream}, and takes POST switches, churn,
 mutate, fail, forget-faults, keys, revoke, advance, reset-log, shutdown, each with a JSON object.

@@ -1,8 +1,12 @@
 /** The sandbox in its own process: started by the command, controlled over HTTP, stopped by a signal or by request. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { cleanEnvironment, launcher, runDeskmirror } from '../cli/run-process.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 const runner = `
   const { sandboxCommand } = await import(${JSON.stringify(new URL('../../src/cli/sandbox.ts', import.meta.url).href)})
@@ -33,6 +37,33 @@ const control = async (origin: string, path: string, body?: unknown) => {
   )
   const text = await response.text()
   return { status: response.status, text, json: path.startsWith('truth') ? null : JSON.parse(text) }
+}
+
+test('the example of its help and of its guide works when it is pasted into a shell', async () => {
+  const { out: help } = await runDeskmirror(['sandbox', '--help'], { cwd: '/' })
+  const example = /^A sync against it.*\n((?: {2}.*\n)+)/m.exec(help)?.[1]?.replaceAll(/^ {2}(?:\$ )?/gm, '') ?? ''
+  const cwd = createTempFolder()
+  symlinkSync(launcher, join(cwd, 'deskmirror'))
+  const env = cleanEnvironment({ PATH: `${cwd}:${process.env.PATH}` })
+  const size = 'deskmirror sandbox --conversations 2 --visitors 1 --calls 1 --days 1'
+  const pasted = example.replace('deskmirror sandbox', size).replace('--port 4010', '--port 0')
+  child = spawn('sh', ['-c', `${pasted}\nended=$?; kill $!; exit $ended`], {
+    cwd,
+    env,
+    stdio: 'ignore',
+    detached: true,
+  })
+  onTestFinished(() => void killGroup(child))
+  expect(await once(child, 'exit')).toEqual([0, null])
+  const guide = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+  expect(guide.includes(example), 'the guide has the same example').toBe(true)
+})
+
+/** A group that has ended is no failure. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {}
 }
 
 test('it prints what a sync needs, is controlled over HTTP, and ends on request', async () => {
