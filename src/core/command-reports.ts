@@ -49,6 +49,8 @@ export type SyncProgress = {
   readonly state: 'running' | 'done' | 'skipped' | 'failed'
   readonly rows: number
   readonly changed: number
+  /** Of a comparison, which changes nothing: how many rows differ. */
+  readonly differing?: number
   readonly requests: number
   /** Requests still to make; null = unknown. */
   readonly left: number | null

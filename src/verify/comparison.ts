@@ -33,7 +33,7 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
   }
   const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
     const { compared, differing, requests } = count(stream)
-    onProgress({ stream, state, rows: compared, changed: differing, requests, left: null })
+    onProgress({ stream, state, rows: compared, changed: 0, differing, requests, left: null })
   }
   const recordDifference = (difference: Difference) => {
     count(difference.stream).differing += 1

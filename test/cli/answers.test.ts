@@ -18,6 +18,7 @@ import type {
 } from '../../src/core/command-reports.ts'
 import type { SyncOutcome } from '../../src/core/mirror.ts'
 import type { RewriteReport } from '../../src/core/rewrite-report.ts'
+import type { StreamName } from '../../src/core/stream-specs.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
 function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {
@@ -212,6 +213,20 @@ describe('verify', () => {
     expect(exit).toBe(3)
     expect(out).toContain('calls   c1   different   status, cost')
   })
+  test('a difference is followed by what to do, which for rollups is not the same as for rows', async () => {
+    const nextSteps = async (...streams: readonly StreamName[]) => {
+      const verified = { ...report, streams: streams.map((stream) => ({ ...report.streams[0]!, stream })) }
+      const { out } = await runCommand(verifyCommand, ['--project', 'shop'], { verifyProject: async () => verified })
+      return out.split('\n').filter((line) => line.startsWith('→'))
+    }
+    const ofRows = expect.stringMatching(/changed since the last sync.*`deskmirror sync --project shop`.*verify again/)
+    const ofRollups = expect.stringMatching(
+      /expected.*at night.*`deskmirror sync --mode full --streams analytics --project shop`/,
+    )
+    expect(await nextSteps('calls')).toEqual([ofRows])
+    expect(await nextSteps('analytics')).toEqual([ofRollups])
+    expect(await nextSteps('calls', 'analytics')).toEqual([ofRows, ofRollups])
+  })
   test('without differences the exit code is 0', async () => {
     const equal = { ...report, streams: [], differences: [] }
     expect(await runCommand(verifyCommand, [], { verifyProject: async () => equal })).toMatchObject({ exit: 0 })
@@ -219,10 +234,6 @@ describe('verify', () => {
 })
 
 describe('migrate --rebuild-analytics', () => {
-  test('only a rebuild is of one project', async () => {
-    expect(await runCommand(migrateCommand, ['--project', 'shop'], {})).toMatchObject({ exit: 2, out: '' })
-  })
-
   const done: FactsRebuildReport = { project: 'shop', conversations: 52_500, tookMs: 16_000, outcome: 'complete' }
   test('says for how many conversations the facts were derived anew', async () => {
     const useCases = { rebuildFacts: async () => done }

@@ -50,6 +50,7 @@ describe('the remaining time', () => {
 
 test("a stream's line has its rows, changes, requests, rate and remaining requests", () => {
   const started = afterProgress(emptyProgress, running, 1000)
+  expect(streamProgressRow({ ...started.streams.get('messages')!, differing: 3 }, 4000)[2]).toBe('3 differ')
   const later = afterProgress(started, { ...running, rows: 12_000, changed: 40, requests: 60, left: 1 }, 4000)
   const cells = streamProgressRow(later.streams.get('messages')!, 5000)
   expect(cells).toEqual(['messages', '12,000 rows', '40 changed', '60 requests', '3,000 rows/s', '1 request left'])

@@ -29,7 +29,9 @@ export function streamProgressRow(stream: StreamProgress, now: EpochMs): string[
   return [
     stream.stream,
     pluralize(stream.rows, 'row'),
-    `${formatCount(stream.changed)} changed`,
+    stream.differing === undefined
+      ? `${formatCount(stream.changed)} changed`
+      : `${formatCount(stream.differing)} differ`,
     pluralize(stream.requests, 'request'),
     rate,
     left,

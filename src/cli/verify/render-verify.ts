@@ -33,9 +33,22 @@ export function renderVerify(report: VerifyReport): { readonly lines: readonly s
       ...more,
       ...skipped,
       ...incomplete,
+      ...nextSteps(report),
     ],
     exit: differing + skipped.length + incomplete.length === 0 ? 0 : 3,
   }
+}
+
+/** Rollups of past days change in the service without a trace, and incremental syncs read only the last ones again. */
+function nextSteps({ project, streams }: VerifyReport): readonly string[] {
+  const ofProject = project === 'default' ? '' : ` --project ${project}`
+  const differing = streams.filter((stream) => stream.differing > 0).map(({ stream }) => stream)
+  const rows = `rows that changed since the last sync differ until the next one: run \`deskmirror sync${ofProject}\` and verify again; what differs then, \`deskmirror sync --mode full${ofProject}\` reads again`
+  const rollups = `a rollup differs if something of its day changed after it was read, which is expected; a worker reads rollups again at night, and \`deskmirror sync --mode full --streams analytics${ofProject}\` does so now`
+  return [
+    ...(differing.some((stream) => stream !== 'analytics') ? [`→ ${rows}`] : []),
+    ...(differing.includes('analytics') ? [`→ ${rollups}`] : []),
+  ]
 }
 
 function differenceRow({ stream, key, kind, fields }: Difference): string[] {
