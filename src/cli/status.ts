@@ -230,9 +230,8 @@ function rollupsRow({ rollups }: StatusReport): string[][] {
   const different = known
     .filter(({ days, daysEqual }) => daysEqual < days)
     .map(({ metric, days, daysEqual }) => `; ${metric} differs on ${days - daysEqual} of ${pluralize(days, 'day')}`)
-  return [
-    ['rollups', `our own counts match ${known.length} of ${pluralize(rollups.length, 'number')}${different.join('')}`],
-  ]
+  const matched = `our own counts match ${known.length} of the service's ${pluralize(rollups.length, 'number')}`
+  return [['rollups', `${matched}${different.join('')} (view report_rollup_day)`]]
 }
 
 function behaviourLines({ behaviours }: StatusReport, verbose: boolean): string[] {

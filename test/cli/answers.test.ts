@@ -356,7 +356,7 @@ describe('status', () => {
       'running       host (process 12), since 1 min ago',
       'budget        120 of 600 in the last 1 min; what is pending takes about 2.0 s',
       'facts         to be derived again for 1,200 conversations, with the next sync',
-      'rollups       our own counts match 2 of 3 numbers; conversations.active differs on 2 of 60 days',
+      "rollups       our own counts match 2 of the service's 3 numbers; conversations.active differs on 2 of 60 days (view report_rollup_day)",
       'audit         with 95 % confidence fewer than 7 in 10,000 conversations differ; 2 of 10,412 read again in 1 audit differed; what differed was corrected as far as the service still shows it; 1,203,442 are mirrored; 1 had been deleted in the service; last 11 h ago',
       'write-backs   3 queued',
       '              1 row has no project and is not sent until project_id is set in writebacks and writeback_events',

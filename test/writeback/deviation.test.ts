@@ -34,7 +34,7 @@ const cases: readonly Case[] = [
     'what stood against it, and does no more',
     { ...flag, before: { handledAt: null } },
     against,
-    'the check: stands against, a visitor wrote at noon; then: sent, open → handled',
+    'the check: would not be sent, a visitor wrote at noon; then: sent, open → handled',
   ],
   [
     'a name that was changed meanwhile',

@@ -40,7 +40,7 @@ function renderSamples(group: ReviewGroup): string[] {
   ]
 }
 
-const sampleHeader = ['row', 'visitor', 'last words', 'it would']
+const sampleHeader = ['row', 'visitor', 'last words', 'effect']
 
 function toSampleCells(review: CheckedReview): string[] {
   const { position, lastWords } = review
@@ -57,7 +57,7 @@ function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (re
 export function renderReviewRow(review: CheckedReview): string {
   const { position, outcome, action, lastWords } = review
   const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
-  const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(14), actionNames[action].padEnd(15)]
+  const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), actionNames[action].padEnd(15)]
   return [...cells, showInvisible(nameOf(review)), ...words, showInvisible(effectOf(review))].join('  ')
 }
 

@@ -20,7 +20,7 @@ type Options = CommonOptions &
 
 const examples = `
 What has left is shown by outcome and reason. What has not left is reviewed from the mirror, without a request, in its
-order: it will be sent, would change something, is so already, is known to fail (stands against), or is not known. --check
+order: it will be sent, would change something, is so already, would not be sent, or is not known. --check
 asks the service and keeps what it answered until the row changes.
 
 Examples:

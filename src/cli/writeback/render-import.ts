@@ -45,7 +45,7 @@ export function renderImportedBefore(report: { readonly batch: string }, hint: C
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
     `see: ${hint(`writeback batches show ${batch}`)}`,
-    `to send what failed or was cancelled again: ${hint(`writeback retry --batch ${batch} --status failed,cancelled`)}`,
+    `to send again what was not done: ${hint(`writeback retry --batch ${batch} --status failed,conflict,cancelled,expired`)}`,
   ]
   return { document: report, lines, exit: 0 }
 }

@@ -109,7 +109,7 @@ function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: Comm
         `or, to correct it: ${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
       ]
     case 'conflict':
-      return [`next: ${hint(`writeback retry ${id}`)} sends it again`]
+      return [`next: look at what changed since; ${hint(`writeback retry ${id}`)} sends it all the same`]
     default:
       return []
   }

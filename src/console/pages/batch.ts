@@ -143,7 +143,7 @@ function rows({ data, offered, would, status }: BatchView, frame: ProjectFrame):
       isChosen: name === status,
     }))
   const waiting = (counts.draft ?? 0) + (counts.queued ?? 0)
-  const open = { label: `Not left (${formatCount(waiting)})`, to: address, isChosen: would === null && status === null }
+  const open = { label: `Not sent (${formatCount(waiting)})`, to: address, isChosen: would === null && status === null }
   const tabs = choices('Rows', [...(waiting > 0 ? [open] : []), ...byOutcome, ...(waiting === total ? [] : byStatus)])
   const more = older(next === null ? null : withQuery(address, { would, status, after: next }), 'Next rows')
   if (status !== null) return section('Rows', html`${tabs}${entryTable(entries, frame)}${more}`)

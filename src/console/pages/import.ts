@@ -5,6 +5,7 @@ import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
 import { formatRows, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
 import type { RejectedImport } from '../../core/outbox/reports.ts'
 import { mistakeText } from '../../core/outbox/request-mistake.ts'
+import { operations, operationTypes } from '../../core/outbox/writeback-request.ts'
 import { section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { table } from '../table.ts'
@@ -33,7 +34,8 @@ export function importPage(view: ImportView, frame: ProjectFrame): Page {
   const content = html`${problem === null ? nothing : html`<p class="problem">Nothing was queued: ${foreignText(problem)}</p>`}
 ${rejected === null ? nothing : rejection(rejected, view, frame)}
 <p>CSV (what a spreadsheet saves) or JSON Lines, one write-back a row. Nothing of it is sent: all rows become drafts, or none if one has a mistake. An approver decides after that.</p>
-${form(view, frame)}`
+${form(view, frame)}
+${section('The columns', columnTable())}`
   return { title: 'Import a file', section: 'Write-backs', content }
 }
 
@@ -45,10 +47,24 @@ function form({ title, note, allowDuplicates, ignoreColumns }: ImportView, frame
 <label>What people should know about it (may be empty)
 <input name="note" maxlength="1000" autocomplete="off" value="${note}"></label>
 <label class="check"><input type="checkbox" name="allowDuplicates" value="yes" ${attribute('checked', allowDuplicates)}> Let replies through that repeat the same words to the same conversation</label>
-<label class="check"><input type="checkbox" name="ignoreColumns" value="yes" ${attribute('checked', ignoreColumns)}> Leave out columns that are not of an import</label>
+<label class="check"><input type="checkbox" name="ignoreColumns" value="yes" ${attribute('checked', ignoreColumns)}> Ignore columns with other names</label>
 <label>The file, of 20 MB at most
 <input type="file" name="file" accept=".csv,.jsonl,.ndjson,.json,.txt,.tsv,text/csv" ${attribute('required', true)}></label>
 <button type="submit" class="primary">Import as drafts</button></form>`
+}
+
+/** The first row of CSV names them, in any order. */
+function columnTable(): Html {
+  return html`<p>The first row names the columns, in any order; a row fills those of its operation. Ids are on the pages of conversations and visitors, and in an export.</p>
+${table({
+  caption: 'Columns by operation',
+  columns: [{ title: 'operation' }, { title: 'Does' }, { title: 'Other columns' }],
+  rows: operations.map((operation) => {
+    const { target, fields, summary } = operationTypes[operation]
+    return [operation, summary, [`${target}_id`, ...Object.keys(fields)].join(' ')]
+  }),
+  empty: '',
+})}`
 }
 
 function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, frame: ProjectFrame): Html {

@@ -26,10 +26,15 @@ export function reviewedTable({ batch, rows, would, offered }: ReviewedRows, fra
     { title: 'Row', isNumber: true },
     { title: 'About' },
     { title: 'What is sent' },
-    { title: 'It would' },
+    { title: 'Effect' },
   ]
   const cells = rows.map((row) => [...(hasPicks ? [pickCell(row)] : []), ...rowCells(row, frame)])
-  const content = table({ caption: 'Rows that have not left', columns, rows: cells, empty: 'No row would do this.' })
+  const content = table({
+    caption: 'Rows that have not been sent',
+    columns,
+    rows: cells,
+    empty: 'No row would do this.',
+  })
   if (!hasPicks) return content
   const allOf = would === null ? nothing : allOfOutcome(batch, would, pickable, frame)
   return html`<form action="${path`/console/p/${frame.project}/confirm`}" ${attribute('data-picks', true)}>${hiddenFields({ batch })}

@@ -24,7 +24,7 @@ ${hidden('next', next)}${code === null ? nothing : hidden('code', code)}
 ${nameField}
 ${code === null ? tokenField : nothing}
 <button type="submit" class="primary">Sign in</button>
-<p class="faint">Your name stands beside every decision that you make here.</p></form>`
+<p class="faint">${code === null ? 'The token comes from whoever runs deskmirror. ' : ''}Your name stands beside every decision that you make here.</p></form>`
   const byLink = html`${problem === null ? nothing : html`<p class="problem" role="alert">${problem}</p>`}<p>Open the link that <code>deskmirror start</code> printed, or let <code>deskmirror console --link</code> print a new one.
 A link works once, for 15 minutes. To sign in with a token instead, name people in <code>deskmirror.yaml</code> or set <code>DESKMIRROR_HTTP_TOKEN</code>.</p>`
   return { title: 'Sign in', section: null, content: isByLinkOnly && code === null ? byLink : form }

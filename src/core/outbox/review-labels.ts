@@ -9,7 +9,7 @@ export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
   would_send: 'will be sent',
   would_change: 'would change',
   already_so: 'is so already',
-  stands_against: 'stands against',
+  stands_against: 'would not be sent',
   not_known: 'not known',
 }
 
@@ -92,7 +92,7 @@ export function describeDifference({ outcome, why, changes, check }: CheckedRevi
   return `the mirror: ${describeVerdict({ outcome, why, changes })}; the service: ${describeVerdict(check)}`
 }
 
-/** `would change, open → handled` · `stands against, a visitor wrote at …` */
+/** `would change, open → handled` · `would not be sent, a visitor wrote at …` */
 export function describeVerdict({ outcome, why, changes }: Pick<CheckedReview, 'outcome' | 'why' | 'changes'>): string {
   const effect = why ?? changes.map(describeChange).join(', ')
   return effect === '' ? outcomeLabels[outcome] : `${outcomeLabels[outcome]}, ${effect}`

@@ -64,7 +64,7 @@ export const reviewPageFoot = `</tbody>
 `
 
 const rowHeader = ['row', 'visitor', 'operation'] as const
-const effectHeader = ['last words of the visitor', 'it would', 'checked with the service'] as const
+const effectHeader = ['last words of the visitor', 'effect', 'checked with the service'] as const
 
 function countsTable({ counts, groups }: ReviewSummary): Html {
   const rows = reviewOutcomes.map((outcome) => {

@@ -205,6 +205,10 @@ describe('signing in', () => {
     expect(text).toContain('Zoë <span class="faint">· approver</span>')
   })
 
+  test('says where the token is from', async () => {
+    expect((await shared.ask('/console/sign-in')).text).toContain('The token comes from whoever runs deskmirror')
+  })
+
   test('with a link works once, however many try at the same time', async () => {
     const console = await startConsole(fill, { access: { people: () => [], httpToken: null } })
     await console.warehouse.auditLog.storeLink('code', 60_000, Date.now())

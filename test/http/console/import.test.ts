@@ -11,6 +11,12 @@ const rowOf = (length: number) => {
   return start + 'y'.repeat(length - start.length - end.length) + end
 }
 
+test('the form says which columns each operation has', async () => {
+  const { text } = await console.ask('/console/p/main/import', { headers: { cookie: await console.signIn('olga') } })
+  for (const columns of ['conversation_id content sender_name', 'conversation_id handled', 'visitor_id name email'])
+    expect(text.replaceAll(/<[^>]*>/g, '')).toContain(columns)
+})
+
 describe('a file', () => {
   test('with mistakes queues nothing, says which, and gives the rows back', async () => {
     const wrong = await importFile(
