@@ -14,7 +14,9 @@ export async function createLinkFor(
 ): Promise<ConsoleLink> {
   const host = http.host.includes(':') ? `[${http.host}]` : http.host
   const address = `http://${host}:${http.port}`
-  const link = await withWarehouse(config, (warehouse) => createConsoleLink(warehouse, address, now))
+  // Links are in the first database: another one may be away.
+  const first = { ...config, projects: [] }
+  const link = await withWarehouse(first, (warehouse) => createConsoleLink(warehouse, address, now))
   return { link, address, answers: await isWorkerAt(address) }
 }
 
