@@ -88,7 +88,10 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
   const { next } = budgetUnavailable
   if (isBudgetUnavailable(failure)) return { name: 'budget', state: 'error', detail, hint: next, retryable: true }
   if (failure.kind !== 'denied') {
-    const hint = 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
+    const hint =
+      failure.kind === 'refused' && failure.status === 404
+        ? 'correct DESKMIRROR_BASE_URL: it has to end with the version of the API if that has one, like /v1'
+        : 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
     const retryable = failure.kind === 'transient' || failure.kind === 'throttled'
     return { name: 'connection', state: 'error', detail, hint, retryable }
   }

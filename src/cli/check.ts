@@ -27,7 +27,7 @@ First steps:
   1. The account's owner creates a key in the app: Settings > API keys. Choose the project and the preset "Read only",
      or single scopes: ${[...new Set(allStreams.map(({ scope }) => scope))].join(' ')}
      The key begins with svc_live_ and is shown once. Keep it on the server: never put it into a web page.
-  2. Write a file named .env in this folder:
+  2. Run deskmirror init, which asks for the rest, tests it and writes a file named .env in this folder. Or write it yourself:
        DESKMIRROR_BASE_URL=https://…        the address of the API, with its version
        DESKMIRROR_PROJECT_ID=…              the project's id, a UUID
        DESKMIRROR_API_KEY=svc_live_…        or DESKMIRROR_API_KEY_FILE=PATH
@@ -48,7 +48,11 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const config = loadConfigOrError(context)
   if (config instanceof ConfigurationError) {
     const items = config.problems.map(({ where, why }) => errorItem(where, why))
-    return renderChecks([{ project: null, items, exit: 2 }], firstSteps.split('\n'))
+    // Where a file describes projects, the first steps have been taken.
+    const isFirst = config.problems.some(
+      ({ where, why }) => where.startsWith('DESKMIRROR_') && why.startsWith('is missing'),
+    )
+    return renderChecks([{ project: null, items, exit: 2 }], isFirst ? firstSteps.split('\n') : [])
   }
   return renderChecks(await checkProjects(context, config, selectProjects(config.projects, options.project)), [])
 }

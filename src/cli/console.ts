@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
 import { canOpenBrowser } from '../config/load.ts'
+import { ConfigurationError } from '../config/problems.ts'
 import { UserError } from '../core/user-error.ts'
 import type { HttpServer } from '../http/server.ts'
 import type { CommandContext } from './command-context.ts'
@@ -72,7 +73,7 @@ function jsonWithoutLink(): UserError {
 }
 
 async function serve(context: CommandContext, named: string | undefined, { port, open }: Options): Promise<void> {
-  const config = named === undefined ? context.loadConfig('mirror') : null
+  const config = named === undefined ? loadConfigured(context) : null
   const { databaseUrl, databaseSetting } = config ?? {
     databaseUrl: toDatabaseUrl(named ?? ''),
     databaseSetting: 'the command',
@@ -98,6 +99,18 @@ async function serve(context: CommandContext, named: string | undefined, { port,
 
 /** Pages have been closed by then. */
 const closeMs = 2000
+
+/** Without a configuration, most people who want to look at a warehouse have its file. */
+function loadConfigured(context: CommandContext): Config {
+  try {
+    return context.loadConfig('mirror')
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    const { what, why, next, exitCode } = error
+    const named = 'name a warehouse, as in `deskmirror console demo.db`'
+    throw new UserError({ what, why, next: `${named}; or ${next}`, exitCode }, { cause: error })
+  }
+}
 
 /** For a warehouse that is named on the command line: nothing needs to be configured. */
 async function defaults(context: CommandContext): Promise<Config> {

@@ -202,6 +202,7 @@ function nextSteps(keep: string | undefined): string[] {
     keep === undefined
       ? 'The demo is over and has removed its files; `deskmirror demo --keep demo.db` keeps the warehouse, and\n`deskmirror console demo.db` then shows it in a browser.'
       : `The warehouse is in ${keep}: \`deskmirror console ${keep}\` shows it in a browser; or try a BI tool, with the questions of docs/analytics.md.`,
-    'For your own project: `deskmirror check` says what is needed, `deskmirror sync` mirrors it.',
+    'For your own project: `deskmirror init` asks for three settings, tests them and writes them down; `deskmirror sync` mirrors it.',
+    'In a checkout all commands begin with npx: `npx deskmirror init`.',
   ]
 }

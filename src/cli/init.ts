@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
-import { addKeyToEnv, addToEnv, addToYaml, type NewProject } from '../config/write-settings.ts'
+import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
 import { parseBaseUrl } from '../core/base-url.ts'
 import type { CheckItem } from '../core/command-reports.ts'
 import { projectIdProblem } from '../core/project-id.ts'
@@ -47,6 +47,7 @@ export function initCommand(context: CommandContext): Command {
 async function runInit(context: CommandContext, options: Options): Promise<CommandResult> {
   const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
   const hasYaml = existsSync(yamlFile)
+  if (!hasYaml && isConfigured(readIfThere(envFile))) throw configuredAlready()
   const project = await collect(options, isTerminal, hasYaml)
   const files = hasYaml ? yamlTexts(project) : envTexts(project)
   const items = await testProject(context, project)
@@ -57,12 +58,15 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
       lines: [...checks.lines, '', 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'],
     }
   }
-  if (!isTerminal) return { ...checks, lines: [...checks.lines, '', ...preview(files)], exit: 0 }
+  const names = files.map(({ name }) => name).join(' and ')
+  if (!isTerminal) {
+    const next = `Nothing was written, as this is no terminal: write it into ${names} yourself.`
+    return { ...checks, lines: [...checks.lines, '', ...preview(files), '', next], exit: 0 }
+  }
   for (const { name, text } of files) writePrivate(name, text)
-  const written = files.map(({ name }) => name).join(' and ')
   return {
     ...checks,
-    lines: [...checks.lines, '', `Written to ${written}, which only you may read.`, ...nextSteps],
+    lines: [...checks.lines, '', `Written to ${names}, which only you may read.`, ...nextSteps],
     exit: 0,
   }
 }
@@ -156,10 +160,12 @@ function wrongOption(why: string): UserError {
 type NewFile = { readonly name: string; readonly text: string }
 
 function envTexts(project: NewProject): readonly NewFile[] {
-  const text = addToEnv(readIfThere(envFile), project)
-  if (text !== null) return [{ name: envFile, text }]
+  return [{ name: envFile, text: addToEnv(readIfThere(envFile), project) }]
+}
+
+function configuredAlready(): UserError {
   const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/configuration.md)'
-  throw new UserError({ what: 'nothing was changed', why: '.env describes a project already', next, exitCode: 2 })
+  return new UserError({ what: 'nothing was changed', why: '.env describes a project already', next, exitCode: 2 })
 }
 
 function yamlTexts(project: NewProject): readonly NewFile[] {

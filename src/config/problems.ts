@@ -11,10 +11,18 @@ export class ConfigurationError extends UserError {
       what:
         problems.length === 1 ? 'the configuration has a problem' : `the configuration has ${problems.length} problems`,
       why: problems.map(({ where, why }) => `${where} ${why}`).join('\n'),
-      next: '`deskmirror check` explains what is needed and where it comes from',
+      next: isNotConfigured(problems)
+        ? '`deskmirror init` asks for what is missing and writes it down; `deskmirror check` explains it'
+        : '`deskmirror check` explains what is needed and where it comes from',
       exitCode: 2,
     })
     this.name = 'ConfigurationError'
     this.problems = problems
   }
+}
+
+/** Nothing describes a project: otherwise `init` would not touch what does. */
+function isNotConfigured(problems: readonly ConfigProblem[]): boolean {
+  const isMissing = (name: string) => problems.some(({ where, why }) => where === name && why.startsWith('is missing'))
+  return isMissing('DESKMIRROR_BASE_URL') && isMissing('DESKMIRROR_PROJECT_ID')
 }

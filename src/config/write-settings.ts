@@ -9,10 +9,14 @@ export type NewProject = {
   readonly key: { readonly value: string } | { readonly file: string }
 }
 
-/** Null: the text configures a project already. */
-export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject): string | null {
-  if (text.split('\n').some((line) => /^DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)$/.test(nameSetBy(line))))
-    return null
+/** Whether a text of `.env` describes a project. */
+export function isConfigured(text: string): boolean {
+  return text
+    .split('\n')
+    .some((line) => /^DESKMIRROR_(BASE_URL|PROJECT_ID|API_KEY|API_KEY_FILE)$/.test(nameSetBy(line)))
+}
+
+export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject): string {
   return appendLines(text, [
     `DESKMIRROR_BASE_URL=${quoted(baseUrl)}`,
     `DESKMIRROR_PROJECT_ID=${quoted(projectId)}`,

@@ -141,6 +141,12 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
   })
 })
 
+test.concurrent('check says that an address without the version of the API may lack it', async () => {
+  const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_BASE_URL: service.baseUrl.replace(/\/v1$/, '') })]
+  const { exit, out } = await runInProcess(['check'], { cwd, env })
+  expect([exit, out]).toEqual([2, expect.stringMatching(/404.*\n +→ .*DESKMIRROR_BASE_URL.*version.*\/v1/m)])
+})
+
 test.concurrent('check says that an id which the service refuses is none of a project', async () => {
   const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_PROJECT_ID: 'Support' })]
   const { exit, out } = await runInProcess(['check'], { cwd, env })
@@ -150,6 +156,28 @@ test.concurrent('check says that an id which the service refuses is none of a pr
   ])
   const right = await runInProcess(['check'], { cwd, env: environmentOf() })
   expect([right.exit, right.out]).toEqual([0, expect.not.stringContaining('UUID')])
+})
+
+test.concurrent('check of a file with projects says what is wrong in it, and nothing about first steps', async () => {
+  const cwd = folderIn(parent)
+  writeFileSync(
+    join(cwd, 'deskmirror.yaml'),
+    'projects:\n  shop: { project_id: p, base_url: https://h/v1, rate: often }\n',
+  )
+  const { exit, out } = await runInProcess(['check'], { cwd, env: { DESKMIRROR_API_KEY: 'k' } })
+  expect([exit, out]).toEqual([2, expect.stringContaining('projects.shop.rate')])
+  expect(out).not.toContain('First steps')
+})
+
+test.concurrent('a link to the console needs only the first database', async () => {
+  const cwd = folderIn(parent)
+  const project = 'project_id: p, base_url: https://h/v1, api_key: { env: K }, database_url: sqlite:no/folder/school.db'
+  writeFileSync(join(cwd, 'deskmirror.yaml'), `projects:\n  school: { ${project} }\n`)
+  const { exit, out } = await runInProcess(['console', '--link'], {
+    cwd,
+    env: { K: 'k', DESKMIRROR_HTTP: '127.0.0.1:9' },
+  })
+  expect([exit, out]).toEqual([0, expect.stringContaining('/console/sign-in?code=')])
 })
 
 test.concurrent('migrate --project migrates the database of that project, and no other', async () => {

@@ -46,6 +46,14 @@ describe('console', () => {
     expect([exit, err]).toEqual([2, expect.stringMatching(/there is no file none\.db[\s\S]*deskmirror demo --keep/)])
   })
 
+  test('says without configuration that a warehouse can be named', async () => {
+    const { exit, err } = await runInProcess(['console'], { cwd: createTempFolder() })
+    expect([exit, err]).toEqual([
+      2,
+      expect.stringMatching(/→ name a warehouse, as in `deskmirror console demo\.db`; or `deskmirror init`/),
+    ])
+  })
+
   test('--link prints a link to the console of the worker, and says if no worker answers there', async () => {
     const health = { isAlive: () => true, checkReadiness: async () => [] }
     const log = pino({ level: 'silent' })
@@ -92,6 +100,7 @@ describe('init without a terminal', () => {
     expect(out).toContain('✓')
     expect(out).not.toContain(service.key)
     expect(existsSync(join(cwd, '.env'))).toBe(false)
+    expect(out).toMatch(/^Nothing was written, as this is no terminal: write it into \.env yourself/m)
   })
 
   test('adds to deskmirror.yaml if there is one', async () => {
@@ -114,6 +123,13 @@ describe('init without a terminal', () => {
     const given = ['init', '--base-url', service.baseUrl, '--project-id', id, '--api-key-file', keyFile]
     const { exit, out, err } = await runInProcess(given, { cwd: createTempFolder() })
     expect([exit, out, err]).toEqual([2, '', expect.stringMatching(says)])
+  })
+
+  test('says before it asks for anything that .env describes a project already', async () => {
+    const cwd = createTempFolder()
+    writeFileSync(join(cwd, '.env'), 'DESKMIRROR_BASE_URL=https://h/v1\n')
+    const { exit, err } = await runInProcess(['init'], { cwd })
+    expect([exit, err]).toEqual([2, expect.stringContaining('.env describes a project already')])
   })
 
   test('says what is missing, and what the service denies', async () => {

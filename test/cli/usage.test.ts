@@ -72,10 +72,32 @@ describe.concurrent('a configuration problem ends with 2, one clear message and 
     expect(err).not.toMatch(/^ {4}at /m)
   })
 
+  test('a project that is not configured is one that init asks for, and check explains what is wrong with another', async () => {
+    const { err } = await runInProcess(['sync'], { cwd: emptyFolder })
+    expect(err).toMatch(
+      /→ `deskmirror init` asks for what is missing and writes it down; `deskmirror check` explains it/,
+    )
+    const env = {
+      DESKMIRROR_BASE_URL: 'https://h/v1',
+      DESKMIRROR_PROJECT_ID: 'p',
+      DESKMIRROR_API_KEY: 'k',
+      DESKMIRROR_RATE: '?',
+    }
+    const wrong = await runInProcess(['sync'], { cwd: emptyFolder, env })
+    expect(wrong.err).toMatch(/→ `deskmirror check` explains/)
+  })
+
   test('check explains on standard output how to get everything', async () => {
     const { exit, out, err } = await runDeskmirror(['check'], { cwd: emptyFolder })
     expect([exit, err]).toEqual([2, ''])
-    for (const word of ['DESKMIRROR_API_KEY', 'Settings > API keys', 'svc_live_', 'conversations:read', 'demo']) {
+    for (const word of [
+      'DESKMIRROR_API_KEY',
+      'Settings > API keys',
+      'svc_live_',
+      'conversations:read',
+      'deskmirror init',
+      'demo',
+    ]) {
       expect(out).toContain(word)
     }
   })

@@ -1,7 +1,7 @@
 /** What `init` writes: one more project, and everything else as it was. */
 import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { addKeyToEnv, addToEnv, addToYaml } from '../../src/config/write-settings.ts'
+import { addKeyToEnv, addToEnv, addToYaml, isConfigured } from '../../src/config/write-settings.ts'
 
 const project = { name: 'shop', baseUrl: 'https://api.example.com/v1', projectId: 'p-1', key: { value: 'svc_live_1' } }
 
@@ -15,7 +15,7 @@ describe('.env', () => {
 
   test('is read as it was written, whatever a value has', () => {
     const hostile = { baseUrl: 'https://api.example.com/v1\nA=1', projectId: "p'1", key: { value: 'one#two"\n$A' } }
-    expect(parseEnv(addToEnv('', { ...project, ...hostile }) ?? '')).toEqual({
+    expect(parseEnv(addToEnv('', { ...project, ...hostile }))).toEqual({
       DESKMIRROR_BASE_URL: hostile.baseUrl,
       DESKMIRROR_PROJECT_ID: hostile.projectId,
       DESKMIRROR_API_KEY: hostile.key.value,
@@ -23,10 +23,14 @@ describe('.env', () => {
     expect(parseEnv(addKeyToEnv('', 'shop', '#1'))).toEqual({ SHOP_API_KEY: '#1' })
   })
 
+  test('that sets something else describes no project', () => {
+    expect(isConfigured('DESKMIRROR_RATE=60/60s\n# DESKMIRROR_BASE_URL=x')).toBe(false)
+  })
+
   test.each(['DESKMIRROR_PROJECT_ID=x', 'A=1\n export DESKMIRROR_API_KEY = x', 'DESKMIRROR_BASE_URL='])(
-    'that has one stays: %j',
+    'that has one describes a project: %j',
     (text) => {
-      expect(addToEnv(text, project)).toBeNull()
+      expect(isConfigured(text)).toBe(true)
     },
   )
 })
