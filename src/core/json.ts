@@ -4,9 +4,6 @@
  */
 import type { Json } from './row.ts'
 
-/** Number literals that a double may not hold: 16 digits in a row, or a three-digit exponent. Has false positives. */
-const mayLosePrecision = /(?:^|[:,[\s])-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/
-
 /** In Node since 21 (V8's "JSON.parse source text access"), but not yet in TypeScript's library. */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 const parseWith = JSON.parse as unknown as (text: string, reviver: Reviver) => unknown
@@ -14,7 +11,8 @@ const rawJson: (text: string) => unknown = Reflect.get(JSON, 'rawJSON')
 
 /** Throws SyntaxError, as JSON.parse does. */
 export function parseJson(text: string): Json {
-  if (!mayLosePrecision.test(text)) return JSON.parse(text)
+  const value: Json = JSON.parse(text)
+  if (!hasInexactNumber(value)) return value
   return parseWith(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? toLosslessNumber(value, source) : value,
   ) as Json
@@ -43,6 +41,20 @@ export function stringifyJson(value: Json): string {
   } catch {
     return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
   }
+}
+
+/** Whether a number in it may differ from that of its text. Much faster than a search of the text. */
+function hasInexactNumber(value: Json): boolean {
+  const pending = [value]
+  while (pending.length > 0) {
+    const part = pending.pop()
+    if (typeof part === 'number') {
+      if (!Number.isFinite(part) || (Number.isInteger(part) && !Number.isSafeInteger(part))) return true
+    } else if (Array.isArray(part)) for (const element of part) pending.push(element)
+    else if (typeof part === 'object' && part !== null)
+      for (const name in part) pending.push((part as JsonObject)[name] as Json)
+  }
+  return false
 }
 
 function toLosslessNumber(value: number, source: string): number | bigint | string {

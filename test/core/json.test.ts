@@ -15,6 +15,7 @@ test.for<[string, Json]>([
   ['1e3', 1000],
   ['[1e400, -1.5E+999]', ['1e400', '-1.5E+999']],
   ['"a, 1e400"', 'a, 1e400'],
+  ['{"a":[{"b":[1,9007199254740993]}],"c":0.5}', { a: [{ b: [1, 9007199254740993n] }], c: 0.5 }],
 ])('%s is parsed exactly', ([text, value]) => {
   expect(parseJson(text)).toEqual(value)
 })
@@ -25,6 +26,13 @@ test.for(['', '{', '[1,]', '{"a":9007199254740993', 'NaN', '<html>'])(
     expect(() => parseJson(text)).toThrow(SyntaxError)
   },
 )
+
+test('values may have any number of levels', () => {
+  const levels = 100_000
+  let value = parseJson('['.repeat(levels) + ']'.repeat(levels))
+  for (let level = 1; level < levels; level++) value = (value as readonly Json[])[0] as Json
+  expect(value).toEqual([])
+})
 
 describe('round trip', () => {
   const scalar = fc.oneof(
