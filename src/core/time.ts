@@ -35,8 +35,9 @@ export function toTimestamp(at: EpochMs): string {
   return rfc3339(Math.floor(at / 1000))
 }
 
-/** The form of `rfc3339`, limited to days that exist in every month. */
-const normalizedPattern = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
+/** The form of `rfc3339`, without 29 February, which not every year has. */
+const normalizedPattern =
+  /^[12]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 
 /** The text is certainly in the form of `rfc3339`. True for nearly all times, which then need no conversion. */
 export function isNormalizedTime(text: string): boolean {
