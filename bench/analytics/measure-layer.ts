@@ -87,7 +87,7 @@ async function changeConversations(warehouse: Warehouse, count: number): Promise
     const sender = { sender_type: 'visitor', sender_display_name: 'Visitor' }
     const text = { id: 1_000_000_000, kind: 'utterance', content: 'One more thing', created_at: '2025-12-31T23:00:00Z' }
     const columns = { conversation_id: String(conversation_id), ...text, ...sender }
-    const row = { columns, extraFields: new Map(), raw: JSON.stringify(columns) }
+    const row = { columns, extraFields: new Map(), item: columns }
     await mirror.commit({ stream: 'messages', rows: [row], requestedAt: Date.now() })
   }
 }

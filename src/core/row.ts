@@ -14,9 +14,9 @@ export type MirrorRow = {
   readonly columns: Readonly<Record<string, Scalar>>
   /** Undocumented fields by dotted path (`customFields.plan`). */
   readonly extraFields: ReadonlyMap<string, ExtraField>
-  /** The row as it came, as JSON text. */
-  readonly raw: string
-  /** What is stored in place of `raw` where the columns hold the rest. */
+  /** The row as it came. Its JSON text is the column `raw`. */
+  readonly item: Json
+  /** What is stored in place of that text where the columns hold the rest. */
   readonly storedRaw?: string
 }
 

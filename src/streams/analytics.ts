@@ -1,5 +1,4 @@
 /** The analytics rollup, one request per day. Its fields are undocumented. */
-import { stringifyJson } from '../core/json.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import { rfc3339 } from '../core/time.ts'
 import type { DailyStream } from './stream.ts'
@@ -18,6 +17,6 @@ export const analytics: DailyStream = {
       read_at: rfc3339(readAt),
     },
     extraFields: new Map(),
-    raw: stringifyJson(item),
+    item,
   }),
 }

@@ -18,24 +18,15 @@ export const occurredAtFields: DocumentedFields = { occurredAt: occurredAtColumn
 
 /** `own`: columns that override the item's fields, such as keys, the parent's key and the time of reading. */
 export function toRow(item: JsonObject, documented: DocumentedFields, own: MirrorRow['columns'] = {}): MirrorRow {
-  return { ...toColumns(item, documented, own), raw: stringifyJson(item) }
-}
-
-/** The row without its text. */
-export function toColumns(
-  item: JsonObject,
-  documented: DocumentedFields,
-  own: MirrorRow['columns'],
-): Pick<MirrorRow, 'columns' | 'extraFields'> {
   const columns: Record<string, Scalar> = {}
-  const extra = new Map<string, ExtraField>()
+  const extraFields = new Map<string, ExtraField>()
   for (const field in item) {
     const value = item[field] as Json
     const known = Object.hasOwn(documented, field) ? documented[field] : undefined
     if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
-    else if (field !== 'projectId') collectExtraFields(field, value, extra, 1)
+    else if (field !== 'projectId') collectExtraFields(field, value, extraFields, 1)
   }
-  return { columns: Object.assign(columns, own), extraFields: extra }
+  return { columns: Object.assign(columns, own), extraFields, item }
 }
 
 function toColumnValue(value: Json, kind: ColumnKind): Scalar {

@@ -1,11 +1,11 @@
 /** Messages: one list per conversation. Its paging is undocumented. */
 import { findKey } from '../core/item-fields.ts'
-import { asJsonObject, type JsonObject, stringifyJson } from '../core/json.ts'
+import { asJsonObject, type JsonObject } from '../core/json.ts'
 import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import type { MirrorRow } from '../core/row.ts'
 import { parseTime } from '../core/time.ts'
-import { itemIdentity, toColumns } from './item.ts'
+import { itemIdentity, toRow } from './item.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
 
 export const messages: ChildListStream = {
@@ -33,13 +33,6 @@ export const messages: ChildListStream = {
 }
 
 function toMessage(item: JsonObject, conversation: string): MirrorRow {
-  const row = toColumns(item, messageFields, { conversation_id: conversation })
-  return {
-    ...row,
-    storedRaw: fieldsNotInColumns(item, row.columns),
-    // Only a comparison needs it.
-    get raw() {
-      return stringifyJson(item)
-    },
-  }
+  const row = toRow(item, messageFields, { conversation_id: conversation })
+  return { ...row, storedRaw: fieldsNotInColumns(item, row.columns) }
 }

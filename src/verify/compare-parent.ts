@@ -6,6 +6,7 @@ import type { ApiGet } from '../core/api-request.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { SeenDifference } from '../core/audit-store.ts'
 import type { Difference } from '../core/command-reports.ts'
+import { stringifyJson } from '../core/json.ts'
 import { toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
@@ -95,7 +96,8 @@ async function readParent(
   // The list's shape has all stored fields, so an answer without the row would look like the row.
   const own = list.parseRows([response.data], projectId).rows[0]
   if (own === undefined || String(own.columns.id) !== id) return { kind: 'unreadable' }
-  return list.parseRows([toListShape(stored, response.data)], projectId).rows[0]?.raw ?? { kind: 'unreadable' }
+  const [row] = list.parseRows([toListShape(stored, response.data)], projectId).rows
+  return row === undefined ? { kind: 'unreadable' } : stringifyJson(row.item)
 }
 
 async function compareChildren(
@@ -109,7 +111,7 @@ async function compareChildren(
   const differences: SeenDifference[] = []
   const rows: MirrorRow[] = []
   for (const [key, row] of there) {
-    const found = compareRow(child.name, key, here.get(key), row.raw)
+    const found = compareRow(child.name, key, here.get(key), stringifyJson(row.item))
     if (found.length > 0) rows.push(row)
     differences.push(...found)
   }

@@ -78,7 +78,7 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
   for await (const { items } of readListItems(deps, stream.list(deps.projectId), start, onMissed)) {
     const parsed = stream.parseRows(items, deps.projectId)
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
-    const rows = parsed.rows.map((row) => [String(row.columns.id), row.raw] as const)
+    const rows = parsed.rows.map((row) => [String(row.columns.id), stringifyJson(row.item)] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
     const here = await deps.mirror.readRawById(stream.name, [...fresh.keys()])
     for (const [id, raw] of fresh) {
@@ -96,9 +96,9 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
 async function compareUnlisted(deps: Verification, stream: ListStream, id: string, raw: string): Promise<void> {
   const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
   if (response === null) return deps.comparison.gone(stream.name, id)
-  const there = stream.parseRows([response.data], deps.projectId).rows[0]?.raw
+  const [there] = stream.parseRows([response.data], deps.projectId).rows
   if (there === undefined) deps.comparison.incomplete(stream.name, unreadableText(id))
-  else deps.comparison.row(stream.name, id, raw, there, 'both')
+  else deps.comparison.row(stream.name, id, raw, stringifyJson(there.item), 'both')
 }
 
 /** The service answered something that is not a row. */
@@ -122,7 +122,7 @@ async function compareChildLists(deps: Verification, stream: ChildListStream): P
         if (batch.isLastOfResponse) duplicateCounts = new Map()
         for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
         const rows = parsed.rows.filter((row) => !isBeforeStartDate(deps, row))
-        for (const row of rows) there.set(childKey(stream, row), row.raw)
+        for (const row of rows) there.set(childKey(stream, row), stringifyJson(row.item))
       }
     } catch (error) {
       if (!isNotFound(error)) throw error

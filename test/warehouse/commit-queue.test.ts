@@ -60,8 +60,8 @@ test('pages with a thousand rows do not wait for more', async () => {
 
 test('pages with some megabytes neither wait for more nor share a transaction', async () => {
   const { submit, transactions } = notedQueue()
-  const raw = ' '.repeat(4_000_000)
-  const pages = ['a', 'b', 'c'].map((parent) => page(parent, 16, { rows: [{ ...message(parent, 1), raw }] }))
+  const content = ' '.repeat(4_000_000)
+  const pages = ['a', 'b', 'c'].map((parent) => page(parent, 16, { rows: [message(parent, 1, { content })] }))
   await Promise.all(pages.map(submit))
   expect(transactions).toEqual([['a'], ['b'], ['c']])
 })

@@ -126,7 +126,7 @@ for (const db of databases) {
     const unstored = new Set(rejectedRows.map((row) => row.id))
     const sent = rows.filter((row) => !unstored.has(String(row.columns.id)))
     expect(sent.length).toBeGreaterThan(350)
-    const expected = new Map(sent.map((row) => [`c,${row.columns.id}`, parseJson(row.raw)]))
+    const expected = new Map(sent.map((row) => [`c,${row.columns.id}`, parseJson(stringifyJson(row.item))]))
     expect(await readAll(mirror)).toEqual(expected)
     const shown = await all('select conversation_id, id, cast(raw as text) as raw from messages')
     const read = (raw: unknown) => parseJson(decodeJson(database.kind, String(raw)))
@@ -179,11 +179,11 @@ for (const db of sqliteAndPostgres) {
   describe(`messages of an older version — ${db.name}`, () => {
     test('are readable before, while and after they are rewritten, and a stopped rewrite continues', async () => {
       const { mirror, warehouse, database, count, one } = await openTestWarehouse(db, 'freeze')
-      const asOlder = oldRows.map((row) => ({ ...row, raw: row.raw, storedRaw: row.raw }))
+      const asOlder = oldRows.map((row) => ({ ...row, storedRaw: stringifyJson(row.item) }))
       await mirror.commit(commit('messages', asOlder))
       await warehouse.query("insert into sync_rewrites (name, position) values ('messages.raw', '')")
       const before = await readAll(mirror)
-      expect(before).toEqual(new Map(oldRows.map((row) => [`c,${row.columns.id}`, parseJson(row.raw)])))
+      expect(before).toEqual(new Map(oldRows.map((row) => [`c,${row.columns.id}`, parseJson(stringifyJson(row.item))])))
       const stopped = await warehouse.rewriteRows({ isOver: () => true })
       expect(stopped).toEqual({ rows: 1000, isComplete: false })
       expect(await readAll(mirror)).toEqual(before)
@@ -203,8 +203,9 @@ for (const db of sqliteAndPostgres) {
 
     test('are rewritten by the next run', async () => {
       const { mirror, warehouse, list } = await openTestWarehouse(db)
-      const [row] = messages.parseRows([plain], 'c').rows
-      await mirror.commit(commit('messages', [{ ...row, raw: row?.raw, storedRaw: row?.raw } as never]))
+      const { rows } = messages.parseRows([plain], 'c')
+      const asOlder = rows.map((row) => ({ ...row, storedRaw: stringifyJson(row.item) }))
+      await mirror.commit(commit('messages', asOlder))
       await warehouse.query("insert into sync_rewrites (name, position) values ('messages.raw', '')")
       await mirror.startRun('incremental', 1)
       expect(await list("select coalesce(cast(raw as text), '{}') from message_rows")).toEqual(['{}'])

@@ -9,7 +9,7 @@ export const timeAt = (second: number): string =>
 type Columns = Readonly<Record<string, Scalar>>
 
 function row(columns: Columns, extra: Readonly<Record<string, Json>> = {}): MirrorRow {
-  return { columns, extraFields: flattenFields(extra), raw: stringifyJson({ ...columns, ...extra }) }
+  return { columns, extraFields: flattenFields(extra), item: { ...columns, ...extra } }
 }
 
 /** Undocumented fields by dotted path. */
@@ -68,13 +68,13 @@ export const call = (id: string, columns: Columns = {}, extra = {}): MirrorRow =
 export const recording = (call_id: string, has_recording: boolean, checked_at: string): MirrorRow => ({
   columns: { call_id, has_recording, checked_at },
   extraFields: new Map(),
-  raw: JSON.stringify({ hasRecording: has_recording }),
+  item: { hasRecording: has_recording },
 })
 
 export const rollup = (window_from: string, window_to: string, figures: Json): MirrorRow => ({
   columns: { window_from, window_to, day: window_from.slice(0, 10), time_zone: 'UTC' },
   extraFields: new Map(),
-  raw: stringifyJson(figures),
+  item: figures,
 })
 
 let lastAskedAt = Date.UTC(2026, 5, 1)

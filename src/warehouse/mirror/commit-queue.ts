@@ -3,7 +3,7 @@
  * that it touches to the log, so ten small ones write several times as much as a large one.
  */
 import type { CommitResult, MirrorCommit } from '../../core/mirror.ts'
-import type { MirrorRow } from '../../core/row.ts'
+import type { MirrorRow, Scalar } from '../../core/row.ts'
 import { streamSpecs } from '../../core/stream-specs.ts'
 import type { Ms } from '../../core/time.ts'
 import { isWarehouseUnavailable } from '../database/explain-error.ts'
@@ -68,13 +68,15 @@ export function createCommitQueue(commits: PageCommits): (page: MirrorCommit) =>
   }
 }
 
-/** An estimate: the exact `raw` of a message is only made when it is read. */
-function charactersOf(row: MirrorRow): number {
-  if (row.storedRaw === undefined) return row.raw.length
-  return Object.values(row.columns).reduce<number>(
-    (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
-    row.storedRaw.length,
-  )
+/** Of its texts. */
+function charactersOf({ columns, extraFields }: MirrorRow): number {
+  let sum = 0
+  const add = (value: Scalar | undefined) => {
+    if (typeof value === 'string') sum += value.length
+  }
+  for (const name in columns) add(columns[name])
+  for (const { value } of extraFields.values()) add(value)
+  return sum
 }
 
 /** Half of the readers wait: the requests of the others keep the service busy meanwhile. */

@@ -1,5 +1,6 @@
 /** How a stream's rows become SQL parameters: the columns in order, and an encoder for each of them. */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { stringifyJson } from '../../core/json.ts'
 import type { MirrorRow, RejectedRow, Scalar } from '../../core/row.ts'
 import { childStreamsOf, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
@@ -93,7 +94,7 @@ function computedColumns(
 ): Readonly<Record<string, ValueReader>> {
   return {
     project_id: () => context.project,
-    raw: table === 'message_rows' ? (row) => messageRaw(context.kind, row) : (row) => row.raw,
+    raw: table === 'message_rows' ? (row) => messageRaw(context.kind, row) : (row) => stringifyJson(row.item),
     synced_at: (_row, requestTime) => requestTime.text,
     run_id: () => context.currentRunId(),
     asked_at: (_row, requestTime) => requestTime.at,
@@ -102,8 +103,8 @@ function computedColumns(
 }
 
 /** What `message_rows` has; see `schema/messages-view.ts`. */
-function messageRaw(kind: DatabaseKind, { raw, storedRaw }: MirrorRow): string | null {
-  if (storedRaw === undefined) return `[${raw}]`
+function messageRaw(kind: DatabaseKind, { item, storedRaw }: MirrorRow): string | null {
+  if (storedRaw === undefined) return `[${stringifyJson(item)}]`
   return kind === 'postgres' && storedRaw === '{}' ? null : storedRaw
 }
 

@@ -136,7 +136,7 @@ type Columns = Readonly<Record<string, Scalar>>
 
 function toRow(columns: Columns, extra: Columns = {}): MirrorRow {
   const extraFields = new Map(Object.entries(extra).map(([name, value]) => [name, { value, isJsonText: false }]))
-  return { columns, extraFields, raw: JSON.stringify({ ...columns, ...extra }) }
+  return { columns, extraFields, item: { ...columns, ...extra } }
 }
 
 const toMessage = ({ deleted_at: _, ...columns }: MessageRow): MirrorRow => toRow(columns)
