@@ -21,12 +21,12 @@ export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
 }
 
 /**
- * Rows per statement in SQLite; single ones for those that remain. More are not faster. Outside of the mirror's transactions,
+ * Rows per statement in SQLite, and fewer for those that remain. More are not faster. Outside of the mirror's transactions,
  * a statement that changes more than 16 pages also writes them to a temporary file, to be able to undo it, and each row may
  * change several.
  * Source: SQLITE_STMTJRNL_SPILL, 64 KiB.
  */
-export const rowsPerStatement = [5, 1] as const
+export const rowsPerStatement = [20, 5, 1] as const
 
 /** How many parameters a statement of SQLite may have. Source: SQLITE_MAX_VARIABLE_NUMBER. */
 export const maxParameters = 32_766

@@ -3,7 +3,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { stringifyJson } from '../../core/json.ts'
 import type { MirrorRow, RejectedRow, Scalar } from '../../core/row.ts'
 import { childStreamsOf, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
-import { toTimestamp } from '../../core/time.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/field-records.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
 import { createValueEncoder, type EncodedRow, type EncodeValue, type SqlValue } from './encode-value.ts'
@@ -17,8 +17,8 @@ export type InsertPlan = {
   readonly shapeReturningKey: StatementShape
   /** The key's columns as indexes into a row, without `project_id`. */
   readonly keyIndexes: readonly number[]
-  /** Parameters of one row. `raw`, times and texts are encoded for the database. */
-  readonly encodeRow: (row: MirrorRow, requestedAt: number) => EncodedRow
+  /** Parameters of each row of a page. `raw`, times and texts are encoded for the database. */
+  readonly rowEncoder: (requestedAt: EpochMs) => (row: MirrorRow) => EncodedRow
 }
 
 export type InsertPlans = (stream: StreamName, fields: StreamFields, authoritative: boolean) => InsertPlan
@@ -39,17 +39,21 @@ export function createInsertPlans(context: ProjectContext): InsertPlans {
 function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: StreamFields, authoritative: boolean) {
   const table = storedTable(streamSpecs[stream].table)
   const documented = insertedColumns(table)
-  const discovered = fields.withColumn.map(({ column, type }) => ({ name: column, type: columnTypeOf[type] }))
-  const columns = [...documented, ...discovered]
+  const pageColumns = documented.filter(({ name }) => name in pageValues)
+  const rowColumns: readonly RowColumn[] = [
+    ...documented.filter(({ name }) => !(name in pageValues)),
+    ...fields.withColumn.map(({ column, type, path }) => ({ name: column, type: columnTypeOf[type], path })),
+  ]
+  const columns = [...pageColumns, ...rowColumns]
   const newerBy = stream === 'conversations' && !authoritative ? 'last_message_at' : null
   const key = keyColumns(stream)
   const hasDependents = childStreamsOf(stream).length > 0 || stream === 'analytics'
-  const shapeReturningKey = { table, columns, returning: key[0] ?? null, newerBy }
+  const shapeReturningKey = { table, columns, pageColumns: pageColumns.length, returning: key[0] ?? null, newerBy }
   return {
     shape: hasDependents ? shapeReturningKey : { ...shapeReturningKey, returning: null },
     shapeReturningKey,
     keyIndexes: key.map((name) => columns.findIndex((column) => column.name === name)),
-    encodeRow: createRowEncoder(context, table, columns, documented.length, fields),
+    rowEncoder: createRowEncoder(context, table, pageColumns, rowColumns),
   }
 }
 
@@ -59,47 +63,47 @@ export function columnText(plan: InsertPlan, row: EncodedRow, name: string): str
   return value === null || value === undefined ? null : String(value)
 }
 
-/** When a page was requested: in milliseconds, and as text. */
-type RequestTime = { readonly at: number; readonly text: string }
-type ValueReader = (row: MirrorRow, requestTime: RequestTime) => Scalar | undefined
+type Column = StatementShape['columns'][number]
+/** `path`: of the undocumented field that it has. */
+type RowColumn = Column & { readonly path?: string }
+
+/** What all rows of a page have in common: whose they are, and when which run read them. */
+const pageValues: Readonly<Record<string, (context: ProjectContext, requestedAt: EpochMs) => Scalar>> = {
+  project_id: ({ project }) => project,
+  synced_at: (_context, requestedAt) => toTimestamp(requestedAt),
+  run_id: ({ currentRunId }) => currentRunId(),
+  asked_at: (_context, requestedAt) => requestedAt,
+}
+
+type ValueReader = (row: MirrorRow, requestedAt: EpochMs) => Scalar | undefined
 
 function createRowEncoder(
   context: ProjectContext,
   table: StatementShape['table'],
-  columns: StatementShape['columns'],
-  documented: number,
-  fields: StreamFields,
-): InsertPlan['encodeRow'] {
-  const encoders = columns.map(({ type }) => createValueEncoder(type, context.kind, context.escapeCount))
-  const computed = computedColumns(context, table)
-  const readers = columns.map(({ name }, i): ValueReader => {
-    const path = fields.withColumn[i - documented]?.path
-    if (path !== undefined) return (row) => row.extraFields.get(path)?.value
-    return computed[name] ?? ((row) => row.columns[name])
-  })
-  let requestTime: RequestTime = { at: Number.NaN, text: '' }
-  return (row, requestedAt) => {
-    if (requestTime.at !== requestedAt) requestTime = { at: requestedAt, text: toTimestamp(requestedAt) }
-    const parameters: SqlValue[] = new Array(columns.length)
-    for (let i = 0; i < columns.length; i++)
-      parameters[i] = (encoders[i] as EncodeValue)((readers[i] as ValueReader)(row, requestTime))
-    return parameters
+  pageColumns: readonly Column[],
+  rowColumns: readonly RowColumn[],
+): InsertPlan['rowEncoder'] {
+  const encoderOf = ({ type }: Column) => createValueEncoder(type, context.kind, context.escapeCount)
+  const ofPage = pageColumns.map((column) => ({ encode: encoderOf(column), value: pageValues[column.name] }))
+  const encoders = rowColumns.map(encoderOf)
+  const readers = rowColumns.map((column) => createValueReader(context.kind, table, column))
+  return (requestedAt) => {
+    const common = ofPage.map(({ encode, value }) => encode(value?.(context, requestedAt)))
+    return (row) => {
+      const parameters = common.slice()
+      for (let i = 0; i < encoders.length; i++)
+        parameters.push((encoders[i] as EncodeValue)((readers[i] as ValueReader)(row, requestedAt)))
+      return parameters
+    }
   }
 }
 
-/** Columns that are not filled from a field of the row. */
-function computedColumns(
-  context: ProjectContext,
-  table: StatementShape['table'],
-): Readonly<Record<string, ValueReader>> {
-  return {
-    project_id: () => context.project,
-    raw: table === 'message_rows' ? (row) => messageRaw(context.kind, row) : (row) => stringifyJson(row.item),
-    synced_at: (_row, requestTime) => requestTime.text,
-    run_id: () => context.currentRunId(),
-    asked_at: (_row, requestTime) => requestTime.at,
-    read_at: (row, requestTime) => row.columns.read_at ?? requestTime.text,
-  }
+function createValueReader(kind: DatabaseKind, table: StatementShape['table'], { name, path }: RowColumn): ValueReader {
+  if (path !== undefined) return (row) => row.extraFields.get(path)?.value
+  if (name === 'raw')
+    return table === 'message_rows' ? (row) => messageRaw(kind, row) : (row) => stringifyJson(row.item)
+  if (name === 'read_at') return (row, requestedAt) => row.columns.read_at ?? toTimestamp(requestedAt)
+  return (row) => row.columns[name]
 }
 
 /** What `message_rows` has; see `schema/messages-view.ts`. */
@@ -122,8 +126,9 @@ export function encodeRows(
 ): { rows: EncodedRow[]; rowsWithoutKey: RejectedRow[] } {
   const byKey = new Map<string, EncodedRow>()
   const rowsWithoutKey: RejectedRow[] = []
+  const encodeRow = plan.rowEncoder(requestedAt)
   for (const row of rows) {
-    const parameters = plan.encodeRow(row, requestedAt)
+    const parameters = encodeRow(row)
     const parts = plan.keyIndexes.map((i) => parameters[i] ?? null)
     const rejection = parts.includes(null)
       ? 'its key is missing or unreadable'

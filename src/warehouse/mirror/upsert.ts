@@ -8,7 +8,7 @@ import { tables } from '../../../schema/tables.ts'
 import { messageFields } from '../../core/message-fields.ts'
 import { arrayInsert, arrayParameter, rowsPerArrayInsert } from '../database/array-parameter.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { batchesOf, maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
+import { batchesOf, maxParameters, rowsPerStatement } from '../database/dialect.ts'
 import type { EncodedRow, SqlValue } from './encode-value.ts'
 import { hasDeletedAt, type StoredTable } from './stream-tables.ts'
 
@@ -17,6 +17,8 @@ export type StatementShape = {
   readonly table: StoredTable
   /** Documented and discovered columns, in the order of a row's parameters. */
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
+  /** How many of them have the same value in all rows of a page; they come first. */
+  readonly pageColumns: number
   /** The column to return for new and changed rows; null = only count them. */
   readonly returning: string | null
   /** A column that shows that a row is older than the stored one although it was requested later; null = none. */
@@ -46,7 +48,7 @@ export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
 
 type Statements = (shape: StatementShape, rows: readonly EncodedRow[]) => Iterable<CompiledQuery<never>>
 
-/** A parameter for each value, and a text for each of few numbers of rows. */
+/** A parameter for each value, for those of the page once, and a text for each of few numbers of rows. */
 function createRowStatements(db: Db): Statements {
   const texts = new WeakMap<StatementShape, Map<number, string>>()
   return function* (shape, rows) {
@@ -55,7 +57,7 @@ function createRowStatements(db: Db): Statements {
     for (const batch of splitIntoBatches(shape.columns.length, rows)) {
       const text = sizes.get(batch.length) ?? compileRowUpsert(db, shape, batch.length)
       sizes.set(batch.length, text)
-      yield CompiledQuery.raw(text, flatten(batch)) as CompiledQuery<never>
+      yield CompiledQuery.raw(text, flatten(shape.pageColumns, batch)) as CompiledQuery<never>
     }
   }
 }
@@ -82,9 +84,9 @@ function createArrayStatements(db: Db): Statements {
 }
 
 /** Much faster than `flat`, which checks each value. */
-function flatten(rows: readonly EncodedRow[]): SqlValue[] {
-  const values: SqlValue[] = []
-  for (const row of rows) for (let i = 0; i < row.length; i++) values.push(row[i] as SqlValue)
+function flatten(pageColumns: number, rows: readonly EncodedRow[]): SqlValue[] {
+  const values = rows[0]?.slice(0, pageColumns) ?? []
+  for (const row of rows) for (let i = pageColumns; i < row.length; i++) values.push(row[i] as SqlValue)
   return values
 }
 
@@ -98,11 +100,15 @@ function* splitIntoBatches<T>(width: number, rows: readonly T[]): Generator<read
 }
 
 function compileRowUpsert(db: Db, shape: StatementShape, size: number): string {
-  const { table, columns } = shape
-  const row = sql`(${sql.join(columns.map(({ type }) => typedParameter('sqlite', type, null)))})`
+  const { table, columns, pageColumns } = shape
   const names = sql.join(columns.map(({ name }) => sql.ref(name)))
+  const parameters = (count: number) => sql.join(Array.from({ length: count }, () => sql`${null}`))
+  const row = sql`(${parameters(columns.length - pageColumns)})`
   const rows = sql.join(Array.from({ length: size }, () => row))
-  return sql`insert into ${sql.table(table)} (${names}) values ${rows} ${onConflict(shape)}`.compile(db).sql
+  // Without `where`, SQLite's parser would take `on` for a join's.
+  return sql`insert into ${sql.table(table)} (${names})
+    select page.*, row.* from (select ${parameters(pageColumns)}) as page, (values ${rows}) as row where true
+    ${onConflict(shape)}`.compile(db).sql
 }
 
 function onConflict(shape: StatementShape) {
