@@ -74,12 +74,14 @@ async function updateReadState(
   const parents = reads.map(({ read }) => read.parentId)
   await sendStatement(
     db,
+    // Materialized: SQLite would parse the list anew for each parent.
     sql`
+    with reads as materialized ${listed}
     update sync_children set
       fetched = case when fetched > reads.version then fetched else reads.version end,
       due_at = case when wanted > reads.version then coalesce(due_at, reads.at) else reads.due end,
       attempts = 0, error = null, whole = null, checked_at = reads.at, position = reads.cursor
-    from ${listed} as reads
+    from reads
     where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, parents)}
       and parent_id = reads.parent`,
   )
