@@ -14,12 +14,24 @@ import('rolldown').then(bundlePackages).catch((error) => {
 
 async function bundlePackages({ build }) {
   for (const name of bundledPackages.names) {
-    const { output } = await build({ input: name, cwd: root, platform: 'node', write: false, logLevel: 'silent' })
+    const { output } = await build({
+      input: name,
+      cwd: root,
+      platform: 'node',
+      output: { comments: false },
+      write: false,
+      logLevel: 'silent',
+    })
     const file = bundledPackages.copyOf(root, name)
     mkdirSync(dirname(file), { recursive: true })
     // Neither a process that is killed here nor a power failure leaves half of a copy.
     const newFile = `${file}.${process.pid}`
-    writeFileSync(newFile, output[0].code, { flush: true })
+    writeFileSync(newFile, toAscii(output[0].code), { flush: true })
     renameSync(newFile, file)
   }
+}
+
+// V8 keeps the text of a program in memory, with two bytes for each character if one of them is not ASCII.
+function toAscii(code) {
+  return code.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

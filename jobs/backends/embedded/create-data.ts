@@ -8,15 +8,8 @@ import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { errorText } from '../../../src/core/error-text.ts'
 import { copySparsely } from './copy-sparsely.ts'
+import { type MemoryFiles, memoryFilesOf } from './memory-files.ts'
 import { settings, startParams } from './start-params.ts'
-
-/** The part of Emscripten's file system that is needed; PGlite has no types for it. */
-type MemoryFiles = {
-  readonly readdir: (path: string) => string[]
-  readonly stat: (path: string) => { readonly mode: number }
-  readonly isDir: (mode: number) => boolean
-  readonly readFile: (path: string) => Uint8Array
-}
 
 // PGlite copies the whole memory of Postgres, 128 MB that are mostly zeros, several times.
 copySparsely()
@@ -26,7 +19,7 @@ process.umask(0o077)
 try {
   const target = process.argv.at(-1) ?? ''
   const database = await createDatabase()
-  const files: MemoryFiles = database.Module.FS
+  const files = memoryFilesOf(database)
   await database.close()
   copyFolder(files, '/pglite/data', target)
 } catch (error) {

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { messages, PGlite, types } from '@electric-sql/pglite'
 import { collectGarbage } from '../../collect-garbage.ts'
 import { isThreadOptions, type SqlError, type SqlRequest, type ThreadMessage } from './messages.ts'
+import { memoryFilesOf, releaseUnneededFiles } from './memory-files.ts'
 import { startParams } from './start-params.ts'
 
 const options: unknown = workerData?.options
@@ -22,6 +23,7 @@ const database = await PGlite.create({
   parsers: { [types.INT8]: (text: string) => text },
   startParams,
 })
+releaseUnneededFiles(memoryFilesOf(database))
 database.onNotification((channel, payload) => send({ channel, payload }))
 await database.exec(`create schema if not exists "${schema}"; set search_path = "${schema}"`)
 
