@@ -1,6 +1,5 @@
 /** UTC offsets of a time zone, found once for each stretch of time that is asked for. */
-import { IANAZone } from 'luxon'
-import { daySeconds, type EpochSeconds, type Seconds } from '../time.ts'
+import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, type Seconds } from '../time.ts'
 import type { DayNumber } from './local-date.ts'
 
 /** A span without a change of the clocks. */
@@ -36,8 +35,7 @@ export function createTimeZone(name: string): TimeZone {
 }
 
 function findTimeZone(name: string): TimeZone {
-  const zone = IANAZone.create(name)
-  const offsetAt = (at: EpochSeconds) => Math.round(zone.offset(Math.min(Math.max(at, earliest), latest) * 1000) * 60)
+  const offsetAt = createOffsetReader(name)
   const chunks = new Map<number, readonly OffsetSpan[]>()
   const chunkAt = (index: number) => {
     const known = chunks.get(index)
@@ -62,6 +60,19 @@ function findTimeZone(name: string): TimeZone {
     }
   }
   return { offsetSpanAt, offsetSpans }
+}
+
+/** `9/2/1880, GMT-00:01:15`; an offset of 0 is `GMT` alone. */
+const offsetPattern = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
+
+function createOffsetReader(name: string): (at: EpochSeconds) => Seconds {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' })
+  return (at) => {
+    const text = format.format(Math.min(Math.max(at, earliest), latest) * 1000)
+    const [, sign, hours = '0', minutes = '0', seconds = '0'] = offsetPattern.exec(text) ?? []
+    const offset = Number(hours) * hourSeconds + Number(minutes) * minuteSeconds + Number(seconds)
+    return sign === '-' ? -offset : offset
+  }
 }
 
 function spansOfChunk(start: EpochSeconds, offsetAt: (at: EpochSeconds) => Seconds): OffsetSpan[] {
