@@ -9,7 +9,7 @@ import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
-import { lazyRoutes, serverLimits } from './lazy-routes.ts'
+import { lazyRoutes, serverOptions } from './lazy-routes.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
@@ -58,8 +58,8 @@ const closeGraceMs: Ms = 2000
 /** Throws UserError if it cannot listen at the address. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   // By default Node checks request timeouts only every 30 seconds.
-  const serverOptions = { connectionsCheckingInterval: 1000 }
-  const app = fastify({ ...serverLimits, forceCloseConnections: 'idle', http: serverOptions })
+  const http = { connectionsCheckingInterval: 1000 }
+  const app = fastify({ ...serverOptions, forceCloseConnections: 'idle', http })
   app.server.maxConnections = maxConnections
   app.addHook('onRequest', async (_, reply) => {
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
