@@ -18,11 +18,12 @@ import { messageRows } from './0016_message_rows.ts'
 import { audits } from './0017_audits.ts'
 import { rowCounts } from './0018_row_counts.ts'
 import { activityKeys } from './0019_activity_keys.ts'
+import type { MigrationName } from './migration-names.ts'
 
 /** Runs in one transaction with the record that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
 
-export const migrations: Readonly<Record<string, Migration>> = {
+export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0001_first_tables': firstTables,
   '0002_workers': workers,
   '0003_outbox': outbox,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { searchIndexTable } from '../../schema/console-tables.ts'
+import { migrationNames } from '../../schema/migrations/migration-names.ts'
 import { migrations } from '../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
 import { isPagedStream, streamNames, streamSpecs } from '../../src/core/stream-specs.ts'
@@ -93,6 +94,7 @@ for (const db of databases) {
     test('the first opening creates the schema, the next one finds it', async () => {
       const { database, warehouse } = await openNewWarehouse(db)
       const all = Object.keys(migrations)
+      expect(migrationNames).toEqual(all)
       expect(warehouse.migration).toMatchObject({ from: null, applied: all })
       expect((await database.open()).migration).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
     })

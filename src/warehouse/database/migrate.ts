@@ -17,13 +17,15 @@ export type MigrationSummary = {
   readonly applied: readonly string[]
 }
 
+type Migrations = Readonly<Record<string, Migration>>
+
 /** Throws UserError if a newer version has written to the database. Two processes may run it at once. */
-export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Promise<MigrationSummary> {
+export async function migrate(db: Db, kind: DatabaseKind, list: Migrations = migrations): Promise<MigrationSummary> {
   const migrateOnce = async (trx: Db) => {
     await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
     const applied = await readAppliedMigrations(trx)
-    rejectNewerSchema(applied, list)
+    rejectNewerSchema(applied, Object.keys(list))
     const missing = Object.entries(list).filter(([name]) => !applied.includes(name))
     for (const [name, migration] of missing) await applyMigration(trx, kind, name, migration)
     if (missing.length > 0 && list === migrations) await writeTableComments(trx, kind)

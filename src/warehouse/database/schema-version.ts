@@ -1,7 +1,7 @@
 /** Which version's schema a database has. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
+import { migrationNames } from '../../../schema/migrations/migration-names.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Db } from './connection-pool.ts'
 
@@ -19,10 +19,10 @@ export class EmptyWarehouseError extends UserError {
 }
 
 /** For a process that only reads: throws UserError unless the schema is this version's. */
-export async function requireCurrentSchema(db: Db, kind: DatabaseKind, list = migrations): Promise<void> {
+export async function requireCurrentSchema(db: Db, kind: DatabaseKind): Promise<void> {
   const applied = (await hasMigrationTable(db, kind)) ? await readAppliedMigrations(db) : []
-  rejectNewerSchema(applied, list)
-  if (applied.length === Object.keys(list).length) return
+  rejectNewerSchema(applied, migrationNames)
+  if (applied.length === migrationNames.length) return
   if (applied.length === 0) throw new EmptyWarehouseError()
   throw new UserError({
     what: 'cannot read the warehouse',
@@ -33,8 +33,8 @@ export async function requireCurrentSchema(db: Db, kind: DatabaseKind, list = mi
 }
 
 /** Throws UserError if a newer version has written to the database. */
-export function rejectNewerSchema(applied: readonly string[], list: Readonly<Record<string, Migration>>): void {
-  const unknown = applied.find((name) => !(name in list))
+export function rejectNewerSchema(applied: readonly string[], known: readonly string[]): void {
+  const unknown = applied.find((name) => !known.includes(name))
   if (unknown === undefined) return
   throw new UserError({
     what: 'cannot use the warehouse',
