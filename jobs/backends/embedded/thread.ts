@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { messages, PGlite, types } from '@electric-sql/pglite'
 import { collectGarbage } from '../../collect-garbage.ts'
-import { isThreadOptions, type SqlError, type SqlRequest, type ThreadMessage } from './messages.ts'
 import { memoryFilesOf, releaseUnneededFiles } from './memory-files.ts'
+import { isThreadOptions, type SqlError, type SqlRequest, type ThreadMessage } from './messages.ts'
 import { startParams } from './start-params.ts'
 
 const options: unknown = workerData?.options

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { ConnectionPool, DbConnection, LocalReads, StatementResult } from './connection-pool.ts'
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
-import { optimizeAllTables } from './statistics.ts'
 
 type SqliteOptions = {
   readonly mustExist: boolean
@@ -63,6 +62,12 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
   }
   return { kind: 'sqlite', acquire, openSeparate, close }
 }
+
+/**
+ * Updates the statistics of all tables (0x10000), not only those that this connection has queried, within the analysis
+ * limit (0x10). Source: sqlite.org/pragma.html#pragma_optimize, read 2026-11-21.
+ */
+export const optimizeAllTables = 'optimize = 0x10012'
 
 /** Statistics for tables that have none or have grown tenfold. A failure does not matter. */
 function optimizeOnClose(database: Database.Database): void {

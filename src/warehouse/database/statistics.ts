@@ -7,12 +7,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { Db } from './connection-pool.ts'
-
-/**
- * All tables (0x10000), not only those that this connection has queried; within the analysis limit (0x10).
- * Source: sqlite.org/pragma.html#pragma_optimize, read 2026-11-21.
- */
-export const optimizeAllTables = 'optimize = 0x10012'
+import { optimizeAllTables } from './sqlite.ts'
 
 type Tables = Readonly<Record<string, TableSpec>>
 

@@ -6,8 +6,8 @@ import Database from 'better-sqlite3'
 import type { ExportRow, ExportSelection, ExportType, ExportValue, RowWriter } from '../../core/export.ts'
 import { UserError } from '../../core/user-error.ts'
 import { lookUpExplanation } from '../database/error-explanation.ts'
+import { optimizeAllTables } from '../database/sqlite.ts'
 import { sqliteExplanations } from '../database/sqlite-errors.ts'
-import { optimizeAllTables } from '../database/statistics.ts'
 
 export type SqliteExport = {
   /** A view becomes a table. */

@@ -1,10 +1,10 @@
 /** The columns of a stream's table: its key, and those that a page fills. */
 import type { ColumnType } from '../../../schema/column-types.ts'
-import { tables } from '../../../schema/tables.ts'
+import { mirrorTables } from '../../../schema/mirror-tables.ts'
 import { type MirroredTable, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 
 type Specs = typeof streamSpecs
-type ColumnOf<Table extends MirroredTable> = keyof (typeof tables)[Table]['columns']
+type ColumnOf<Table extends MirroredTable> = keyof (typeof mirrorTables)[Table]['columns']
 type TableWithDeletions = { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
 type Fitting<S extends Specs[StreamName]> = {
   [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
@@ -15,7 +15,7 @@ const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
 
 /** The key of a stream's rows within a project. In a child stream, it begins with the parent's id. */
 export function keyColumns(stream: StreamName): readonly string[] {
-  return tables[specs[stream].table].key.filter((name) => name !== 'project_id')
+  return mirrorTables[specs[stream].table].key.filter((name) => name !== 'project_id')
 }
 
 /** Tables that rows are written to. */
@@ -27,7 +27,7 @@ export function storedTable(table: MirroredTable): StoredTable {
 }
 
 export function hasDeletedAt(table: MirroredTable | StoredTable): boolean {
-  return 'deleted_at' in tables[table].columns
+  return 'deleted_at' in mirrorTables[table].columns
 }
 
 /** Set by the warehouse itself, not when the row is stored. */
@@ -35,7 +35,7 @@ const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
 
 /** The columns that storing a row writes, the common ones first. */
 export function insertedColumns(table: StoredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
-  return Object.entries(tables[table].columns)
+  return Object.entries(mirrorTables[table].columns)
     .filter(([name]) => !warehouseOnlyColumns.includes(name))
     .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
 }

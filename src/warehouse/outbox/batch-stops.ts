@@ -8,12 +8,8 @@ import type { Db } from '../database/connection-pool.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { acquireCancellationLock, findWindowEnd } from './cancellations.ts'
-import { isStoppedSql } from './filter.ts'
+import { hasOpenStop, isStoppedSql } from './open-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
-
-/** The row in `writebacks` belongs to a stopped batch. */
-export const inStoppedBatchSql = sql`exists (select 1 from writeback_batches stopped
-  where stopped.project_id = writebacks.project_id and stopped.id = writebacks.batch_id and stopped.stopped_at is not null)`
 
 export type BatchDecisionResult = { readonly moved: number; readonly inFlight: number }
 
@@ -44,13 +40,6 @@ export function recordBatchDecision(
     if (numAffectedRows === 0n) return null
     return { moved: isStop ? queued : queued + stopped, inFlight: sending }
   })
-}
-
-/** Whether a batch has rows that do not follow its last stop or resumption yet. */
-export async function hasOpenStop({ db, project }: ProjectDb): Promise<boolean> {
-  const { rows } = await sql`select 1 from writeback_batches
-    where project_id = ${project} and done_to is not null limit 1`.execute(db)
-  return rows.length > 0
 }
 
 /** Updates rows until all follow, or until `until` (by `performance.now`). True if all follow. */

@@ -7,7 +7,7 @@ import { inList } from '../database/dialect.ts'
 import { retryOnDeadlock } from '../database/durable-transaction.ts'
 import { decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { effectiveStatus } from './follow-decisions.ts'
+import { effectiveStatus } from './open-decisions.ts'
 
 const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
   approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,

@@ -8,6 +8,7 @@ import { acquireLock } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { coveredByCancelSql, hasOpenCancellation } from './open-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 
 type CancellationScope = {
@@ -17,12 +18,6 @@ type CancellationScope = {
   readonly orWithoutProject: boolean
   readonly by: string
 }
-
-/** The write-back is cancelled, but its row is not updated yet. */
-export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellations decided
-  where (decided.project_id = writebacks.project_id or (decided.nameless = 1 and writebacks.project_id = ''))
-    and decided.finished_at is null and writebacks.seq > decided.done_to and writebacks.seq <= decided.up_to
-    and (decided.batch_id is null or decided.batch_id = writebacks.batch_id))`
 
 /** No process can be sending these. */
 const unsentSql = sql`status in ('draft','queued')`
@@ -60,13 +55,6 @@ export function recordCancellation(
     await revokeSending(trx)
     return { count, ids: first.rows.map(({ id }) => id) }
   })
-}
-
-/** Whether a cancellation has rows that are not updated yet. */
-export async function hasOpenCancellation({ db, project }: ProjectDb): Promise<boolean> {
-  const { rows } = await sql`select 1 from writeback_cancellations
-    where project_id = ${project} and finished_at is null limit 1`.execute(db)
-  return rows.length > 0
 }
 
 type OpenCancellation = {

@@ -9,8 +9,8 @@ import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { inStoppedBatchSql } from './batch-stops.ts'
 import { isOwnerDead } from './claim-owner.ts'
+import { inStoppedBatchSql } from './open-decisions.ts'
 import { operationSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */

@@ -13,9 +13,9 @@ import type { EpochMs } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
 import { encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { inStoppedBatchSql } from './batch-stops.ts'
 import { correctedStep } from './enqueue.ts'
 import { filterSql } from './filter.ts'
+import { inStoppedBatchSql } from './open-decisions.ts'
 import { decidedSql, selectTargetSnapshot, toTimeValue } from './row.ts'
 
 export type RowDecision = {

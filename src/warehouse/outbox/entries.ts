@@ -8,7 +8,7 @@ import { toTimestamp } from '../../core/time.ts'
 import { decodeJson, decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { filterSql } from './filter.ts'
-import { effectiveStatus } from './follow-decisions.ts'
+import { effectiveStatus } from './open-decisions.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",

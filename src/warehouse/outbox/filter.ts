@@ -4,9 +4,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import { targetKinds, toLaneName } from '../../core/outbox/writeback-request.ts'
 import { allOf, inList } from '../database/dialect.ts'
-
-/** A draft that was queued when its batch was stopped, and goes on with it. */
-export const isStoppedSql = sql`(status = 'draft' and stopped_by is not null)`
+import { isStoppedSql } from './open-decisions.ts'
 
 /** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
 export function filterSql(

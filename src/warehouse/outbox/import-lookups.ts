@@ -6,7 +6,7 @@ import { type Operation, operationTypes, toLaneName } from '../../core/outbox/wr
 import { listParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { effectiveStatus } from './follow-decisions.ts'
+import { effectiveStatus } from './open-decisions.ts'
 
 export function createImportLookups(context: ProjectDb): ImportLookups {
   return {

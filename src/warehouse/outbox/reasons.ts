@@ -6,7 +6,7 @@ import { collectReasons } from '../../core/outbox/group-reasons.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { filterSql } from './filter.ts'
-import { effectiveStatus } from './follow-decisions.ts'
+import { effectiveStatus } from './open-decisions.ts'
 
 /** What did not succeed, and what waits for another attempt. */
 export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Promise<readonly ReasonGroup[]> {

@@ -18,13 +18,14 @@ import { forUpdate } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/learned-behaviours.ts'
-import { findStop, inStoppedBatchSql } from './batch-stops.ts'
+import { findStop } from './batch-stops.ts'
 import { recordFinished } from './batches.ts'
-import { acquireCancellationLock, coveredByCancelSql } from './cancellations.ts'
+import { acquireCancellationLock } from './cancellations.ts'
 import { currentOwner } from './claim-owner.ts'
 import { claimableSql, findClaimable, findDeadOwners, findRest, hasPending, nextInLaneSql } from './claimable.ts'
-import { followDecisions, hasOpenDecision } from './follow-decisions.ts'
+import { followDecisions } from './follow-decisions.ts'
 import { createLaneHistory } from './lane-history.ts'
+import { coveredByCancelSql, hasOpenDecision, inStoppedBatchSql } from './open-decisions.ts'
 import {
   decodeEvidence,
   encodeEvidence,

@@ -7,7 +7,7 @@ import { parseRequest } from '../../core/outbox/writeback-request.ts'
 import { inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { listChecked, readChecks, storeChecks } from './checks.ts'
-import { effectiveStatus } from './follow-decisions.ts'
+import { effectiveStatus } from './open-decisions.ts'
 import { readReviewFacts, readTargetStates } from './review-facts.ts'
 import { decodeEvidence, type OutboxRow, toWriteback } from './row.ts'
 
