@@ -1,5 +1,6 @@
 /** The log: one event a line on standard error, JSON for machines, short text for people at a terminal. */
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino'
+import { redactSecrets } from './core/redact-secrets.ts'
 
 export type { Logger } from 'pino'
 
@@ -30,15 +31,6 @@ export function createLog(options: LogOptions): Logger {
     redact: { paths, censor: '[secret]' },
   }
   return pino(settings, { write })
-}
-
-/** Also redacts whatever looks like a live key, whether it is configured or not. */
-export function redactSecrets(text: string, secrets: readonly string[]): string {
-  const known = secrets.filter((value) => value.length >= 4)
-  return known.reduce(
-    (safe, value) => safe.replaceAll(value, '[secret]'),
-    text.replace(/svc_[a-z]+_[\w-]+/g, '[secret]'),
-  )
 }
 
 /** `12:03:11 warn call.throttled wait_ms=2000 attempt=2` */

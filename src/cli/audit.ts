@@ -42,7 +42,7 @@ async function runAudit(context: CommandContext, options: Options): Promise<Comm
   const config = context.loadConfig('service')
   const projects = selectProjects(config.projects, options.project)
   const display = context.openDisplay(options.quiet === true)
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
   const { onProgress, notify } = display
   const { auditProject } = await context.load(() => import('../app/audit.ts'))

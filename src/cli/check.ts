@@ -73,7 +73,7 @@ async function checkProjects(
 ): Promise<ProjectChecks[]> {
   const display = context.openDisplay(true)
   const signal = context.openInterruptSignal(display, 'the current request')
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const { checkProject } = await context.load(() => import('../app/check.ts'))
   const results = await forEachProject(projects, signal, async (project) => [
     ...(await checkProject(config, project, { signal, log })),

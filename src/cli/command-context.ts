@@ -5,7 +5,7 @@ import { loadConfig, wantsStackTraces } from '../config/load.ts'
 import { collectSecrets } from '../config/secrets.ts'
 import type { ConfigNeeds } from '../config/sources.ts'
 import { systemErrorText } from '../core/system-error-text.ts'
-import { createLog, type Logger } from '../log.ts'
+import type { Logger } from '../log.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type Display, openDisplay } from './render/display.ts'
 import { createInterruptSignal, listenForSignals, type ProcessSignals } from './signals.ts'
@@ -23,7 +23,7 @@ export type CommandContext = {
   readonly openDisplay: (quiet: boolean) => Display
   readonly loadConfig: (needs: ConfigNeeds) => Config
   /** Opens a command's log, at the configured level, or else one that suits the display. Prints configuration warnings. */
-  readonly openLog: (config: Config, display: Display) => Logger
+  readonly openLog: (config: Config, display: Display) => Promise<Logger>
   readonly wantsStackTraces: () => boolean
   /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
   readonly openInterruptSignal: (display: Display, inHand?: string) => AbortSignal
@@ -82,10 +82,12 @@ function currentUser(): string {
   }
 }
 
-function openCommandLog(config: Config, display: Display): Logger {
+async function openCommandLog(config: Config, display: Display): Promise<Logger> {
   const level = config.logLevelChosen ? config.logLevel : levelByDisplay[display.kind]
   const secrets = collectSecrets(config)
   for (const warning of config.warnings) display.notify(warning)
+  // Only then: `status` and many others log nothing.
+  const { createLog } = await import('../log.ts')
   return createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.writeAbove(line) })
 }
 

@@ -79,7 +79,7 @@ async function serve(context: CommandContext, named: string | undefined, { port,
     databaseSetting: 'the command',
   }
   const display = context.openDisplay(false)
-  const log = context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
+  const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
   const { stopSignal, exit } = context.listenForSignals()
   const { openStandAlone } = await context.load(() => import('../app/console/stand-alone.ts'))
   const { linkOf } = await import('../app/console/open-console.ts')

@@ -66,7 +66,7 @@ async function runDemoSteps(
   const print = (...lines: string[]) => {
     if (options.json !== true) context.writeOut(`${lines.join('\n')}\n`)
   }
-  const { runSync, runPush } = createSteps(context, options, service, path)
+  const { runSync, runPush } = await createSteps(context, options, service, path)
   const { applyDemoChanges } = await import('./demo/service.ts')
 
   print(
@@ -113,11 +113,16 @@ async function runDemoSteps(
 
 type DemoSteps = { readonly runSync: () => Promise<SyncReport>; readonly runPush: () => Promise<PushReport> }
 
-function createSteps(context: CommandContext, options: Options, service: Sandbox, path: string): DemoSteps {
+async function createSteps(
+  context: CommandContext,
+  options: Options,
+  service: Sandbox,
+  path: string,
+): Promise<DemoSteps> {
   const config = demoConfig(service, path)
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openInterruptSignal(display)
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const { onProgress, onBudget } = display
   const [project] = config.projects
   if (project === undefined) throw new Error('the demo has one project')

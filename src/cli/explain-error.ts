@@ -1,9 +1,9 @@
 /** Explains any thrown error to people, and maps it to an exit code. */
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import { toPrintable } from '../core/format.ts'
+import { redactSecrets } from '../core/redact-secrets.ts'
 import { systemErrorText } from '../core/system-error-text.ts'
 import { UserError } from '../core/user-error.ts'
-import { redactSecrets } from '../log.ts'
 import type { ExitCode } from './exit-code.ts'
 
 /** `stack` is set for bugs only. */

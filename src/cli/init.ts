@@ -205,7 +205,7 @@ async function testProject(context: CommandContext, project: NewProject): Promis
   const display = context.openDisplay(true)
   const signal = context.openInterruptSignal(display, 'the current request')
   const { checkProject } = await context.load(() => import('../app/check.ts'))
-  return checkProject(config, tested, { signal, log: context.openLog(config, display) })
+  return checkProject(config, tested, { signal, log: await context.openLog(config, display) })
 }
 
 function readKey(path: string): string {

@@ -54,7 +54,7 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   const config = context.loadConfig('service')
   const projects = selectProjects(config.projects, options.project)
   const display = context.openDisplay(options.quiet === true)
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display, interruptHint)
   const { pushProject } = await context.load(() => import('../app/push.ts'))
   const despiteFailures = options.despiteFailures === true

@@ -32,7 +32,7 @@ async function runWorker(context: CommandContext): Promise<void> {
   const config = context.loadConfig('service')
   const display = context.openDisplay(false)
   // The log is the display of a worker.
-  const log = context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
+  const log = await context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
   logWarnings(config, log)
   log.info({ event: 'worker.starting', ...describeLocations(config) })
   const { stopSignal, onReload, onUncaughtError, exit } = context.listenForSignals()

@@ -55,7 +55,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
   const config = context.loadConfig('service')
   const projects = selectProjects(config.projects, options.project)
   const display = context.openDisplay(options.quiet === true)
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
   const { onProgress, onBudget, notify } = display
   const { syncProject } = await context.load(() => import('../app/sync.ts'))

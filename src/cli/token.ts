@@ -46,7 +46,7 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const config = context.loadConfig('service')
   const project = selectOneProject(config.projects, options.project, 'no token was minted')
   const display = context.openDisplay(true)
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display, 'the current request')
   const { email, name, company, metadata, ttl } = options
   const visitor = {

@@ -67,7 +67,7 @@ async function runVerify(context: CommandContext, options: VerifyCommandOptions)
   const config = context.loadConfig('service')
   const projects = selectProjects(config.projects, options.project)
   const display = context.openDisplay(options.quiet === true)
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
   const { verifyProject } = await context.load(() => import('../app/verify.ts'))
   const results = await forEachProject(projects, signal, (project) => {

@@ -91,7 +91,7 @@ export async function runCommand(
     },
     openDisplay: () => display,
     loadConfig: () => twoProjects(options.variables),
-    openLog: () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
+    openLog: async () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     wantsStackTraces: () => false,
     openInterruptSignal: () => options.signal ?? new AbortController().signal,
     load: async <Module>() => useCases as Module,

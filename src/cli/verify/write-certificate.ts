@@ -17,7 +17,7 @@ export async function runCertify(
   const config = context.loadConfig('service')
   const project = selectOneProject(config.projects, options.project, 'a certificate is of one project')
   const display = context.openDisplay(options.quiet === true)
-  const log = context.openLog(config, display)
+  const log = await context.openLog(config, display)
   const { certifyProject } = await context.load(() => import('../../app/certificate.ts'))
   const report = await certifyProject(config, project, {
     file,

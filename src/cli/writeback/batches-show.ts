@@ -67,7 +67,7 @@ async function show(
   const outputs = await openReviewOutputs(context, options)
   try {
     const now = context.now()
-    const check = options.check === true ? toCheckRequest(context, config, display, options.limit) : null
+    const check = options.check === true ? await toCheckRequest(context, config, display, options.limit) : null
     const reviewOptions = { now, onReviews: outputs.onReviews, check }
     const { review, requests } = await reviewQueuedBatch(config, project, report.batch.id, reviewOptions)
     const hint = projectCommandHint(config.projects, project.name)
@@ -79,14 +79,14 @@ async function show(
   }
 }
 
-function toCheckRequest(context: CommandContext, config: Config, display: Display, limit: number) {
+async function toCheckRequest(context: CommandContext, config: Config, display: Display, limit: number) {
   const handlers = createProgressLine(
     display,
     0,
     (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
   )
   const signal = context.openInterruptSignal(display, 'the rows in progress')
-  return { limit, signal, log: context.openLog(config, display), ...handlers }
+  return { limit, signal, log: await context.openLog(config, display), ...handlers }
 }
 
 function toPageText({ project, batch }: BatchReport, now: EpochMs): ReviewPageText {

@@ -154,7 +154,7 @@ async function previewFile(
       expiresAt: toExpiryTime(context.now(), options.expires),
       draft: options.draft === true,
       onReviews: outputs.onReviews,
-      check: options.check === true ? toServiceCheck(context, config, display, options) : null,
+      check: options.check === true ? await toServiceCheck(context, config, display, options) : null,
     })
     if (report.outcome === 'reviewed') {
       const lines = options.json === true ? null : reviewLines(context, report.review)
@@ -166,12 +166,17 @@ async function previewFile(
   }
 }
 
-function toServiceCheck(context: CommandContext, config: Config, display: Display, { limit }: ImportCommandOptions) {
+async function toServiceCheck(
+  context: CommandContext,
+  config: Config,
+  display: Display,
+  { limit }: ImportCommandOptions,
+) {
   const handlers = createProgressLine(
     display,
     0,
     (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
   )
   const signal = context.openInterruptSignal(display, 'the rows in progress')
-  return { limit, signal, log: context.openLog(config, display), ...handlers }
+  return { limit, signal, log: await context.openLog(config, display), ...handlers }
 }
