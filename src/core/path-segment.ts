@@ -6,10 +6,10 @@ export const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 /** Servers refuse request lines over about 8,000 bytes. The service's own ids have 36 characters. */
 const maxIdLength = 256
 
-/** The id encoded for a path; UUIDs in lower case (RFC 9562). Throws ApiError if it is unusable. */
+/** The id encoded for a path, in its own letters: a service may compare them as texts. Throws ApiError if it is unusable. */
 export function pathSegment(id: string): string {
   const why = pathSegmentProblem(id)
-  if (why === null) return encodeURIComponent(uuidPattern.test(id) ? id.toLowerCase() : id)
+  if (why === null) return encodeURIComponent(id)
   const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id)
   throw new ApiError({
     kind: 'refused',

@@ -42,7 +42,7 @@ export type Sandbox = {
   ) => readonly string[]
   readonly switches: () => Switches
   /**
-   * Changes switches at runtime. `rate.*` resets the rate limits. `storm.*` and `content` belong to the seed data: they
+   * Changes switches at runtime. `rate.*` resets the rate limits. `storm.*`, `rows.rhythm`, `ids.letters` and `content` belong to the seed data: they
    * recreate it and discard later changes.
    */
   readonly setSwitches: (switches: Partial<Switches>) => void

@@ -64,11 +64,13 @@ export function createMemorySandbox(options: Omit<SandboxOptions, 'port' | 'pref
   }
 }
 
+const seedSwitches: readonly string[] = ['content', 'rows.rhythm', 'ids.letters']
+
 /** Some switches are built into existing state: the rate limiters, and the seed data. */
 function applySwitchChanges(switchSettings: SwitchSettings, service: SandboxService): void {
   switchSettings.onChange((names) => {
     if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
-    if (!names.some((name) => name.startsWith('storm.') || name === 'content' || name === 'rows.rhythm')) return
+    if (!names.some((name) => name.startsWith('storm.') || seedSwitches.includes(name))) return
     for (const project of service.projects.values()) project.reset()
   })
 }

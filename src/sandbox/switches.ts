@@ -163,6 +163,11 @@ export const switchTable = {
     'unnamed',
     'none',
   ),
+  'ids.letters': choice(
+    'letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters',
+    'lower',
+    'upper',
+  ),
   'ids.big': flag('message ids beyond 2^53', false),
   content: choice(
     'contents of texts: emoji, NUL, very long ones; `hostile` adds lone surrogates',

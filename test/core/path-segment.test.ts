@@ -4,7 +4,7 @@ import { conversations } from '../../src/streams/list-streams.ts'
 
 describe('an id becomes a path segment', () => {
   test.for([
-    ['7D1F4F6E-5A2B-4C3D-8E9F-0A1B2C3D4E5F', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'],
+    ['7D1F4F6E-5A2B-4C3D-8E9F-0A1B2C3D4E5F', '7D1F4F6E-5A2B-4C3D-8E9F-0A1B2C3D4E5F'],
     ['Call_17', 'Call_17'],
     ['a b&c', 'a%20b%26c'],
     ['v1.2..3', 'v1.2..3'],

@@ -23,6 +23,17 @@ for (const shape of ['more', 'fewer'] as const) {
   })
 }
 
+test('ids are sent in the letters in which the service shows them', async () => {
+  await withSandbox({ ...options, switches: { 'ids.letters': 'upper' } }, async ({ sandbox, warehouse, sync }) => {
+    for (const mode of ['incremental', 'reconcile'] as const) {
+      expect((await sync({ mode })).gaps).toEqual([])
+      expect(await findDifferences(warehouse, sandbox)).toEqual([])
+      for (const table of ['conversations', 'visitors', 'calls'])
+        expect(await warehouse.query(`select id from ${table} where deleted_at is not null`)).toEqual([])
+    }
+  })
+})
+
 test('empty pages with `hasMore` are a gap, and the scan ends', async () => {
   const manyConversations = { ...options, size: { ...size, conversations: 230 }, switches: { 'pages.hollow': true } }
   await withSandbox(manyConversations, async ({ sandbox, sync }) => {

@@ -16,6 +16,18 @@ test('the mirror knows a target also by its id in upper case, so newer changes a
   expect(await o.statuses()).toEqual(['conflict', 'conflict'])
 })
 
+test('a service that has ids in upper case, and no others, gets them so, however they were written', async () => {
+  const o = await createOutboxFixture({ switches: { 'ids.letters': 'upper' } })
+  o.sandbox.advance(2000)
+  await o.queue(
+    { operation: 'visitor', visitor_id: o.visitor(0).toLowerCase(), name: 'Ours' },
+    { operation: 'handled', conversation_id: o.conversation(0).toLowerCase(), handled: true },
+    { operation: 'message', conversation_id: o.conversation(1), content: 'Hello.', sender_name: 'Ann' },
+  )
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
+})
+
 describe('a conversation is marked handled', () => {
   test('only if no visitor has written since the mirrored state', async () => {
     const o = await createOutboxFixture()

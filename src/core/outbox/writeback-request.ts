@@ -198,7 +198,7 @@ function toRequest(line: z.infer<ReturnType<typeof toSchema>> & Readonly<Record<
   if (given.length === 0 && names.length > 0)
     return invalidRequest(toMistake(names.join(', '), 'at least one must be given'))
   const payload = Object.fromEntries(given.map((name) => [name, line[name]]))
-  // The mirror has ids in lower case, and is asked what it shows of this one.
+  // Rows of one target have one form; queueing finds the letters in which the service shows it.
   const id = String(line[`${target}_id`]).toLowerCase()
   const request = { operation, target: id, payload, ref, expect, expiresAt } as WritebackRequest
   return { ok: true, request }

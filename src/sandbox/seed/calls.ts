@@ -2,7 +2,7 @@
 import type { PhoneCall } from '../model.ts'
 import type { SeedRows } from '../row-store.ts'
 import { pick, purposes, type Random } from './random.ts'
-import { createRowIds } from './row-ids.ts'
+import { createRowIds, type IdLetters } from './row-ids.ts'
 import type { Timeline } from './timeline.ts'
 
 export type CallTime = 'startedAt' | 'endedAt'
@@ -10,14 +10,15 @@ export type CallTime = 'startedAt' | 'endedAt'
 type CallParts = {
   readonly random: Random
   readonly visitorOf: (draw: number) => string
+  readonly idLetters: IdLetters
   readonly count: number
   readonly time: Timeline
 }
 
 const callOutcomes = ['completed', 'completed', 'completed', 'missed', 'voicemail', 'failed']
 
-export function createCalls({ random, visitorOf, count, time }: CallParts): SeedRows<PhoneCall, CallTime> {
-  const ids = createRowIds(random, purposes.call)
+export function createCalls({ random, visitorOf, idLetters, count, time }: CallParts): SeedRows<PhoneCall, CallTime> {
+  const ids = createRowIds(random, purposes.call, idLetters)
   const outcome = (index: number) => pick(callOutcomes, random(purposes.outcome, index))
   const endedAt = (index: number) =>
     time.endAt(index, outcome(index) === 'missed' ? 0 : (5 + (random(purposes.time, index, 9) % 3600)) * 1000)

@@ -3,7 +3,7 @@ import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Conversation, Message, Sequence } from '../model.ts'
 import type { SeedRows } from '../row-store.ts'
 import { pick, purposes, type Random, toUnitInterval } from './random.ts'
-import { createRowIds } from './row-ids.ts'
+import { createRowIds, type IdLetters } from './row-ids.ts'
 import type { SampleText, TextVariety } from './sample-text.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -20,6 +20,7 @@ type ConversationParts = {
   readonly sampleText: SampleText
   readonly textVariety: TextVariety
   readonly visitorOf: (draw: number) => string
+  readonly idLetters: IdLetters
   readonly count: number
   /** Fewest and most messages in a conversation. */
   readonly messages: readonly [low: number, high: number]
@@ -47,7 +48,7 @@ const minuteMs = 60_000
 
 export function createConversations(parts: ConversationParts): Conversations {
   const { random, time, count, shortShare } = parts
-  const ids = createRowIds(random, purposes.conversation)
+  const ids = createRowIds(random, purposes.conversation, parts.idLetters)
   const [low, high] = parts.messages
   const lengthOf = (index: number) => {
     const share = toUnitInterval(random(purposes.size, purposes.conversation, index))

@@ -1,16 +1,24 @@
 /** UUIDs that encode their row's index, so that a million rows need no table of ids. */
+import type { Switches } from '../switches.ts'
 import type { Purpose, Random } from './random.ts'
 
 export type RowIds = ReturnType<typeof createRowIds>
 
-export function createRowIds(random: Random, purpose: Purpose) {
+export type IdLetters = Switches['ids.letters']
+
+/** `letters`: `upper` ids are found in exactly these letters, as by a service that compares ids as texts. */
+export function createRowIds(random: Random, purpose: Purpose, letters: IdLetters = 'lower') {
   const key = random(purpose, 0xffff_ffff)
-  const of = (index: number) =>
-    formatUuid(scramble(index, key), random(purpose, index, 1), random(purpose, index, 2), random(purpose, index, 3))
+  const isUpper = letters === 'upper'
+  const of = (index: number) => {
+    const [b, c, d] = [random(purpose, index, 1), random(purpose, index, 2), random(purpose, index, 3)]
+    const id = formatUuid(scramble(index, key), b, c, d)
+    return isUpper ? id.toUpperCase() : id
+  }
   /** The row's index, or undefined for an id that was not created here. */
   const indexOf = (id: string): number | undefined => {
     const index = unscramble(Number.parseInt(id.slice(0, 8), 16), key)
-    return of(index) === id.toLowerCase() ? index : undefined
+    return of(index) === (isUpper ? id : id.toLowerCase()) ? index : undefined
   }
   return { idAt: of, indexOf }
 }

@@ -49,9 +49,10 @@ export function createSeedData({ seed, size, end }: SeedOptions, switches: Switc
   const [from, to] = [end - size.days * dayMs, end - 5000]
   const createLine = (purpose: 'conversation' | 'visitor' | 'call', count: number, storm: number) =>
     createTimeline({ from, to, count, storm, isWeekly }, random, purposes[purpose])
-  const visitorIds = createRowIds(random, purposes.visitor)
+  const idLetters = switches['ids.letters']
+  const visitorIds = createRowIds(random, purposes.visitor, idLetters)
   const visitorOf = (draw: number) => visitorIds.idAt(draw % Math.max(1, size.visitors))
-  const parts = { random, sampleText, to, visitorOf, textVariety: switches.content }
+  const parts = { random, sampleText, to, visitorOf, idLetters, textVariety: switches.content }
   return {
     random,
     sampleText,

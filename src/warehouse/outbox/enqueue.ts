@@ -8,6 +8,7 @@ import { decodeText, encodeJson, encodeText } from '../database/escape.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { selectTargetSnapshot, toTimeValue } from './row.ts'
+import { readShownIds } from './shown-ids.ts'
 
 export async function enqueue(
   context: ProjectDb,
@@ -79,11 +80,13 @@ async function insertRequests(
   if (requests.length === 0) return []
   const now = trx.clock()
   const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
+  const shownId = await readShownIds(trx, requests)
   const rows = requests.map((request) => {
     const target = operationTypes[request.operation].target
+    const id = shownId(request)
     const payload = encodeJson(kind, JSON.stringify(request.payload))
-    return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? request.target : null)},
-      ${value(target === 'visitor' ? request.target : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
+    return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? id : null)},
+      ${value(target === 'visitor' ? id : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
       ${value(request.ref)}, ${value(request.expect)}, ${typed('time', request.expiresAt ?? options.expiresAt)},
       ${value(options.createdBy)})`
   })

@@ -7,6 +7,7 @@ import { listParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './open-decisions.ts'
+import { inAnyCase } from './review-targets.ts'
 
 export function createImportLookups(context: ProjectDb): ImportLookups {
   return {
@@ -81,7 +82,7 @@ async function listTeamMessages(
   const { db, typed } = context
   const { rows } = await sql<{ conversation: string; content: string; sentAt: string | null }>`
     select conversation_id as conversation, content, created_at as "sentAt"
-    from ${rowsOfEach(context, conversations, 'messages', 'conversation_id')}
+    from ${rowsOfEach(context, inAnyCase(conversations), 'messages', 'conversation_id')}
     where content is not null and coalesce(created_at, created_at) >= ${typed('time', since)}
       and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(db)
   return rows.map(({ conversation, content, sentAt }) => ({ conversation, content: decodeText(content), sentAt }))

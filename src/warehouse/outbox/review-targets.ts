@@ -49,7 +49,7 @@ export async function readConversationStates(
       and messages.conversation_id = conversations.id and messages.id = (select last.id from messages last
         where last.project_id = conversations.project_id and last.conversation_id = conversations.id
           and ${isUtterance('last')} and ${notByTeamSql} order by last.created_at desc, last.id desc limit 1)
-    where conversations.project_id = ${project} and conversations.id ${inList(kind, withLowerCase(ids))}`.execute(db)
+    where conversations.project_id = ${project} and conversations.id ${inList(kind, inAnyCase(ids))}`.execute(db)
   return new Map(rows.map((row) => [row.id.toLowerCase(), toConversationState(row)]))
 }
 
@@ -76,7 +76,7 @@ export async function readVisitorStates(
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ id: string; deleted: string | null; name: string | null; email: string | null }>`
     select id, deleted_at as deleted, name, email from visitors
-    where project_id = ${project} and id ${inList(kind, withLowerCase(ids))}`.execute(db)
+    where project_id = ${project} and id ${inList(kind, inAnyCase(ids))}`.execute(db)
   return new Map(
     rows.map(({ id, deleted, name, email }) => [
       id.toLowerCase(),
@@ -95,7 +95,7 @@ export async function listConversationsOf(
   if (visitors.length === 0) return []
   const { rows } = await sql<{ visitor: string; id: string }>`
     select visitor_id as visitor, id from conversations
-    where project_id = ${project} and deleted_at is null and visitor_id ${inList(kind, withLowerCase(visitors))}
+    where project_id = ${project} and deleted_at is null and visitor_id ${inList(kind, inAnyCase(visitors))}
     order by last_message_at desc`.execute(db)
   return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
 }
@@ -109,7 +109,7 @@ export async function readExpectedMessages(
   if (conversations.length === 0 || messageIds.length === 0) return new Map()
   const { rows } = await sql<{ conversation: string; id: unknown; at: string | null }>`
     select conversation_id as conversation, id, created_at as at from messages
-    where project_id = ${project} and conversation_id ${inList(kind, withLowerCase(conversations))}
+    where project_id = ${project} and conversation_id ${inList(kind, inAnyCase(conversations))}
       and id in (${sql.join(messageIds.map((id) => typed('integer', BigInt(id))))})
       and ${isUtterance('messages')}`.execute(db)
   return new Map(
@@ -117,9 +117,9 @@ export async function readExpectedMessages(
   )
 }
 
-/** A file may write an id in upper case. */
-function withLowerCase(ids: readonly string[]): readonly string[] {
-  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase()]))]
+/** A file may write an id in upper case, and so may the service. */
+export function inAnyCase(ids: readonly string[]): readonly string[] {
+  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase(), id.toUpperCase()]))]
 }
 
 function textOrNull(stored: string | null): string | null {
