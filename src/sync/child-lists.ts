@@ -7,7 +7,7 @@ import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochSeconds, type Ms, parseTime } from '../core/time.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
-import { commitPage, readPages } from './pages.ts'
+import { commitPage, hasMoreSet, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 import { isBeforeStartDate, newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
 
@@ -16,7 +16,18 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
   const isExtended = (await newlyCoveredRanges(run, stream.name)).length > 0
   if (isExtended) await run.mirror.requestFullRereads(stream.name, 'all', run.now())
   await storeStartDate(run, stream.name)
-  await syncChildren(run, stream.name, countingReaders(run, childListReader(run, stream)))
+  const inferredEnds: PendingParent[] = []
+  const read = countingReaders(run, childListReader(run, stream, inferredEnds))
+  await syncChildren(run, stream.name, read, () => disprovedEnds(run, stream, inferredEnds))
+}
+
+/** If the ends of so many lists had `hasMore` set, the service always sets it. */
+const maxInferredEnds = 1000
+
+/** The parents whose lists were taken for complete although `hasMore` was set, if a page without it has come since. */
+function disprovedEnds(run: SyncRun, { name }: ChildListStream, inferredEnds: readonly PendingParent[]) {
+  if (run.profiles.get(name)?.isHasMoreReliableIfShort !== true) return []
+  return inferredEnds.map((parent) => ({ ...parent, needsFullReread: true }))
 }
 
 /** Commits wait for the pages of other lists only while there are some. */
@@ -32,7 +43,7 @@ function countingReaders({ readers }: SyncRun, read: ChildReader): ChildReader {
 }
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
-function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
+function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: PendingParent[]): ChildReader {
   return async (parent, priority, lowWatermark) => {
     const start = streamRange(run, stream.name)
     const isFullRead = parent.needsFullReread || parent.cursor === null
@@ -59,6 +70,8 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
       const more = { ...read, activeReaders: () => run.readers.active }
       const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
+      const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && hasMoreSet(batch)
+      if (isEndInferred && inferredEnds.length < maxInferredEnds) inferredEnds.push(parent)
     }
   }
 }

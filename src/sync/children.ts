@@ -27,8 +27,13 @@ const concurrency = 16
 /** A reconcile rereads the children of this many parents, so that nightly ones cover all parents within a week. */
 const rereadShare = { atLeast: 1000, oneIn: 7 }
 
-/** Reads the children of every pending parent, and once more those that failed. */
-export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: ChildReader): Promise<void> {
+/** Reads the children of every pending parent, and once more those that failed. `disproved`: to be read once more, too. */
+export async function syncChildren(
+  run: SyncRun,
+  stream: ChildStreamName,
+  read: ChildReader,
+  disproved: () => readonly PendingParent[] = () => [],
+): Promise<void> {
   if (run.mode !== 'incremental') {
     await run.mirror.requestFullRereads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
   } else if (stream === 'messages') {
@@ -49,7 +54,7 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
     for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
     failed.push(...(await readAll(run, stream, pending, read)))
   }
-  const { length: unread } = await readAll(run, stream, failed, read)
+  const { length: unread } = await readAll(run, stream, [...disproved(), ...failed], read)
   if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
 }
 

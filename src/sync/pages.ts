@@ -63,7 +63,11 @@ export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
 
 function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: PageBatch): boolean {
   const isEmpty = items.length === 0 && rejectedRows.length === 0
-  return isLastOfResponse && isEmpty && asJsonObject(response?.data)?.hasMore === true
+  return isLastOfResponse && isEmpty && hasMoreSet({ response })
+}
+
+export function hasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean {
+  return asJsonObject(response?.data)?.hasMore === true
 }
 
 /** A reconcile retries parameters that did not work before, because the service may have changed. */

@@ -37,6 +37,19 @@ for (const [name, switches] of Object.entries(services)) {
   })
 }
 
+test('a page of messages that is smaller than usual, and that nothing continues, is not taken for all of them', async () => {
+  const size = { conversations: 12, visitors: 1, calls: 0, days: 1, activityPerVisitor: [0, 0] } as const
+  const paging = { 'messages.paging': 'before', 'messages.order': 'newest', 'messages.limit': 'ignored' } as const
+  const switches = { ...paging, 'messages.page': 10, 'storm.messages': 12 } as const
+  const options = { seed: 1, speed: 0, size: { ...size, messagesPerConversation: [5, 40] }, switches } as const
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
+      expect(await sync({ mode })).toMatchObject({ outcome: 'gaps' })
+      expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
+    }
+  })
+})
+
 test('a reconcile closes the gap of a conversation whose messages can all be read again', async () => {
   await withHiddenMessages({ 'messages.order': 'newest' }, async ({ sandbox, warehouse, sync }) => {
     await sync()

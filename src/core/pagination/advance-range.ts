@@ -86,8 +86,8 @@ function handleStuckEdge(scan: ScanContext, phase: Paging, { page, bounds }: Pag
   const { range, rangeScan, recent, isStalled } = phase
   const { direction } = rangeScan
   const bound = boundOf(direction)
-  const { inclusiveBounds, largestPage } = scan.profile
-  if (!page.hasMore || page.ids.length < largestPage) return finishRange(scan, phase, page)
+  const { inclusiveBounds } = scan.profile
+  if (!page.hasMore || !mayBeCut(scan.profile, phase, page)) return finishRange(scan, phase, page)
   const second = edgeSecond(direction, range)
   if (bounds[bound] !== second && inclusiveBounds[bound] !== false) {
     const overlapIds = idsWithin(second, scan.profile, page)
@@ -97,6 +97,13 @@ function handleStuckEdge(scan: ScanContext, phase: Paging, { page, bounds }: Pag
   const rest = rangeBeyondEdge(direction, range)
   const next = continueWith(scan, range, { name: 'skipping', range: rest, rangeScan, recent }, page)
   return { ...next, timestampCollisions: [second] }
+}
+
+/** Rows may follow a page with `hasMore`, unless the service always sets it and this page is smaller than a full one. */
+function mayBeCut(profile: PagingProfile, { recent }: Paging, { ids }: ScanPage): boolean {
+  const { isHasMoreReliableIfShort, largestPage } = profile
+  if (isHasMoreReliableIfShort === true || ids.length >= largestPage) return true
+  return recent.provenPageSize > 0 && ids.length >= recent.provenPageSize
 }
 
 /** The rows of a page within this second. */

@@ -67,6 +67,8 @@ type PageContext = {
   /** The bound at which the request had no overlap; null = both overlapped. */
   readonly exactBound: Bound | null
   readonly isLastPageShort: boolean
+  /** The largest page of the scan that new rows followed; 0 = none. */
+  readonly provenPageSize: number
   readonly newRows: NewRows
 }
 
@@ -92,16 +94,13 @@ export function updateProfile(
   const proven = context?.provenDirection ?? null
   const provenBound = proven && boundOf(proven)
   const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
-  // Only a later page without `hasMore` proves that the service does not always set it.
-  const afterShortPage = context?.newRows.newIds.length === 0 ? false : page.hasMore ? isHasMoreReliableIfShort : true
   return {
     ...profile,
     order,
     hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, order),
     inclusiveBounds: { lower: isInclusive('lower'), upper: isInclusive('upper') },
     direction: fit === 'contradicts' ? null : (proven ?? profile.direction),
-    isHasMoreReliableIfShort:
-      context?.isLastPageShort && !isHasMoreReliableIfShort ? afterShortPage : isHasMoreReliableIfShort,
+    isHasMoreReliableIfShort: isHasMoreReliableIfShort || isHasMoreReliableAfter(profile, context, page),
     support: {
       ...support,
       ...(provenBound !== null && support[provenBound] === 'unknown' ? { [provenBound]: 'honoured' } : {}),
@@ -109,6 +108,15 @@ export function updateProfile(
     },
     largestPage: page.hasMore ? Math.max(largestPage, page.ids.length) : largestPage,
   }
+}
+
+/** A page with rows and without `hasMore` proves that the service does not always set it. */
+function isHasMoreReliableAfter(profile: PagingProfile, context: PageContext | null, page: ScanPage): boolean | null {
+  if (page.ids.length > 0 && !page.hasMore) return true
+  if (!context?.isLastPageShort || context.newRows.newIds.length > 0) return profile.isHasMoreReliableIfShort
+  // A page as large as one that was cut may be cut, too, within a second that fills it.
+  const mayBeCut = page.hasMore && context.provenPageSize > 0 && page.ids.length >= context.provenPageSize
+  return mayBeCut ? profile.isHasMoreReliableIfShort : false
 }
 
 /**

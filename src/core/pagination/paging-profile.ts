@@ -39,8 +39,8 @@ export type PagingProfile = {
   readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
   readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
   /**
-   * Whether `hasMore` of a short page is reliable: true once more rows followed such a page, false if none did, null =
-   * unknown. Every reconcile resets false.
+   * Whether `hasMore` of a short page is reliable: true once a page with rows came without it, false if nothing followed a
+   * short page that had it, null = unknown. Every reconcile resets false.
    */
   readonly isHasMoreReliableIfShort: boolean | null
   /** The service requires both bounds in every request. */

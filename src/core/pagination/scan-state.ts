@@ -89,6 +89,8 @@ export type RecentPages = {
   readonly lastRows: ReadonlySet<string>
   /** The last page was short and had `hasMore` set. */
   readonly isLastShort: boolean
+  /** The largest page that new rows followed: the service cuts pages at that size, or below. 0 = none. */
+  readonly provenPageSize: number
 }
 
 /** The scan of one range in one direction. */
@@ -149,6 +151,9 @@ export function hasAdvanced({ range, rangeScan: { direction, wholeRange } }: Ran
 }
 
 export function recentPages(page: ScanPage, before: RecentPages | null): RecentPages {
-  const ids = [new Set(page.ids), ...(before?.ids.slice(0, 1) ?? [])]
-  return { ids, lastRows: rowFingerprints(page), isLastShort: isShortPage(page) }
+  const [lastIds = new Set<string>(), ...earlier] = before?.ids ?? []
+  const isFollowed = page.ids.some((id) => !lastIds.has(id) && !earlier.some((ids) => ids.has(id)))
+  const provenPageSize = Math.max(before?.provenPageSize ?? 0, isFollowed ? lastIds.size : 0)
+  const ids = [new Set(page.ids), ...(before === null ? [] : [lastIds])]
+  return { ids, lastRows: rowFingerprints(page), isLastShort: isShortPage(page), provenPageSize }
 }

@@ -91,8 +91,8 @@ function applyLaterPage(before: ActiveScan, phase: RangePhase, query: PageQuery,
   const rangeScan = withOrigin(phase, query)
   const isProven = gapAfter === null && provesDirection(rangeScan, profile, query, newRows)
   const provenDirection = isProven ? direction : null
-  const isLastPageShort = phase.recent.isLastShort
-  const context = { provenDirection, exactBound: exactBound(phase), isLastPageShort, newRows }
+  const { isLastShort: isLastPageShort, provenPageSize } = phase.recent
+  const context = { provenDirection, exactBound: exactBound(phase), isLastPageShort, provenPageSize, newRows }
   const after = nextContext(before, page, observation, updateProfile(profile, context, observation, query))
   const paging: Paging = {
     name: 'paging',

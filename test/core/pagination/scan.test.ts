@@ -118,6 +118,37 @@ describe('every combination of behaviours that a service may have', () => {
     )
   })
 
+  test('a list with smaller pages than requested loses no row without a gap', async () => {
+    const lists = fc.constantFrom(sinceList, callList, beforeList, unknownList)
+    const ends = new Map<ListEndpoint, ListBehaviour['from']>([
+      [sinceList, 'oldest'],
+      [beforeList, 'newest'],
+    ])
+    const bound = fc.constantFrom('inclusive', 'exclusive', 'ignored')
+    const behaviours = fc.record({
+      ...{ hasMore: fc.constantFrom('exact', 'page is full'), fraction: fc.boolean() },
+      ...{ lower: bound, upper: bound, from: end, pageSize: fc.constantFrom(7, 10, 20, 25, 49) },
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(2, 8, 30, 49, 300),
+        spread,
+        lists,
+        behaviours,
+        async (n, seconds, list, chosen) => {
+          const truth = items(n, seconds)
+          fc.pre(!list.isDocumented || (chosen.lower !== 'ignored' && chosen.upper !== 'ignored'))
+          const behaviour = { ...plainBehaviour, ...chosen, from: ends.get(list) ?? chosen.from }
+          // A list that fits into a page shows that the service does not always set `hasMore`.
+          const small = await scanList(truth.slice(0, 1), { ...behaviour, hasMore: 'exact' }, list)
+          const outcome = await scanList(truth, behaviour, list, { profile: small.profile })
+          expect(unexplained(truth, outcome).length).toBe(0)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
   test('a list with an upper bound loses no row', async () => {
     const behaviour = fc.record({ ...common, shown: fc.constantFrom('as taken', 'reversed'), upper: side })
     await fc.assert(

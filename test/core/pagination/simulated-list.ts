@@ -19,6 +19,8 @@ export type ListBehaviour = {
   readonly shown: 'as taken' | 'reversed'
   readonly hasMore: 'exact' | 'page is full' | 'always'
   readonly limit: 'honoured' | 'ignored' | 'refused'
+  /** The most rows in a page, whatever `limit` says. */
+  readonly pageSize?: number
   /**
    * Rows have hidden fractions of a second, and bounds compare with them. With an exclusive lower bound no fraction is 0,
    * because no request could reach such a row after a timestamp collision.
@@ -91,7 +93,8 @@ function servePage(items: readonly Item[], behaviour: ListBehaviour, endpoint: L
   matching.sort((a, b) => time(a) - time(b) || a.id.localeCompare(b.id))
   const end = lower === null && upper === null ? (behaviour.unbounded ?? behaviour.from) : behaviour.from
   if (end === 'newest') matching.reverse()
-  const size = behaviour.everything ? matching.length : behaviour.limit === 'honoured' ? Number(query.limit ?? 50) : 50
+  const honoured = behaviour.limit === 'honoured' ? Number(query.limit ?? 50) : 50
+  const size = behaviour.everything ? matching.length : Math.min(honoured, behaviour.pageSize ?? honoured)
   const taken = matching.slice(0, size)
   if (behaviour.shown === 'reversed') taken.reverse()
   const hasMoreBy = { exact: matching.length > size, 'page is full': taken.length === size, always: true }
