@@ -38,6 +38,17 @@ for (const is of ['done', 'not done'] as const) {
   })
 }
 
+test('a reply that is in the conversation although the service answered 429 is not sent again', async () => {
+  const o = await createOddDouble(
+    () => ({ status: 429, text: '{"error":{"code":"rate_limited","message":"slow","status":429}}' }),
+    (text) => text === 'done',
+  )
+  await o.queue(replyLine('done'), replyLine('not done'))
+  await o.push()
+  expect(await o.statuses()).toEqual(['conflict', 'succeeded'])
+  expect(o.times()).toEqual({ done: 1, 'not done': 1 })
+})
+
 const denials = [
   '{"ok":false}',
   '{"data":{"success":false}}',

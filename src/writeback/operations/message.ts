@@ -8,7 +8,7 @@ import { asJsonObject } from '../../core/json.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { messages } from '../../streams/messages.ts'
 import { isInDoubt } from '../send/send-task.ts'
-import { readSnapshot, readSnapshotTwice } from '../verify/conversation-snapshot.ts'
+import { readSnapshot, readSnapshotTwice, type SnapshotMessage } from '../verify/conversation-snapshot.ts'
 import {
   digestMessages,
   hasContentChanged,
@@ -36,6 +36,8 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const { messages: current, isComplete } = await readSnapshot(deps, writeback.target)
+    const repeated = await findNewMessage(task, payload, current)
+    if (repeated !== null) return { canSend: false, event: 'conflicted', why: describeRepeated(repeated.id) }
     const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
     return { canSend: true, body, before }
   },
@@ -71,9 +73,24 @@ async function findSentMessage({ deps, writeback }: Task, payload: WritebackPayl
   const { messages: current, rows, requestedAt } = await readSnapshot(deps, writeback.target)
   await deps.mirror.commit({ stream: 'messages', rows, requestedAt })
   const before = messageIdsBefore(writeback)
+  const returnedId = before === null ? null : messageIdIn(response, before)
+  return returnedId ?? (await findNewMessage({ deps, writeback }, payload, current))?.id ?? null
+}
+
+/** A message with these words that was not there before the last send; null also if it was never sent. */
+async function findNewMessage(
+  { deps, writeback }: Task,
+  payload: WritebackPayload['message'],
+  current: readonly SnapshotMessage[],
+): Promise<SnapshotMessage | null> {
+  const before = messageIdsBefore(writeback)
   if (before === null) return null
   const added = newMessages(current, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
-  return messageIdIn(response, before) ?? added.find((candidate) => matchesPayload(candidate, payload))?.id ?? null
+  return added.find((candidate) => matchesPayload(candidate, payload)) ?? null
+}
+
+function describeRepeated(id: string): string {
+  return `the service answered that it did not send it, but message ${id} has the same words and is new since`
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
