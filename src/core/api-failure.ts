@@ -80,10 +80,11 @@ export function isRefused(error: unknown): boolean {
   return error instanceof ApiError && error.failure.kind === 'refused'
 }
 
-/** The service responded that there is no such row. A proxy's 404, without the envelope, says nothing about rows. */
+/** The service responded that there is no such row, or (410) no longer. A proxy's 404, without the envelope, says nothing about rows. */
 export function isNotFound(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return false
-  return error.failure.status === 404 && error.failure.code !== 'http_404'
+  const { status, code } = error.failure
+  return (status === 404 || status === 410) && code !== `http_${status}`
 }
 
 /** Why a row cannot be read by its id although it may exist: an unusable id, or too large a response; else null. */

@@ -23,6 +23,16 @@ test('if most visitors are gone, nothing is marked until a full sync, neither by
   })
 })
 
+test('a row that is answered 410 is deleted, and keeps no other row waiting', async () => {
+  await withSandbox({ ...options, switches: { 'missing.status': '410' } }, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    sandbox.applyRandomMutations(6, 1, ['deleteVisitor', 'deleteConversation', 'deleteCall'])
+    expect(await sync()).toMatchObject({ outcome: 'complete' })
+    expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete' })
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+  })
+})
+
 test('whether calls without a recording answer 404 is checked with one call only', async () => {
   await withSandbox(options, async ({ sandbox, sync }) => {
     await sync()

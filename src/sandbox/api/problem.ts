@@ -4,7 +4,7 @@ import type { Json } from '../../core/row.ts'
 import type { Switches } from '../switches.ts'
 
 /** The documented codes and their statuses, and one for unknown paths. */
-export const problemStatus = {
+const problemStatus = {
   api_key_missing: 401,
   api_key_invalid: 401,
   api_key_wrong_project: 403,
@@ -52,9 +52,13 @@ export function requireFound<T>(row: T | undefined, what: string): T {
   return row
 }
 
+export function statusOf({ code }: Problem, s: Switches): number {
+  return code === 'NOT_FOUND' ? Number(s['missing.status']) : problemStatus[code]
+}
+
 /** The envelope of the response. */
 export function problemBody(problem: Problem, requestId: string, s: Switches): Json {
-  const status = problemStatus[problem.code]
+  const status = statusOf(problem, s)
   const context =
     problem.code === 'VALIDATION_ERROR' ? { context: { issues: problem.issues.map(issueFormatter(s)) } } : {}
   const inside = s['errors.context'] === 'error'

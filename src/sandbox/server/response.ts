@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { stringifyJson } from '../../core/json.ts'
 import type { Json } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { type Problem, problemBody, problemStatus } from '../api/problem.ts'
+import { type Problem, problemBody, statusOf } from '../api/problem.ts'
 import type { Switches } from '../switches.ts'
 import type { FaultKind } from './faults.ts'
 
@@ -38,7 +38,7 @@ export function bareResponse(data: Json): ServiceResponse {
 }
 
 export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
-  const status = problemStatus[problem.code]
+  const status = statusOf(problem, s)
   const headers = {
     ...(problem.retryAfterMs === null ? {} : retryAfterHeader(problem.retryAfterMs, s, now)),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),

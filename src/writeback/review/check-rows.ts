@@ -144,7 +144,8 @@ function explainRefusal({ operation }: WritebackRequest, error: unknown): Obstac
   if (failure.kind === 'denied' && failure.scope !== null)
     return { reason: 'unreadable', why: `cannot be read: the key lacks the scope ${failure.scope}` }
   if (failure.kind !== 'refused' || !isRefusedByService(failure)) throw error
-  if (failure.status === 404) return { reason: 'deleted', why: `no such ${operationTypes[operation].target}` }
+  if (failure.status === 404 || failure.status === 410)
+    return { reason: 'deleted', why: `no such ${operationTypes[operation].target}` }
   return { reason: 'refused', why: describeFailure(failure) }
 }
 
