@@ -62,7 +62,7 @@ function findTimeZone(name: string): TimeZone {
   return { offsetSpanAt, offsetSpans }
 }
 
-/** `9/2/1880, GMT-00:01:15`; an offset of 0 is `GMT` alone. */
+/** `12/31/1959, GMT-00:44:30`; an offset of 0 may be `GMT` alone. */
 const offsetPattern = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 
 function createOffsetReader(name: string): (at: EpochSeconds) => Seconds {
