@@ -24,8 +24,10 @@ test('a service that has ids in upper case, and no others, gets them so, however
     { operation: 'handled', conversation_id: o.conversation(0).toLowerCase(), handled: true },
     { operation: 'message', conversation_id: o.conversation(1), content: 'Hello.', sender_name: 'Ann' },
   )
+  await o.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
+    values ('${o.sandbox.projectId}', 'handled', '${o.conversation(2).toLowerCase()}', '{"handled":true}')`)
   await o.push()
-  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded', 'succeeded'])
 })
 
 describe('a conversation is marked handled', () => {

@@ -35,6 +35,7 @@ import {
   toTimeValue,
   toWriteback,
 } from './row.ts'
+import { readShownIds } from './shown-ids.ts'
 
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
@@ -94,8 +95,14 @@ async function claim(context: ProjectDb, id: string, owner: string, now: EpochMs
       update writebacks set owner = ${owner}, lease_until = ${typed('integer', now + leaseMs)},
         epoch = epoch + 1, evidence = ${encodeEvidence(kind, evidence)}
       where project_id = ${project} and id = ${id}`.execute(trx.db)
-    return toWriteback(kind, row, evidence)
+    return withShownTarget(trx, toWriteback(kind, row, evidence))
   })
+}
+
+/** A row may have been inserted by SQL, in other letters than the service's. */
+async function withShownTarget(context: ProjectDb, writeback: Writeback): Promise<Writeback> {
+  const shownId = await readShownIds(context, [writeback])
+  return { ...writeback, target: shownId(writeback) }
 }
 
 function markSending(

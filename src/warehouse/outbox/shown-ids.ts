@@ -8,11 +8,15 @@ import {
 } from '../../core/outbox/writeback-request.ts'
 import { inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { inAnyCase } from './review-targets.ts'
 
-export type FindShownId = (request: WritebackRequest) => string
+type Target = Pick<WritebackRequest, 'operation' | 'target'>
 
 /** The target's id as the mirror has it; as it was written if the mirror does not have it. */
-export async function readShownIds(context: ProjectDb, requests: readonly WritebackRequest[]): Promise<FindShownId> {
+export async function readShownIds(
+  context: ProjectDb,
+  requests: readonly Target[],
+): Promise<(request: Target) => string> {
   const shown = new Map<string, string>()
   for (const kind of targetKinds) {
     const targets = requests.filter(({ operation }) => operationTypes[operation].target === kind)
@@ -23,9 +27,10 @@ export async function readShownIds(context: ProjectDb, requests: readonly Writeb
 }
 
 async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetKind, ids: readonly string[]) {
-  const upper = [...new Set(ids.map((id) => id.toUpperCase()))].filter((id) => !ids.includes(id))
-  if (upper.length === 0) return []
+  const written = new Set(ids)
+  const others = inAnyCase(ids).filter((id) => !written.has(id))
+  if (others.length === 0) return []
   const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, upper)}`.execute(db)
+    select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(db)
   return rows.map(({ id }) => id)
 }
