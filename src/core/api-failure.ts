@@ -87,9 +87,21 @@ export function isNotFound(error: unknown): boolean {
   return (status === 404 || status === 410) && code !== `http_${status}`
 }
 
-/** Why a row cannot be read by its id although it may exist: an unusable id, or too large a response; else null. */
+/**
+ * Why a row cannot be read by its id although it may exist: an unusable id, too large a response, the service refuses it, or
+ * it is of another project; else null.
+ */
 export function unreadableRowReason(error: unknown): string | null {
-  if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return null
-  const { status, why } = error.failure
-  return status < 300 ? why : null
+  if (!(error instanceof ApiError)) return null
+  const { failure } = error
+  if (isOfOtherProject(failure)) return failure.why
+  return failure.kind === 'refused' && (failure.status < 300 || isRefusedByService(failure)) ? failure.why : null
+}
+
+/**
+ * The paths of conversations and calls name no project, so of these it is the row that is of another one, such as a
+ * conversation that was moved there. If it is the key, the lists of the project are denied, too.
+ */
+function isOfOtherProject(failure: ApiFailure): failure is Extract<ApiFailure, { kind: 'denied' }> {
+  return failure.kind === 'denied' && failure.code === 'api_key_wrong_project'
 }

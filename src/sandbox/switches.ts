@@ -150,7 +150,12 @@ export const switchTable = {
   'reply.late': amount('milliseconds before it appears in the list of messages', 0),
   'stale.ms': amount('how long a list shows the old version of a changed row', 0),
   'reopen.byVisitor': flag("whether a visitor's message clears `handledAt`", true),
-  'missing.status': choice('the status of the answer for a row that is not there', '404', '410'),
+  'missing.status': choice(
+    'the status of the answer for a row that is not there; 403 says that it is of another project',
+    '404',
+    '410',
+    '403',
+  ),
   'recordings.none': choice('response for a call without a recording', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204', '202'),

@@ -2,7 +2,7 @@
  * Reads the streams that belong to parents: messages, activity and recordings. Pending children are a query over the
  * warehouse, so a parent that failed is retried later and does not block the others.
  */
-import { ApiError, describeFailure, isNotFound, isRefused } from '../core/api-failure.ts'
+import { ApiError, describeFailure, isNotFound, isRefused, unreadableRowReason } from '../core/api-failure.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import type { PendingParent } from '../core/mirror.ts'
 import { allTime, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
@@ -68,7 +68,7 @@ async function readAll(run: SyncRun, stream: ChildStreamName, pending: readonly 
       return []
     } catch (error) {
       await handleChildFailure(run, stream, parent, error)
-      return isRefused(error) ? [] : [parent]
+      return isRefused(error) || unreadableRowReason(error) !== null ? [] : [parent]
     }
   }
   return (await mapConcurrently(pending, concurrency, attempt)).flat()
@@ -94,7 +94,7 @@ function priorityOf({ fetchedVersion, needsFullReread }: PendingParent): Priorit
 async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent: PendingParent, error: unknown) {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
-  if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
+  if (failure.kind === 'aborted' || (failure.kind === 'denied' && unreadableRowReason(error) === null)) throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
   if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId))) return
   const retryAt = run.now() + retryDelayMs(parent.attempts)

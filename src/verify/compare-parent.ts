@@ -1,7 +1,7 @@
 /** Reads one conversation or visitor again with its children, and compares them with the mirror. */
 import { createHash } from 'node:crypto'
 import { readList } from '../api/list-reader.ts'
-import { isNotFound } from '../core/api-failure.ts'
+import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { SeenDifference } from '../core/audit-store.ts'
@@ -90,9 +90,11 @@ async function readParent(
   const list = listStreams[stream]
   const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
     if (isNotFound(error)) return null
+    if (unreadableRowReason(error) !== null) return 'unreadable' as const
     throw error
   })
   if (response === null) return { kind: 'gone', here: false }
+  if (response === 'unreadable') return { kind: response }
   // The list's shape has all stored fields, so an answer without the row would look like the row.
   const own = list.parseRows([response.data], projectId).rows[0]
   if (own === undefined || String(own.columns.id) !== id) return { kind: 'unreadable' }

@@ -1,6 +1,6 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
 import { readList } from '../api/list-reader.ts'
-import { ApiError, isNotFound } from '../core/api-failure.ts'
+import { ApiError, isNotFound, unreadableRowReason } from '../core/api-failure.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import type { SyncProgress } from '../core/command-reports.ts'
 import { asJsonObject, stringifyJson } from '../core/json.ts'
@@ -94,8 +94,14 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
 
 /** A row that the list did not show counts as gone only if a read by its id confirms it. */
 async function compareUnlisted(deps: Verification, stream: ListStream, id: string, raw: string): Promise<void> {
-  const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
+  const request = nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
+  const response = await request.catch((error) => {
+    const why = unreadableRowReason(error)
+    if (why === null) throw error
+    return { why }
+  })
   if (response === null) return deps.comparison.gone(stream.name, id)
+  if ('why' in response) return deps.comparison.incomplete(stream.name, response.why)
   const [there] = stream.parseRows([response.data], deps.projectId).rows
   if (there === undefined) deps.comparison.incomplete(stream.name, unreadableText(id))
   else deps.comparison.row(stream.name, id, raw, stringifyJson(there.item), 'both')
@@ -125,7 +131,9 @@ async function compareChildLists(deps: Verification, stream: ChildListStream): P
         for (const row of rows) there.set(childKey(stream, row), stringifyJson(row.item))
       }
     } catch (error) {
-      if (!isNotFound(error)) throw error
+      const why = unreadableRowReason(error)
+      if (why === null) throw error
+      if (!isNotFound(error)) onMissed(why)
     }
     const here = new Map<string, string>()
     for await (const row of readStoredRows(deps, stream.name, parent)) here.set(row.key.join('/'), row.raw)

@@ -33,6 +33,22 @@ test('a row that is answered 410 is deleted, and keeps no other row waiting', as
   })
 })
 
+test('a row that is of another project is a gap, and keeps no other row waiting', async () => {
+  await withSandbox({ ...options, switches: { 'missing.status': '403' } }, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    sandbox.applyRandomMutations(6, 1, ['deleteConversation', 'deleteCall'])
+    sandbox.applyRandomMutations(20, 2, ['addConversation', 'addCall', 'agentReplies'])
+    await sync()
+    const { gaps } = await sync({ mode: 'reconcile' })
+    const different = await findDifferences(warehouse, sandbox)
+    expect(new Set(different.map(({ how }) => how))).toEqual(new Set(['extra']))
+    const rows = new Set(different.flatMap(({ stream, key }) => (/^(conversations|calls)$/.test(stream) ? [key] : [])))
+    expect(rows.size).toBeGreaterThan(3)
+    const reasons = gaps.map(({ reason }) => reason).filter((reason) => reason.includes('api_key_wrong_project'))
+    for (const id of rows) expect(reasons.join()).toContain(id)
+  })
+})
+
 test('whether calls without a recording answer 404 is checked with one call only', async () => {
   await withSandbox(options, async ({ sandbox, sync }) => {
     await sync()

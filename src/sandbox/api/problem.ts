@@ -64,7 +64,7 @@ export function problemBody(problem: Problem, requestId: string, s: Switches): J
   const inside = s['errors.context'] === 'error'
   return {
     error: {
-      code: problem.code,
+      code: problem.code === 'NOT_FOUND' && status === 403 ? 'api_key_wrong_project' : problem.code,
       message: problem.message,
       status,
       ...retryableField(status, s),
