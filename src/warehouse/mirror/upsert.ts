@@ -105,10 +105,13 @@ function compileRowUpsert(db: Db, shape: StatementShape, size: number): string {
   const parameters = (count: number) => sql.join(Array.from({ length: count }, () => sql`${null}`))
   const row = sql`(${parameters(columns.length - pageColumns)})`
   const rows = sql.join(Array.from({ length: size }, () => row))
-  // Without `where`, SQLite's parser would take `on` for a join's.
-  return sql`insert into ${sql.table(table)} (${names})
-    select page.*, row.* from (select ${parameters(pageColumns)}) as page, (values ${rows}) as row where true
-    ${onConflict(shape)}`.compile(db).sql
+  // A row that is alone may be very long, and the join would copy it. Without `where`, SQLite's parser would take `on` for a
+  // join's.
+  const source =
+    size === 1
+      ? sql`values (${parameters(columns.length)})`
+      : sql`select page.*, row.* from (select ${parameters(pageColumns)}) as page, (values ${rows}) as row where true`
+  return sql`insert into ${sql.table(table)} (${names}) ${source} ${onConflict(shape)}`.compile(db).sql
 }
 
 function onConflict(shape: StatementShape) {
