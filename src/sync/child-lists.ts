@@ -7,7 +7,7 @@ import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochSeconds, type Ms, parseTime } from '../core/time.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
-import { commitPage, hasMoreSet, readPages } from './pages.ts'
+import { commitPage, isHasMoreSet, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 import { isBeforeStartDate, newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
 
@@ -70,7 +70,7 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
       const more = { ...read, activeReaders: () => run.readers.active }
       const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
-      const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && hasMoreSet(batch)
+      const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch)
       if (isEndInferred && inferredEnds.length < maxInferredEnds) inferredEnds.push(parent)
     }
   }

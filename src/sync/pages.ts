@@ -63,10 +63,10 @@ export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
 
 function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: PageBatch): boolean {
   const isEmpty = items.length === 0 && rejectedRows.length === 0
-  return isLastOfResponse && isEmpty && hasMoreSet({ response })
+  return isLastOfResponse && isEmpty && isHasMoreSet({ response })
 }
 
-export function hasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean {
+export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean {
   return asJsonObject(response?.data)?.hasMore === true
 }
 

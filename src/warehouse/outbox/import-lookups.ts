@@ -7,7 +7,7 @@ import { listParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './open-decisions.ts'
-import { inAnyCase } from './review-targets.ts'
+import { inAnyCase } from './shown-ids.ts'
 
 export function createImportLookups(context: ProjectDb): ImportLookups {
   return {

@@ -5,6 +5,7 @@ import type { ConversationState, MirroredMessage, VisitorState } from '../../cor
 import { inList } from '../database/dialect.ts'
 import { decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { inAnyCase } from './shown-ids.ts'
 
 /** Enough of a text to recognise it by. */
 const maxTextLength = 2400
@@ -115,11 +116,6 @@ export async function readExpectedMessages(
   return new Map(
     rows.map(({ conversation, id, at }) => [`${conversation.toLowerCase()}/${id}`, { id: String(id), at, text: null }]),
   )
-}
-
-/** A file may write an id in upper case, and so may the service. */
-export function inAnyCase(ids: readonly string[]): readonly string[] {
-  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase(), id.toUpperCase()]))]
 }
 
 function textOrNull(stored: string | null): string | null {

@@ -8,7 +8,6 @@ import {
 } from '../../core/outbox/writeback-request.ts'
 import { inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { inAnyCase } from './review-targets.ts'
 
 type Target = Pick<WritebackRequest, 'operation' | 'target'>
 
@@ -33,4 +32,9 @@ async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetK
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(db)
   return rows.map(({ id }) => id)
+}
+
+/** A file may write an id in upper case, and so may the service. */
+export function inAnyCase(ids: readonly string[]): readonly string[] {
+  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase(), id.toUpperCase()]))]
 }

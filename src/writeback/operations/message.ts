@@ -90,7 +90,7 @@ async function findNewMessage(
 }
 
 function describeRepeated(id: string): string {
-  return `the service answered that it did not send it, but message ${id} has the same words and is new since`
+  return `message ${id} has the same words, and has appeared since this was last sent`
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
