@@ -1,28 +1,26 @@
-/** Reads a list page by page: sends the requests of a scan and yields the rows. The scan is its only state. */
+/** Reads a list page by page: sends the requests of a reading and yields the rows, each response with what to commit. */
 import type { ApiGet, ApiResponse } from '../core/api-request.ts'
-import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
+
 import { findFutureDated } from '../core/pagination/page-evidence.ts'
-import { type PagingProfile, toObservations } from '../core/pagination/paging-profile.ts'
+import { emptyProfile, type PagingProfile, toObservations } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
-import { applyPage, applyRefusal, nextRequest, pendingRanges, startScan } from '../core/pagination/scan.ts'
-import { type ActiveScan, isActive, type MissedRange, type ScanState, toGap } from '../core/pagination/scan-state.ts'
-import type { TimeBounds } from '../core/pagination/sort-order.ts'
-import { applyStartCheck, startCheckFor } from '../core/pagination/start-check.ts'
+import { type RangesToRead, readRanges } from '../core/pagination/read-ranges.ts'
+import type { MissedRange, PageRequest, Progress } from '../core/pagination/reading.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Json, RejectedRow, ServiceBehaviour } from '../core/row.ts'
-import { type EpochSeconds, rfc3339 } from '../core/time.ts'
+import { rfc3339 } from '../core/time.ts'
 import { type PageReply, requestPage } from './page-request.ts'
 
-/** A response, or a part of one. Store all of it: a scan that stops after it continues from `pendingRanges`. */
+/** A response, or a part of one. Store all of it: a reading that stops after it continues from `pendingRanges`. */
 export type PageBatch = {
   readonly items: readonly Json[]
   /** Rows that are too large to be parsed. */
   readonly rejectedRows: readonly RejectedRow[]
   /** Whether these are the last rows of their response: a large one is yielded in parts. */
   readonly isLastOfResponse: boolean
-  /** Null if there is none: the service refused the request, or its response was yielded before. */
+  /** Null if the service refused the request. */
   readonly response: ApiResponse | null
-  /** The ranges that this scan or the next must still read. */
+  /** All that this run or the next must still read, and prove. */
   readonly pendingRanges: PendingRanges
   readonly missedRanges: readonly MissedRange[]
   readonly observations: readonly ServiceBehaviour[]
@@ -33,112 +31,51 @@ export type PageBatch = {
   readonly isComplete: boolean
 }
 
-export type ListReadOptions = {
-  readonly list: ListEndpoint
-  /** What earlier scans learned; null = nothing. */
-  readonly profile: PagingProfile | null
-  readonly ranges: PendingRanges
-  readonly priority: Priority
-  /** False: the service reports more rows even after the last page; null = not known yet. */
-  readonly isHasMoreReliableIfEmpty?: boolean | null
-}
+export type ListReadOptions = RangesToRead & { readonly priority: Priority }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
 export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGenerator<PageBatch> {
-  const { list, profile, ranges, priority, isHasMoreReliableIfEmpty } = options
-  let scan = startScan(list, profile, ranges, isHasMoreReliableIfEmpty)
-  while (isActive(scan)) {
-    const bounds = nextRequest(scan)
-    const reply = await requestPage(get, scan, bounds, {}, priority)
-    const next = await applyReply(get, scan, reply, bounds, priority)
-    const { state, timestampCollisions } = next
-    const batch = { ...toPageBatch(scan, state, reply, bounds), ...progressOf(state, next.missedRanges) }
-    const unfinished = progressOf(scan)
-    if (timestampCollisions.length === 0) {
-      yield* splitPage(reply, batch, unfinished)
-    } else {
-      // The pending ranges advance only after the timestamp collision has been read part by part.
-      yield* splitPage(reply, { ...batch, ...unfinished }, unfinished)
-      const missedRanges = [...next.missedRanges]
-      for (const second of timestampCollisions) {
-        const isComplete = yield* readCollision(get, scan, state.profile, second, priority)
-        if (!isComplete) missedRanges.push(toGap({ lo: second, hi: second }, 'timestampCollision'))
-      }
-      yield { ...batch, response: null, observations: [], missedRanges }
-    }
-    scan = state
+  const { list, priority } = options
+  const reading = readRanges(options)
+  let profile = options.profile ?? emptyProfile(list)
+  let pending = options.ranges
+  for (let step = reading.next(); !step.done; ) {
+    const request: PageRequest = step.value
+    const reply = await requestPage(get, list, request, priority)
+    step = reading.next(reply)
+    const after: Progress = step.done ? step.value : step.value.progress
+    const observations = toObservations(list, profile, after.profile, evidenceOf(request, reply))
+    yield* splitPage(reply, { ...after, observations, isComplete: step.done === true }, pending)
+    profile = after.profile
+    pending = after.pendingRanges
   }
 }
 
-type Progress = Pick<PageBatch, 'pendingRanges' | 'missedRanges' | 'isComplete'>
-
-function progressOf(scan: ScanState, missedRanges: readonly MissedRange[] = []): Progress {
-  return { pendingRanges: pendingRanges(scan), missedRanges, isComplete: !isActive(scan) }
-}
-
-/** The rows of a response, batch by batch; ranges and observations come with the last batch. */
-function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Progress): Generator<PageBatch> {
-  if (reply.kind === 'refused') return yield batch
+/** The rows of a response, batch by batch; the progress that it made comes with the last one. */
+function* splitPage(
+  reply: PageReply,
+  after: Progress & Pick<PageBatch, 'observations' | 'isComplete'>,
+  pendingBefore: PendingRanges,
+): Generator<PageBatch> {
+  const nothing = { items: [], rejectedRows: [], response: null, isLastOfResponse: true, futureDatedIds: [] }
+  if (reply.kind === 'refused') return yield { ...nothing, ...after }
+  const { response, page, items } = reply
+  const whole = { ...nothing, ...after, response, futureDatedIds: findFutureDated(after.profile.order, page) }
   let previous: PageBatch | null = null
-  for (const { items, rejectedRows } of reply.items.batches()) {
-    if (previous !== null) yield { ...previous, ...unfinished, observations: [], isLastOfResponse: false }
-    previous = { ...batch, items, rejectedRows }
+  for (const rows of items.batches()) {
+    if (previous !== null) yield { ...previous, ...unfinished, pendingRanges: pendingBefore }
+    previous = { ...whole, ...rows }
   }
-  yield previous ?? batch
+  yield previous ?? whole
 }
 
-/** If the page does not show from which end of the range it comes, first repeats its request with `limit` 1. */
-async function applyReply(get: ApiGet, scan: ActiveScan, reply: PageReply, bounds: TimeBounds, priority: Priority) {
-  if (reply.kind === 'refused') return applyRefusal(scan, reply.parameter)
-  const query = { page: reply.page, bounds }
-  const checkRequest = startCheckFor(scan, query)
-  if (checkRequest === null) return applyPage(scan, query)
-  const checkReply = await requestPage(get, scan, checkRequest, {}, priority, 1)
-  return applyPage(applyStartCheck(scan, query, checkReply.kind === 'page' ? checkReply.page : null), query)
-}
+const unfinished = { isLastOfResponse: false, isComplete: false, missedRanges: [], observations: [] }
 
-/** Reads each partition of the list at a timestamp collision. True if they showed all rows of the second. */
-async function* readCollision(
-  get: ApiGet,
-  scan: ActiveScan,
-  profile: PagingProfile,
-  second: EpochSeconds,
-  priority: Priority,
-): AsyncGenerator<PageBatch, boolean> {
-  const { inclusiveBounds, order } = profile
-  const isAscending = scan.phase.name === 'opening' || scan.phase.rangeScan.direction === 'forward'
-  const bounds: TimeBounds = isAscending
-    ? { lower: inclusiveBounds.lower === false ? second - 1 : second }
-    : { upper: inclusiveBounds.upper === false ? second + 1 : second }
-  const [field = ''] = order?.fields ?? []
-  const unfinished = progressOf(scan)
-  let isComplete = scan.list.partitions.length > 0
-  for (const part of scan.list.partitions) {
-    const reply = await requestPage(get, scan, bounds, part, priority)
-    if (reply.kind === 'refused') return false
-    const { response, page } = reply
-    const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
-    isComplete &&= reachesBeyond || !(page.hasMore || page.ids.length >= maxPageSize)
-    const futureDatedIds = findFutureDated(order, page)
-    const batch = { ...emptyBatch, response, observations: [], profile, futureDatedIds, ...unfinished }
-    yield* splitPage(reply, batch, unfinished)
-  }
-  return isComplete
-}
-
-const emptyBatch = { items: [], rejectedRows: [], isLastOfResponse: true } satisfies Partial<PageBatch>
-
-function toPageBatch(before: ActiveScan, { list, profile }: ScanState, reply: PageReply, bounds: TimeBounds) {
+function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
   const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
   const until = bounds.upper === undefined ? '' : ` to ${rfc3339(bounds.upper)}`
-  const response = reply.kind === 'page' ? reply.response : null
+  const size = limit === null ? '' : ` with limit ${limit}`
   const what = reply.kind === 'page' ? `a page of ${reply.items.count} rows` : 'a 400'
-  const evidence = `${what}${since}${until}, request ${response?.requestId ?? 'without id'}`
-  return {
-    ...emptyBatch,
-    response,
-    observations: toObservations(list, before.profile, profile, evidence),
-    profile,
-    futureDatedIds: reply.kind === 'page' ? findFutureDated(profile.order, reply.page) : [],
-  }
+  const requestId = reply.kind === 'page' ? reply.response.requestId : null
+  return `${what}${since}${until}${size}, request ${requestId ?? 'without id'}`
 }

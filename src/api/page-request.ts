@@ -2,18 +2,18 @@
 import { ApiError } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
 import { asJsonObject } from '../core/json.ts'
-import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
+import { type ListEndpoint, pageSizesOf } from '../core/pagination/list-endpoint.ts'
 import { fillMissingTimes } from '../core/pagination/missing-times.ts'
 import type { ScanPage } from '../core/pagination/page-evidence.ts'
-import type { RefusedParameter } from '../core/pagination/scan.ts'
-import type { ActiveScan } from '../core/pagination/scan-state.ts'
-import type { RowTimes, TimeBounds } from '../core/pagination/sort-order.ts'
+import type { PagingProfile } from '../core/pagination/paging-profile.ts'
+import type { PageRequest, RefusedParameter } from '../core/pagination/reading.ts'
+import type { RowTimes } from '../core/pagination/sort-order.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Json } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
 import { toItems } from './items.ts'
 
-/** A page, or the parameter that the service refuses. */
+/** A page with its rows, or the parameter that the service refuses. */
 export type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly response: ApiResponse }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
@@ -21,40 +21,37 @@ export type PageReply =
 /** Requests one page. Throws ApiError. */
 export async function requestPage(
   get: ApiGet,
-  scan: ActiveScan,
-  timeBounds: TimeBounds,
-  part: QueryParams,
+  list: ListEndpoint,
+  { bounds, limit, part, progress: { profile } }: PageRequest,
   priority: Priority,
-  limit = maxPageSize,
 ): Promise<PageReply> {
-  const { list, profile } = scan
-  const bounds: Record<string, string> = {}
-  if (list.lowerParam !== null && timeBounds.lower !== undefined) bounds[list.lowerParam] = rfc3339(timeBounds.lower)
-  if (list.upperParam !== null && timeBounds.upper !== undefined) bounds[list.upperParam] = rfc3339(timeBounds.upper)
-  const sent = { ...bounds, limit: profile.support.limit === 'refused' ? undefined : limit }
+  const sent: Record<string, string | number> = {}
+  if (list.lowerParam !== null && bounds.lower !== undefined) sent[list.lowerParam] = rfc3339(bounds.lower)
+  if (list.upperParam !== null && bounds.upper !== undefined) sent[list.upperParam] = rfc3339(bounds.upper)
+  if (profile.support.limit !== 'refused') sent.limit = limit ?? pageSizesOf(list).most
   try {
     const response = await get(list.path, { ...list.query, ...part, ...sent }, priority)
     return { kind: 'page', ...parsePage(list, response), response }
   } catch (error) {
-    const parameter = refusedParameter(error, scan, sent)
+    const parameter = refusedParameter(error, list, profile, sent)
     if (parameter === null) throw error
     return { kind: 'refused', parameter }
   }
 }
 
 /** The parameter that a 400 is about; null if it is about something else. */
-function refusedParameter(error: unknown, { list, profile, phase }: ActiveScan, sent: QueryParams) {
+function refusedParameter(error: unknown, list: ListEndpoint, profile: PagingProfile, sent: QueryParams) {
   const failure = error instanceof ApiError ? error.failure : null
   if (failure?.kind !== 'refused' || failure.status !== 400) return null
-  const wasSent = (name: string | null) => name !== null && sent[name] !== undefined
+  const wasSent = (name: string | null) => name === null || sent[name] !== undefined
   if (list.isDocumented) {
-    const isOpen = list.lowerParam !== null && list.upperParam !== null && !wasSent(list.upperParam)
-    return isOpen && !profile.requiresBothBounds ? 'missing upper bound' : null
+    const isMissing = !wasSent(list.lowerParam) || !wasSent(list.upperParam)
+    return isMissing && !profile.requiresBothBounds ? 'missing bound' : null
   }
   const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
-  if (wasSent('limit') && isLimitNamed) return 'limit'
-  if (phase.name !== 'opening' && (wasSent(list.lowerParam) || wasSent(list.upperParam))) return 'bound'
-  return wasSent('limit') && profile.support.limit === 'unknown' ? 'limit' : null
+  if (sent.limit !== undefined && isLimitNamed) return 'limit'
+  if (Object.keys(sent).some((name) => name !== 'limit')) return 'bound'
+  return sent.limit !== undefined && profile.support.limit === 'unknown' ? 'limit' : null
 }
 
 /** A documented list may hold this many times the requested limit; more is not a page. */
@@ -68,8 +65,8 @@ function parsePage(list: ListEndpoint, response: ApiResponse): { page: ScanPage;
     const why = `${list.path} answered without a list of items`
     throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
   }
-  if (list.isDocumented && items.count > maxPageFactor * maxPageSize) {
-    const why = `${list.path} answered ${items.count} rows, where ${maxPageSize} at most were asked for`
+  if (list.isDocumented && items.count > maxPageFactor * pageSizesOf(list).most) {
+    const why = `${list.path} answered ${items.count} rows, where ${pageSizesOf(list).most} at most were asked for`
     throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
   }
   const { cursorLimit } = response
@@ -82,7 +79,7 @@ function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids'
     for (const item of batch.items) {
       page.ids.push(list.identify(item))
       page.times.push(list.times(item))
-      page.rows.push(items.count > maxPageFactor * maxPageSize ? null : item)
+      page.rows.push(items.count > maxPageFactor * pageSizesOf(list).most ? null : item)
     }
     // They were listed, so they count for the size of the page.
     for (const { id, why } of batch.rejectedRows) {

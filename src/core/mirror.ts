@@ -145,6 +145,12 @@ export type Mirror = {
     seenRowsKey: string,
     where: 'all' | 'open',
   ) => Promise<{ readonly unseen: number; readonly living: number }>
+  /** Those of these ids that were not seen under this key, or are not mirrored at all. `seenRowsKey` null: only the latter. */
+  readonly listUnseenIds: (
+    stream: ListStreamName,
+    seenRowsKey: string | null,
+    ids: readonly string[],
+  ) => Promise<readonly string[]>
   readonly forgetSeenRows: (seenRowsKey: string) => Promise<void>
   /** Conversations that a list showed with an earlier last message than the mirror has: to be read by their ids. */
   readonly listRowsToRecheck: (limit: number) => Promise<readonly string[]>

@@ -1,10 +1,12 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
+import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
+import { findHiddenConversations, listParts, partSuffixes } from './list-parts.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
-import { readOpenConversations } from './open-conversations.ts'
+import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
 import { commitPage, readPages, toGaps } from './pages.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
@@ -18,61 +20,104 @@ const continuedWithinMs: Ms = 7 * daySeconds * 1000
 
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
   if (run.mode !== 'incremental') return readWholeList(run, stream)
-  const stored = await run.mirror.readCursor(stream.name)
-  const known = parsePendingRanges(stored, streamRange(run, stream.name))
-  const ranges = stored === null ? known : withLookBack(run, stream.name, known)
-  const recent = stream.name === 'calls' ? await withLateArrivingCalls(run, ranges) : ranges
-  const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
-  await readRanges(run, stream, { cursorName: stream.name, ranges: all, priority: priorityFor(run, stored === null) })
+  const isFirst = (await run.mirror.readCursor(stream.name)) === null
+  await readChanges(run, stream)
   await storeStartDate(run, stream.name)
   if (stream.name !== 'conversations') return
-  if (stored !== null) await readOpenConversations(run, stream)
+  if (isFirst) await findHiddenConversations(run, stream, null)
+  else await readOpenConversations(run, stream)
   await recheckRows(run, stream)
+}
+
+/** Reads what moved since the cursor of the list, or of each of its parts. */
+async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
+  for (const { list, suffix } of await listParts(run, stream)) {
+    const cursorName = `${stream.name}${suffix}`
+    const stored = await run.mirror.readCursor(cursorName)
+    const known = parsePendingRanges(stored, streamRange(run, stream.name))
+    const ranges = stored === null ? known : withLookBack(run, stream.name, known)
+    const recent = stream.name === 'calls' ? await withLateArrivingCalls(run, ranges) : ranges
+    const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
+    await readRanges(run, stream, { list, cursorName, ranges: all, priority: priorityFor(run, stored === null) })
+  }
 }
 
 /**
  * Reads the whole list regardless of the cursor, and records which rows it shows. An interrupted read continues in the
- * next run. The end is the new cursor, and rows that the list did not show are requested by their ids.
+ * next run with all that it still has to prove. The end is the new cursor, the gaps that it did not find again are closed,
+ * and rows that the list did not show are requested by their ids.
  */
 async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
-  const cursorName = `${stream.name}:whole`
-  const [stored, since] = await wholeListStart(run, cursorName)
-  const ranges = parsePendingRanges(stored, streamRange(run, stream.name))
-  await readRanges(run, stream, { cursorName, ranges, priority: priorityFor(run, false), seenRowsKey: cursorName })
+  const seenRowsKey = `${stream.name}:whole`
+  const since = await wholeListStart(run, stream)
+  for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+  if (stream.name === 'conversations') {
+    // Found only now: the parts are read as well, and the list is then known to be shown in parts.
+    if (await findHiddenConversations(run, stream, seenRowsKey))
+      for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+    await retryOpenFilter(run)
+  }
   await run.mirror.resolveGaps(stream.name, since)
   await storeStartDate(run, stream.name)
-  await resolveUnseenRows(run, stream, cursorName)
-  await run.mirror.writeCursor(cursorName, null)
-  await run.mirror.forgetSeenRows(cursorName)
+  await resolveUnseenRows(run, stream, seenRowsKey)
+  for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  await run.mirror.writeCursor(`${seenRowsKey}:since`, null)
+  await run.mirror.forgetSeenRows(seenRowsKey)
 }
 
-/** The cursor of an unfinished read of the whole list (null = none), and when that read began. */
-async function wholeListStart(run: SyncRun, cursorName: string): Promise<[string | null, EpochMs]> {
-  const sinceCursorName = `${cursorName}:since`
-  const stored = run.mode === 'full' ? null : await run.mirror.readCursor(cursorName)
-  const startedAt = Number((await run.mirror.readCursor(sinceCursorName)) ?? 0)
-  if (stored !== null && run.now() - startedAt <= continuedWithinMs) return [stored, startedAt]
-  await run.mirror.forgetSeenRows(cursorName)
+/** Reads a part of the list that this chain of runs has not read to its end yet. */
+async function readWholePart(run: SyncRun, stream: ListStream, list: ListEndpoint, suffix: string): Promise<void> {
+  const cursorName = `${stream.name}:whole${suffix}`
+  const stored = await run.mirror.readCursor(cursorName)
+  if (stored === readToEnd) return
+  const ranges = parsePendingRanges(stored, streamRange(run, stream.name))
+  const priority = priorityFor(run, false)
+  await readRanges(run, stream, {
+    list,
+    cursorName,
+    ranges,
+    priority,
+    isContinued: stored !== null,
+    endCursors: (cursor) => ({ [cursorName]: readToEnd, [`${stream.name}${suffix}`]: cursor }),
+    seenRowsKey: `${stream.name}:whole`,
+  })
+}
+
+/** The cursor of a part that was read to its end. */
+const readToEnd = 'read'
+
+/** When this read of the whole list began. Begins a new one unless the last one was interrupted. */
+async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs> {
+  const seenRowsKey = `${stream.name}:whole`
+  const sinceCursorName = `${seenRowsKey}:since`
+  const startedAt = run.mode === 'full' ? null : await run.mirror.readCursor(sinceCursorName)
+  if (startedAt !== null && run.now() - Number(startedAt) <= continuedWithinMs) return Number(startedAt)
+  await run.mirror.forgetSeenRows(seenRowsKey)
+  for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
   const since = run.now()
   await run.mirror.writeCursor(sinceCursorName, String(since))
-  return [null, since]
+  return since
 }
 
 type RangesRead = {
+  readonly list: ListEndpoint
   /** The name of the cursor that is stored with each page. */
   readonly cursorName: string
   readonly ranges: PendingRanges
   readonly priority: Priority
+  /** An interrupted read goes on, so that what it has learned is not asked again. */
+  readonly isContinued?: boolean
+  /** Cursors to store at its end. */
+  readonly endCursors?: (cursor: string) => Readonly<Record<string, string>>
   readonly seenRowsKey?: string
 }
 
 async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): Promise<void> {
-  const { cursorName, ranges, priority, seenRowsKey } = read
-  const list = stream.list(run.projectId)
-  for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
+  const { list, cursorName, ranges, priority, isContinued = false, endCursors, seenRowsKey } = read
+  for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority, isContinued })) {
     const cursor = formatPendingRanges(batch.pendingRanges)
     await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), {
-      cursors: batch.isComplete ? { [cursorName]: cursor, [stream.name]: cursor } : { [cursorName]: cursor },
+      cursors: (batch.isComplete ? endCursors?.(cursor) : undefined) ?? { [cursorName]: cursor },
       gaps: toGaps(stream.name, batch),
       ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),
     })
@@ -86,6 +131,6 @@ async function withLateArrivingCalls(run: SyncRun, ranges: PendingRanges): Promi
   return ranges.map((range) => {
     if (range.hi !== null) return range
     const lo = Math.max(range.lo - daySeconds, pageStart ?? 0, run.startDate ?? 0)
-    return { ...range, lo: Math.min(range.lo, lo) }
+    return lo < range.lo ? { lo, hi: null } : range
   })
 }

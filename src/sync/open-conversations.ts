@@ -6,43 +6,71 @@ import { allTime } from '../core/pagination/pending-ranges.ts'
 import { openConversationList } from '../streams/list-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { rereadByIds } from './missing-rows.ts'
-import { commitPage, readPages } from './pages.ts'
+import { commitPage, readPages, toGaps } from './pages.ts'
 import type { SyncRun } from './run.ts'
 
 const seenRowsKey = 'conversations:open'
-const unreliableFilter = 'conversations.handled_filter'
+const filterBehaviour = 'conversations.handled_filter'
+const unreliable = 'unreliable'
 
-/** This many open conversations that the filter did not show prove that it is unreliable. */
+/** This many open conversations that the filter did not show make it unreliable, if it does not show them again. */
 const minEvidence = 20
 
+const incompleteReason =
+  'the service does not list all open conversations, so a changed flag is found by a reconcile only'
+
 export async function readOpenConversations(run: SyncRun, stream: ListStream): Promise<void> {
+  await readOpenList(run, stream)
+  const isKnown = (await run.mirror.readBehaviours()).get(filterBehaviour) === unreliable
+  if (isKnown || (await findUnlistedOpen(run, stream))) await recordIncompleteList(run)
+  await run.mirror.forgetSeenRows(seenRowsKey)
+}
+
+/** A reconcile forgets that the filter was unreliable, so that the next sync tries it again. */
+export async function retryOpenFilter(run: SyncRun): Promise<void> {
+  if ((await run.mirror.readBehaviours()).get(filterBehaviour) !== unreliable) return
+  const observations = [{ name: filterBehaviour, value: 'to be tried again', evidence: 'a reconcile read all flags' }]
+  await run.mirror.commit({ stream: 'conversations', rows: [], requestedAt: run.now(), observations })
+}
+
+async function readOpenList(run: SyncRun, stream: ListStream): Promise<void> {
   await run.mirror.forgetSeenRows(seenRowsKey)
   const list = openConversationList(run.projectId)
   const listScan = { stream: stream.name, list, ranges: [allTime], priority: 'fresh' } as const
   for await (const batch of readPages(run, listScan)) {
-    await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), { seenRowsKey })
+    const more = { seenRowsKey, gaps: toGaps(stream.name, batch) }
+    await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), more)
   }
-  if ((await run.mirror.readBehaviours()).get(unreliableFilter) === undefined) await rereadUnlisted(run, stream)
-  await run.mirror.forgetSeenRows(seenRowsKey)
 }
 
-async function rereadUnlisted(run: SyncRun, stream: ListStream): Promise<void> {
-  let [requested, open] = [0, 0]
+/**
+ * Requests the conversations that the list did not show. True if the filter is unreliable: many of them are open, and were
+ * missing from the list both before and after they were seen to be open. Flags may also change while they are read.
+ */
+async function findUnlistedOpen(run: SyncRun, stream: ListStream): Promise<boolean> {
+  let [requested, open] = [0, [] as string[]]
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows('conversations', seenRowsKey, 'open', after, minEvidence)
-    if (ids.length === 0) return
-    for (const row of await rereadByIds(run, stream, ids, 'fresh')) {
-      requested += 1
-      if (row !== null && (row.columns.handled_at ?? null) === null) open += 1
-    }
+    if (ids.length === 0) return false
+    const rows = await rereadByIds(run, stream, ids, 'fresh')
+    requested += rows.length
+    open.push(...ids.filter((_, i) => rows[i] != null && (rows[i]?.columns.handled_at ?? null) === null))
     after = ids.at(-1) ?? null
-    if (open >= minEvidence && open === requested) return recordUnreliableFilter(run)
+    if (open.length < minEvidence || open.length < requested) continue
+    await readOpenList(run, stream)
+    const missing = new Set(await run.mirror.listUnseenIds('conversations', seenRowsKey, open))
+    const again = await rereadByIds(run, stream, [...missing], 'fresh')
+    open = [...missing].filter((_, i) => again[i] != null && (again[i]?.columns.handled_at ?? null) === null)
+    if (open.length >= minEvidence) return true
+    requested = 0
+    open = []
   }
 }
 
-async function recordUnreliableFilter(run: SyncRun): Promise<void> {
-  const evidence = `${minEvidence} conversations that are not handled were missing from the list with handled=false`
-  const observations = [{ name: unreliableFilter, value: 'unreliable', evidence }]
-  await run.mirror.commit({ stream: 'conversations', rows: [], requestedAt: run.now(), observations })
+async function recordIncompleteList(run: SyncRun): Promise<void> {
+  const evidence = `${minEvidence} open conversations were twice missing from the list with handled=false`
+  const observations = [{ name: filterBehaviour, value: unreliable, evidence }]
+  const gaps = [{ stream: 'conversations' as const, from: null, to: null, reason: incompleteReason }]
+  await run.mirror.commit({ stream: 'conversations', rows: [], requestedAt: run.now(), observations, gaps })
   run.notices.add('The service does not list all open conversations, so only a reconcile updates all handled flags.')
 }

@@ -12,12 +12,16 @@ import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
 
-type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & { readonly stream: StreamName }
+type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
+  readonly stream: StreamName
+  /** A reconcile that goes on does not ask again for what it has learned. */
+  readonly isContinued?: boolean
+}
 
 /** The pages of a list. The caller commits each page before it takes the next one. */
 export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch> {
-  const { stream, list, ranges, priority } = scan
-  const profile = await loadProfile(run, list)
+  const { stream, list, ranges, priority, isContinued = false } = scan
+  const profile = await loadProfile(run, list, isContinued)
   const isList = isListStream(stream)
   // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
   const ifNotKnown = isList ? null : true
@@ -70,12 +74,12 @@ export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean
   return asJsonObject(response?.data)?.hasMore === true
 }
 
-/** A reconcile retries parameters that did not work before, because the service may have changed. */
-async function loadProfile(run: SyncRun, list: ListEndpoint): Promise<PagingProfile> {
+/** A reconcile learns anew what an earlier observation may have got wrong, because the service may have changed. */
+async function loadProfile(run: SyncRun, list: ListEndpoint, isContinued: boolean): Promise<PagingProfile> {
   const cached = run.profiles.get(list.name)
   if (cached !== undefined) return cached
   const stored = decodeProfile(list, await run.mirror.readBehaviours())
-  run.profiles.set(list.name, run.mode === 'incremental' ? stored : resetUnsupported(list, stored))
+  run.profiles.set(list.name, run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored))
   return run.profiles.get(list.name) ?? stored
 }
 

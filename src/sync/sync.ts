@@ -5,7 +5,7 @@
 import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
 import { asJsonObject } from '../core/json.ts'
 import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/mirror.ts'
-import { gapReasons } from '../core/pagination/scan-state.ts'
+import { gapReasons } from '../core/pagination/reading.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { allStreams, childStreams } from '../streams/all-streams.ts'
 import { analytics } from '../streams/analytics.ts'

@@ -1,7 +1,7 @@
 /** Gaps that an earlier version recorded with other texts. */
 import { expect, test } from 'vitest'
 import type { MirrorCommit } from '../../src/core/mirror.ts'
-import { gapReasons } from '../../src/core/pagination/scan-state.ts'
+import { gapReasons } from '../../src/core/pagination/reading.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -11,6 +11,7 @@ const earlierReasons = {
   emptyWithMore: 'the service says that there is more, and shows none of it',
   discontiguous: 'a page shows no row of the one before it, so that rows between them may be missing',
   timestampCollision: gapReasons.timestampCollision,
+  timeless: gapReasons.timeless,
 }
 
 /** Gaps with these reasons: without times, of a span, and of one parent with two reasons. */

@@ -17,13 +17,19 @@ export type ListEndpoint = {
   readonly isDocumented: boolean
   /** Parameters that split the list into parts, to read a second with more rows than a page. */
   readonly partitions: readonly QueryParams[]
+  /** Other page sizes than documented, for tests with small lists. */
+  readonly pageSizes?: PageSizes
   /** Identifies an item across pages. */
   readonly identify: (item: Json) => string
   readonly times: (item: Json) => RowTimes
 }
 
-/** The largest page that the service's documentation allows ("1 to 200, default 50"). */
-export const maxPageSize = 200
+/** `most`: the largest page, which is requested. `usual`: the size of a page if `limit` is not sent or ignored. */
+export type PageSizes = { readonly most: number; readonly usual: number }
 
-/** The page size if `limit` is not sent or ignored. */
-export const defaultPageSize = 50
+/** The service's documentation: "1 to 200, default 50". */
+export const documentedPageSizes: PageSizes = { most: 200, usual: 50 }
+
+export function pageSizesOf({ pageSizes }: ListEndpoint): PageSizes {
+  return pageSizes ?? documentedPageSizes
+}

@@ -1,9 +1,9 @@
-/** What a page proves about the service besides the order of its rows: which rows are new, what bounds include. */
+/** What a single page proves: whether it is cut, and what it shows about the service. */
 import { clockToleranceSeconds } from '../cursor-limit.ts'
 import type { EpochSeconds } from '../time.ts'
-import { defaultPageSize, maxPageSize } from './list-endpoint.ts'
-import { type Bound, boundOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
-import { minOf, type OrderObservation, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
+import { type ListEndpoint, pageSizesOf } from './list-endpoint.ts'
+import type { Bound, PagingProfile } from './paging-profile.ts'
+import type { OrderObservation, RowTimes, SortOrder, TimeBounds } from './sort-order.ts'
 
 export type ScanPage = {
   readonly ids: readonly string[]
@@ -13,40 +13,30 @@ export type ScanPage = {
   readonly cursorLimit: EpochSeconds
 }
 
-/** A page and the bounds of its request. */
-export type PageQuery = { readonly page: ScanPage; readonly bounds: TimeBounds }
-
-/**
- * `newIds`: rows that the last two pages did not have. `hasOlder`: some of them are older than the whole first page, so they
- * existed before the scan; a newer row may have been added since. `hasRepeated`: the page repeats a row.
- */
-export type NewRows = { readonly newIds: readonly string[]; readonly hasOlder: boolean; readonly hasRepeated: boolean }
-
-export type RecentIds = readonly ReadonlySet<string>[]
-
-/** `seen`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
-export function findNewRows(seen: RecentIds, first: ScanPage | null, page: ScanPage, order: SortOrder | null): NewRows {
-  const isKnown = (id: string) => seen.some((ids) => ids.has(id))
-  const isNew = (_: unknown, i: number) => !isKnown(page.ids[i] ?? '')
-  const hasOlder = first !== null && order !== null && page.times.filter(isNew).some(isOlderThan(first, order))
-  return { newIds: page.ids.filter(isNew), hasOlder, hasRepeated: page.ids.some(isKnown) }
-}
-
-/** By every candidate for the sort field. */
-function isOlderThan({ times }: ScanPage, { fields }: SortOrder): (row: RowTimes) => boolean {
-  const edges = fields.map((field) => [field, minOf(times.map((row) => row.get(field) ?? 0)) ?? 0] as const)
-  return (row) => edges.every(([field, at]) => (row.get(field) ?? at) < at)
-}
-
 /** `hasMore` is set on a page so small that the page size cannot have limited it. */
-export function isShortPage({ ids, hasMore }: ScanPage): boolean {
-  return hasMore && ids.length < defaultPageSize
+export function isShortPage(list: ListEndpoint, { ids, hasMore }: ScanPage): boolean {
+  return hasMore && ids.length < pageSizesOf(list).usual
 }
 
-/** A page with more rows than the maximum and without `hasMore` is not full: the service does not page at all. */
-export function isFullPage({ isHasMoreReliableIfShort }: PagingProfile, page: ScanPage): boolean {
-  const hasMore = page.hasMore && (isHasMoreReliableIfShort !== false || !isShortPage(page))
-  return page.ids.length > 0 && (hasMore || page.ids.length === maxPageSize)
+/** More rows may match than the page shows. */
+export function isCut(list: ListEndpoint, profile: PagingProfile, page: ScanPage): boolean {
+  const { most, usual } = pageSizesOf(list)
+  const size = page.ids.length
+  if (size === 0) return false
+  if (page.hasMore) return profile.isHasMoreReliableIfShort !== false || size >= usual
+  // A service may never set `hasMore`. More rows than `most` are no page.
+  return !profile.setsHasMore && size >= usual && size <= most
+}
+
+/** Most rows are outside the bounds: the service ignores a bound. */
+export function isBoundIgnored(page: ScanPage, bounds: TimeBounds, order: SortOrder | null): boolean {
+  return page.times.filter((row) => isOutside(row, bounds, order)).length > page.times.length / 2
+}
+
+/** By every time that may be the sort field. */
+export function isOutside(row: RowTimes, { lower, upper }: TimeBounds, order: SortOrder | null): boolean {
+  const all = order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
+  return all.length > 0 && (all.every((at) => at < (lower ?? at)) || all.every((at) => at > (upper ?? at)))
 }
 
 /** Rows with their times: a row whose times have changed does not count as repeated. */
@@ -54,69 +44,41 @@ export function rowFingerprints({ ids, times }: ScanPage): ReadonlySet<string> {
   return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
 }
 
-/** The same sort fields in the other direction: pages may run one side with a bound and the other side without. */
-function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boolean {
-  if (before?.direction == null || now?.direction == null || before.direction === now.direction) return false
-  return now.fields.every((field) => before.fields.includes(field))
-}
-
-/** What is known of a page that is not the first one of its range. */
-type PageContext = {
-  /** The direction of the scan, if the page proves it. */
-  readonly provenDirection: ScanDirection | null
-  /** The bound at which the request had no overlap; null = both overlapped. */
-  readonly exactBound: Bound | null
-  readonly isLastPageShort: boolean
-  /** The largest page of the scan that new rows followed; 0 = none. */
-  readonly provenPageSize: number
-  readonly newRows: NewRows
-}
-
-/** The profile after a page. `context`: null for the first page of a range. */
-export function updateProfile(
+/** The profile after a page. */
+export function learnFromPage(
   profile: PagingProfile,
-  context: PageContext | null,
-  { order, fit }: OrderObservation,
-  { page, bounds }: PageQuery,
+  { order }: OrderObservation,
+  page: ScanPage,
+  bounds: TimeBounds,
+  { usual }: { readonly usual: number },
 ): PagingProfile {
-  const { support, isHasMoreReliableIfShort, largestPage } = profile
+  const { support, largestPage, inclusiveBounds } = profile
+  const [field, ...others] = order?.fields ?? []
   const isInclusive = (bound: Bound) => {
-    const known = profile.inclusiveBounds[bound]
     const at = bounds[bound]
-    const [field, ...others] = order?.fields ?? []
     // Bounds may compare with hidden fractions and show a part of their second, so `false` is final.
-    if (at === undefined || field === undefined || known === false) return known
-    const isShown = page.times.some((row) => row.get(field) === at)
-    if (others.length === 0 && isShown) return true
-    // The request without overlap begins with a second that has rows, so a bound that shows none of them is exclusive.
-    return known === null && context?.exactBound === bound ? context.newRows.hasRepeated || isShown : known
+    if (at === undefined || field === undefined || others.length > 0 || inclusiveBounds[bound] === false)
+      return inclusiveBounds[bound]
+    return page.times.some((row) => row.get(field) === at) || inclusiveBounds[bound]
   }
-  const proven = context?.provenDirection ?? null
-  const provenBound = proven && boundOf(proven)
-  const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
+  const size = page.ids.length
+  const limit = support.limit === 'unknown' && size > usual ? 'honoured' : support.limit
   return {
     ...profile,
     order,
     hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, order),
     inclusiveBounds: { lower: isInclusive('lower'), upper: isInclusive('upper') },
-    direction: fit === 'contradicts' ? null : (proven ?? profile.direction),
-    isHasMoreReliableIfShort: isHasMoreReliableIfShort || isHasMoreReliableAfter(profile, context, page),
-    support: {
-      ...support,
-      ...(provenBound !== null && support[provenBound] === 'unknown' ? { [provenBound]: 'honoured' } : {}),
-      limit: support.limit === 'unknown' ? observedLimit : support.limit,
-    },
-    largestPage: page.hasMore ? Math.max(largestPage, page.ids.length) : largestPage,
+    isHasMoreReliableIfShort: size > 0 && !page.hasMore ? true : profile.isHasMoreReliableIfShort,
+    setsHasMore: profile.setsHasMore || page.hasMore,
+    support: { ...support, limit },
+    largestPage: page.hasMore ? Math.max(largestPage, size) : largestPage,
   }
 }
 
-/** A page with rows and without `hasMore` proves that the service does not always set it. */
-function isHasMoreReliableAfter(profile: PagingProfile, context: PageContext | null, page: ScanPage): boolean | null {
-  if (page.ids.length > 0 && !page.hasMore) return true
-  if (!context?.isLastPageShort || context.newRows.newIds.length > 0) return profile.isHasMoreReliableIfShort
-  // A page as large as one that was cut may be cut, too, within a second that fills it.
-  const mayBeCut = page.hasMore && context.provenPageSize > 0 && page.ids.length >= context.provenPageSize
-  return mayBeCut ? profile.isHasMoreReliableIfShort : false
+/** The same sort fields in the other direction: pages may run one side with a bound and the other side without. */
+function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boolean {
+  if (before?.direction == null || now?.direction == null || before.direction === now.direction) return false
+  return now.fields.every((field) => before.fields.includes(field))
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import type { ServiceBehaviour } from '../row.ts'
-import { defaultPageSize, type ListEndpoint } from './list-endpoint.ts'
+import { type ListEndpoint, pageSizesOf } from './list-endpoint.ts'
 import type { SortOrder } from './sort-order.ts'
 
 /** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
@@ -18,8 +18,11 @@ export type Bound = 'lower' | 'upper'
 
 export type ListEnd = 'oldest' | 'newest'
 
-/** The end of a list from which the pages of this direction come. */
-export const startOf: Readonly<Record<ScanDirection, ListEnd>> = { forward: 'oldest', backward: 'newest' }
+/**
+ * The bounds that a request has for its own sake: paging forward moves the lower one, paging backward the upper one. A
+ * service may begin at another end with each of them: the newest rows without bounds, the oldest ones with `since`.
+ */
+export type Shape = 'unbounded' | Bound
 
 /** The time bound that a scan in this direction moves from page to page. */
 export function boundOf(direction: ScanDirection): Bound {
@@ -31,10 +34,10 @@ export type Support = 'honoured' | 'ignored' | 'refused' | 'absent' | 'unknown'
 
 export type PagingProfile = {
   readonly order: SortOrder | null
-  /** Pages have run in both directions, so each scan determines the direction anew. */
+  /** Pages have shown their rows in both directions, so the direction of a page says nothing about the next one. */
   readonly hasMixedOrder: boolean
-  /** Proven by a second page that brought new rows. */
-  readonly direction: ScanDirection | null
+  /** The end of the list from which a page is taken if more rows match than it holds; null = not proven. */
+  readonly ends: Readonly<Record<Shape, ListEnd | null>>
   /** Whether a bound includes its own second; null = unknown. */
   readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
   readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
@@ -43,6 +46,8 @@ export type PagingProfile = {
    * short page that had it, null = unknown. Every reconcile resets false.
    */
   readonly isHasMoreReliableIfShort: boolean | null
+  /** A page had `hasMore` set, so the service sets it at all. */
+  readonly setsHasMore: boolean
   /** The service requires both bounds in every request. */
   readonly requiresBothBounds: boolean
   /** The largest page seen: the size of a full page if the service ignores `limit`. */
@@ -56,18 +61,20 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
   return {
     order: null,
     hasMixedOrder: false,
-    direction: null,
+    ends: unknownEnds,
     inclusiveBounds: { lower: null, upper: null },
     support: { lower: bound(list.lowerParam), upper: bound(list.upperParam), limit },
     isHasMoreReliableIfShort: null,
+    setsHasMore: false,
     requiresBothBounds: false,
-    largestPage: defaultPageSize,
+    largestPage: pageSizesOf(list).usual,
   }
 }
 
-const mixedOrderText = 'both ways'
+const unknownEnds: PagingProfile['ends'] = { unbounded: null, lower: null, upper: null }
 
-const directionTexts = { forward: 'oldest first', backward: 'newest first' } as const
+const mixedOrderText = 'both ways'
+const bothBoundsText = 'both required'
 
 /** The facts that differ from `before`, as rows for `service_behaviours`. */
 export function toObservations(list: ListEndpoint, before: PagingProfile, now: PagingProfile, evidence: string) {
@@ -77,23 +84,41 @@ export function toObservations(list: ListEndpoint, before: PagingProfile, now: P
 }
 
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const { order, direction, inclusiveBounds, support, isHasMoreReliableIfShort, largestPage } = profile
+  const { order, ends, inclusiveBounds, support, isHasMoreReliableIfShort, largestPage } = profile
   const directionText = profile.hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
   const assumed = list.isDocumented ? 'honoured' : 'unknown'
   const supportText = (value: Support) => (value === 'unknown' || value === assumed ? null : value)
   const facts: [name: string | null, value: string | boolean | null][] = [
     ['order', order && `${directionText} by ${order.fields.join(' or ')}`],
-    ['pages', direction && directionTexts[direction]],
+    ...shapes.map((shape): [string | null, string | null] => [pagesFact(list, shape), encodeEnd(ends[shape])]),
     [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.lower],
     [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.upper],
     ['has_more', isHasMoreReliableIfShort === null ? null : isHasMoreReliableIfShort ? 'exact' : 'not exact'],
-    ['bounds', profile.requiresBothBounds ? 'both required' : null],
-    ['page_size', largestPage === defaultPageSize ? null : String(largestPage)],
+    ['has_more_set', profile.setsHasMore || null],
+    ['bounds', profile.requiresBothBounds ? bothBoundsText : null],
+    ['page_size', largestPage === pageSizesOf(list).usual ? null : String(largestPage)],
     [list.lowerParam, supportText(support.lower)],
     [list.upperParam, supportText(support.upper)],
     ['limit', supportText(support.limit)],
   ]
   return facts.flatMap(([name, value]) => (name === null || value === null ? [] : [[name, String(value)]]))
+}
+
+const shapes = ['unbounded', 'lower', 'upper'] as const satisfies readonly Shape[]
+
+/** The name of the fact: `pages`, `since_pages`, `before_pages`; null = the list has no such bound. */
+function pagesFact({ lowerParam, upperParam }: ListEndpoint, shape: Shape): string | null {
+  if (shape === 'unbounded') return 'pages'
+  const param = shape === 'lower' ? lowerParam : upperParam
+  return param === null ? null : `${param}_pages`
+}
+
+function encodeEnd(end: ListEnd | null): string | null {
+  return end === null ? null : `${end} first`
+}
+
+function decodeEnd(text: string | undefined): ListEnd | null {
+  return text === 'oldest first' ? 'oldest' : text === 'newest first' ? 'newest' : null
 }
 
 /** The stored profile of earlier runs. An unreadable value counts as unknown. */
@@ -105,7 +130,11 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
   return {
     order: parseOrder(stored('order')),
     hasMixedOrder: stored('order')?.startsWith(mixedOrderText) ?? false,
-    direction: parseDirection(stored('pages')),
+    ends: {
+      unbounded: decodeEnd(stored('pages')),
+      lower: decodeEnd(stored(pagesFact(list, 'lower'))),
+      upper: decodeEnd(stored(pagesFact(list, 'upper'))),
+    },
     inclusiveBounds: {
       lower: parseBoolean(stored(list.lowerParam && `${list.lowerParam}_includes`)),
       upper: parseBoolean(stored(list.upperParam && `${list.upperParam}_includes`)),
@@ -116,13 +145,10 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
       limit: supportOf('limit', empty.support.limit),
     },
     isHasMoreReliableIfShort: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
-    requiresBothBounds: stored('bounds') === 'both required',
+    setsHasMore: stored('has_more_set') === 'true',
+    requiresBothBounds: stored('bounds') === bothBoundsText,
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
-}
-
-function parseDirection(text: string | undefined): ScanDirection | null {
-  return text === directionTexts.forward ? 'forward' : text === directionTexts.backward ? 'backward' : null
 }
 
 function parseOrder(text: string | undefined): SortOrder | null {
@@ -151,11 +177,13 @@ export function isBehaviourChange(before: string, now: string): boolean {
   return is.fields.some((field) => !was.fields.includes(field))
 }
 
-/** The profile without what did not work, so that it is tried again. */
+/** The profile without what a wrong observation could cost rows by, so that it is learned again. */
 export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): PagingProfile {
   return {
     ...profile,
-    direction: null,
+    order: null,
+    hasMixedOrder: false,
+    ends: unknownEnds,
     support: emptyProfile(list).support,
     requiresBothBounds: false,
     isHasMoreReliableIfShort: profile.isHasMoreReliableIfShort || null,
@@ -166,10 +194,11 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
   const supportOf = (parameter: Bound | 'limit') =>
     later.support[parameter] === 'unknown' ? shared.support[parameter] : later.support[parameter]
+  const endOf = (shape: Shape) => later.ends[shape] ?? shared.ends[shape]
   return {
     order: later.order ?? shared.order,
     hasMixedOrder: later.hasMixedOrder || shared.hasMixedOrder,
-    direction: later.direction ?? shared.direction,
+    ends: { unbounded: endOf('unbounded'), lower: endOf('lower'), upper: endOf('upper') },
     inclusiveBounds: {
       lower: later.inclusiveBounds.lower ?? shared.inclusiveBounds.lower,
       upper: later.inclusiveBounds.upper ?? shared.inclusiveBounds.upper,
@@ -177,6 +206,7 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
     support: { lower: supportOf('lower'), upper: supportOf('upper'), limit: supportOf('limit') },
     isHasMoreReliableIfShort:
       shared.isHasMoreReliableIfShort || (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
+    setsHasMore: later.setsHasMore || shared.setsHasMore,
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
   }

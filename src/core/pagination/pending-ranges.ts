@@ -1,20 +1,40 @@
 /**
- * The cursor of a list: the time ranges still to be read. One open range after a complete run (from the last second
- * seen), more after an interrupted one.
+ * The cursor of a list: the time ranges still to be read. It is all that a reading remembers from page to page, so whatever
+ * is not proven yet is a range here, and is committed with the rows. One open range is left after a complete run (from the
+ * last second seen), more after an interrupted one.
  */
 import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../time.ts'
 
-/** Seconds from `lo` to `hi`, both included; null = no end. */
-export type TimeRange = { readonly lo: EpochSeconds; readonly hi: EpochSeconds | null }
+/**
+ * Seconds from `lo` to `hi`, both included; null = no end. `seenLo`, `seenHi`: a row of that second was read, and so was
+ * everything beyond it.
+ */
+export type TimeRange = {
+  readonly lo: EpochSeconds
+  readonly hi: EpochSeconds | null
+  readonly seenLo?: boolean
+  readonly seenHi?: boolean
+}
 
 export type PendingRanges = readonly TimeRange[]
 
 /** Without limits. */
 export const allTime: TimeRange = { lo: 0, hi: null }
 
-/** As ISO 8601 intervals, with an open end left out: `2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`. */
+/** Stands at an end of a range of which a row was read. */
+const seenMark = '='
+
+/**
+ * As ISO 8601 intervals, with an open end left out and `=` at an end that was seen:
+ * `=2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`.
+ */
 export function formatPendingRanges(ranges: PendingRanges): string {
-  return ranges.map(({ lo, hi }) => `${rfc3339(lo)}/${hi === null ? '' : rfc3339(hi)}`).join(' ')
+  return ranges.map(formatTimeRange).join(' ')
+}
+
+function formatTimeRange({ lo, hi, seenLo = false, seenHi = false }: TimeRange): string {
+  const end = hi === null ? '' : `${rfc3339(hi)}${seenHi ? seenMark : ''}`
+  return `${seenLo ? seenMark : ''}${rfc3339(lo)}/${end}`
 }
 
 /** The ranges of a stored cursor; `start` if there is none, or it is unreadable. */
@@ -24,10 +44,11 @@ export function parsePendingRanges(text: string | null, start: TimeRange): Pendi
 }
 
 function parseTimeRange(text: string): TimeRange | undefined {
-  const [from, to] = text.split('/')
+  const [, loMark, from, to, hiMark] = /^(=?)([^/=]+)\/([^/=]*)(=?)$/.exec(text) ?? []
   const lo = parseTime(from)
   const hi = to === '' ? null : parseTime(to)
-  return lo === undefined || hi === undefined ? undefined : { lo, hi }
+  if (lo === undefined || hi === undefined) return undefined
+  return { lo, hi, ...(loMark ? { seenLo: true } : {}), ...(hiMark ? { seenHi: true } : {}) }
 }
 
 export type LookBackOptions = {
@@ -40,7 +61,9 @@ export type LookBackOptions = {
 
 /** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
 export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): PendingRanges {
-  return ranges.map(({ lo, hi }) => ({ lo: hi === null ? Math.min(lo, lookBackStart(lo, options)) : lo, hi }))
+  return ranges.map((range) =>
+    range.hi === null ? { lo: Math.min(range.lo, lookBackStart(range.lo, options)), hi: null } : range,
+  )
 }
 
 /** The cursor is ahead of any plausible clock, so rows since then may be dated before it. */

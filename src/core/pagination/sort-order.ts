@@ -26,13 +26,14 @@ export type OrderObservation = {
 }
 
 /** Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the assumed order. */
-const minConclusiveRows = 10
+export const minConclusiveRows = 10
 
 /** The assumed order after another page. One row in fifty may be a stale copy. */
 export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[], bounds: TimeBounds): OrderObservation {
   const unchanged = { order: assumed, fit: 'agrees' } as const
   if (rows.length === 0) return unchanged
-  const trends = [...(rows[0]?.keys() ?? [])].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
+  const names = new Set([...(rows[0]?.keys() ?? []), ...(rows.at(-1)?.keys() ?? [])])
+  const trends = [...names].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
   const direction = commonDirection(trends)
   const consistent = trends.filter((field) => direction === null || field[direction]).map((field) => field.name)
   const remaining = assumed?.fields.filter((field) => consistent.includes(field)) ?? consistent
@@ -48,21 +49,28 @@ export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[],
 
 type FieldTrend = { readonly name: string; readonly ascending: boolean; readonly descending: boolean }
 
-/** The trend of one field in a page; undefined if it is not in every row, or outside the requested bounds. */
+/** The trend of one field in a page; undefined if rows between others lack it, or are outside the requested bounds. */
 function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds): FieldTrend | undefined {
   const tolerance = Math.floor(rows.length / 50)
   let [falls, rises, outside] = [0, 0, 0]
   let before: EpochSeconds | undefined
-  for (const row of rows) {
-    const at = row.get(name)
-    if (at === undefined) return undefined
+  for (const row of timedRows(name, rows) ?? []) {
+    const at = row.get(name) ?? 0
     if (before !== undefined && at < before) falls++
     if (before !== undefined && at > before) rises++
     if (at < (bounds.lower ?? at) || at > (bounds.upper ?? at)) outside++
     before = at
   }
-  if (outside > tolerance || (falls > tolerance && rises > tolerance)) return undefined
+  if (before === undefined || outside > tolerance || (falls > tolerance && rises > tolerance)) return undefined
   return { name, ascending: falls <= tolerance, descending: rises <= tolerance }
+}
+
+/** Rows without the time come before or after all others; undefined if they do not, then the time orders nothing. */
+function timedRows(name: string, rows: readonly RowTimes[]): readonly RowTimes[] | undefined {
+  const first = rows.findIndex((row) => row.has(name))
+  const last = rows.findLastIndex((row) => row.has(name))
+  const timed = rows.slice(first, last + 1)
+  return first === -1 || !timed.every((row) => row.has(name)) ? undefined : timed
 }
 
 /** The direction of some field that no other one contradicts. */
@@ -95,8 +103,17 @@ function fieldEdges({ fields }: SortOrder, rows: readonly RowTimes[], pick: Extr
   return fields.map((field) => fieldExtreme(field, rows, pick)).filter((edge) => edge !== undefined)
 }
 
+/** In a page that is not quite in order, some of the most extreme times belong to stale copies, or to rows that moved. */
 function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds | undefined {
-  return pick(rows.map((row) => row.get(field)).filter((at) => at !== undefined))
+  const times = rows.map((row) => row.get(field)).filter((at) => at !== undefined)
+  const outliers = isMonotone(times) ? 0 : Math.floor(rows.length / 50)
+  if (outliers === 0) return pick(times)
+  return times.sort((a, b) => (pick === maxOf ? b - a : a - b))[outliers]
+}
+
+function isMonotone(times: readonly EpochSeconds[]): boolean {
+  const steps = times.slice(1).map((at, i) => Math.sign(at - (times[i] ?? at)))
+  return !(steps.includes(1) && steps.includes(-1))
 }
 
 /** Not `Math.min(...values)`: spreading a hundred thousand values overflows the stack. */

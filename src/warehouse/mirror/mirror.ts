@@ -24,7 +24,14 @@ import {
 import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
 import { earliestTime, latestMessageTime, nthNewestCallTime, readRawById, readRows } from './reader.ts'
 import { rewriteRawFor } from './rewrite-raw.ts'
-import { countUnseenRows, forgetSeenRows, listIdSet, listUnseenRows, removeFromIdSet } from './seen-rows.ts'
+import {
+  countUnseenRows,
+  forgetSeenRows,
+  listIdSet,
+  listUnseenIds,
+  listUnseenRows,
+  removeFromIdSet,
+} from './seen-rows.ts'
 import { finishRun, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
 import { createUpsert } from './upsert.ts'
 
@@ -87,6 +94,7 @@ function createReads(context: ProjectContext) {
     readPendingParents: readPendingParents.bind(null, context),
     countPendingParents: countPendingParents.bind(null, context),
     countFutureRows: countFutureRows.bind(null, context),
+    listUnseenIds: listUnseenIds.bind(null, context),
     listUnseenRows: listUnseenRows.bind(null, context),
     countUnseenRows: countUnseenRows.bind(null, context),
     listRowsToRecheck: listIdSet.bind(null, context, recheckSet),

@@ -57,6 +57,22 @@ export async function countUnseenRows({ db, project }: ProjectDb, stream: ListSt
   return rows[0] ?? { unseen: 0, living: 0 }
 }
 
+/** Those of these ids that are not mirrored, or were not seen under this key; null = whatever was seen. */
+export async function listUnseenIds(
+  { db, kind, project }: ProjectDb,
+  stream: ListStreamName,
+  key: string | null,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const seen = key === null ? sql`` : sql`and not ${notSeen(project, key)}`
+  const { rows } = await sql<{ id: string }>`
+    select row.id from ${sql.table(streamSpecs[stream].table)} as row
+    where ${inScope(project, 'all')} and row.id ${inList(kind, ids)} ${seen}`.execute(db)
+  const known = new Set(rows.map(({ id }) => id))
+  return ids.filter((id) => !known.has(id))
+}
+
 function inScope(project: string, scope: Scope) {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
   return sql`row.project_id = ${project} and row.deleted_at is null ${open}`

@@ -1,7 +1,7 @@
 /** Reads the messages of a conversation from the service. */
 import { readList } from '../../api/list-reader.ts'
 import { type MessageSide, toMessageSide } from '../../core/message-side.ts'
-import { maxPageSize } from '../../core/pagination/list-endpoint.ts'
+import { documentedPageSizes } from '../../core/pagination/list-endpoint.ts'
 import { decodeProfile, type PagingProfile } from '../../core/pagination/paging-profile.ts'
 import { allTime, type TimeRange } from '../../core/pagination/pending-ranges.ts'
 import type { MirrorRow } from '../../core/row.ts'
@@ -48,7 +48,7 @@ export async function readSnapshotTwice(deps: WritebackDeps, conversation: strin
   const first = await readMessagePages(deps, conversation, allTime, null)
   const { middleTime, profile, rows } = first
   if (first.pages <= 1 || !first.isComplete || middleTime === null) return toSnapshot(first, requestedAt)
-  const range = profile.direction === 'backward' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
+  const range = profile.ends.unbounded === 'newest' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
   const again = await readMessagePages(deps, conversation, range, profile)
   const isConsistent = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
   return toSnapshot({ ...first, rows: new Map([...again.rows, ...rows]), isComplete: isConsistent }, requestedAt)
@@ -85,7 +85,7 @@ async function readMessagePages(
     isComplete &&= messageRows.every(({ columns }) => columns.id != null)
     isInOrder &&= isSorted(snapshots)
     if (read.observations.length > 0) await deps.outbox.recordBehaviours(read.observations)
-    if ((pages >= maxPages || rows.size > maxPages * maxPageSize) && !read.isComplete) {
+    if ((pages >= maxPages || rows.size > maxPages * documentedPageSizes.most) && !read.isComplete) {
       isComplete = false
       break
     }

@@ -1,0 +1,150 @@
+/**
+ * From which end of the list a cut page was taken. Its request is repeated for a single row: the row at that end. This
+ * relies on no clock, because the clock of the responses may differ from that of the rows.
+ */
+import { conservativeOrder } from './page-edge.ts'
+import { isCut, type ScanPage } from './page-evidence.ts'
+import type { Move } from './paging-moves.ts'
+import type { ListEnd } from './paging-profile.ts'
+import { observe, type Reading, type Requests, request, setEnd } from './reading.ts'
+import {
+  completeUpTo,
+  maxOf,
+  minConclusiveRows,
+  minOf,
+  type RowTimes,
+  type SortOrder,
+  type TimeBounds,
+} from './sort-order.ts'
+
+/** `page`: the last response to its request, which may have been repeated. */
+export type FoundEnd = { readonly end: ListEnd | null; readonly page: ScanPage }
+
+/** How often a page is requested again because the list changed meanwhile. */
+const maxAttempts = 3
+
+/** `end` null: no request can show it. Stores what it finds. */
+export function* findEnd(reading: Reading, move: Move, bounds: TimeBounds, first: ScanPage): Requests<FoundEnd> {
+  const found = yield* compareWithSingleRow(reading, bounds, first)
+  const isOpen = found.end === null && (bounds.upper === undefined || bounds.upper > reading.newestSeen)
+  const end =
+    isOpen && isCut(reading.list, reading.profile, found.page) ? yield* findByWitness(reading, found.page) : found.end
+  if (end !== null) setEnd(reading, move, end)
+  return { ...found, end }
+}
+
+function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: ScanPage): Requests<FoundEnd> {
+  let page = first
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { limit } = reading.profile.support
+    const order = orderOf(reading, page)
+    if (limit === 'refused' || limit === 'ignored' || order === null) break
+    // A page within one second does not show its end, but whether `hasMore` is set at all.
+    const isDirected = pageDirection(page, order) !== null
+    if (!isDirected && page.hasMore) break
+    const single = yield* request(reading, bounds, { limit: 1 })
+    if (single.kind === 'refused' || single.page.ids.length > 1) {
+      const support = { ...reading.profile.support, limit: single.kind === 'refused' ? limit : ('ignored' as const) }
+      reading.profile = { ...reading.profile, support }
+      break
+    }
+    reading.profile = { ...reading.profile, setsHasMore: reading.profile.setsHasMore || single.page.hasMore }
+    const end = endOf(page, order, single.page, false)
+    if (end !== null || !isDirected || !isCut(reading.list, reading.profile, page)) return { end, page }
+    const again = yield* request(reading, bounds)
+    if (again.kind === 'refused') break
+    observe(reading, again.page, bounds)
+    const isUnchanged = again.page.ids.join() === page.ids.join()
+    page = again.page
+    const settled = isUnchanged ? endOf(page, order, single.page, true) : null
+    if (settled !== null || !isCut(reading.list, reading.profile, page)) return { end: settled, page }
+  }
+  return { end: null, page }
+}
+
+/**
+ * If `limit` does not work: a row that is newer than the page was there before it and is there after it, so the page would
+ * show it if it came from the new end.
+ */
+function* findByWitness(reading: Reading, page: ScanPage): Requests<ListEnd | null> {
+  const { profile, newestSeen } = reading
+  const order = orderOf(reading, page)
+  const newestShown = order === null ? undefined : completeUpTo(order, page.times)
+  const { lower } = profile.support
+  if (
+    newestShown === undefined ||
+    newestSeen <= newestShown ||
+    lower === 'refused' ||
+    lower === 'ignored' ||
+    lower === 'absent'
+  )
+    return null
+  const reply = yield* request(reading, { lower: newestSeen })
+  if (reply.kind === 'refused') return null
+  const isWitness = (row: RowTimes) => order?.fields.some((field) => (row.get(field) ?? 0) >= newestSeen)
+  return reply.page.times.some(isWitness) ? 'oldest' : null
+}
+
+/** The order by which the page is safe; null if its rows have no times. */
+export function orderOf({ profile }: Reading, page: ScanPage): SortOrder | null {
+  return profile.order ?? conservativeOrder(page.times)
+}
+
+/** The page ends among rows without a time, so more of them may follow, and no bound leads there. */
+export function hidesTimelessRows(page: ScanPage, order: SortOrder | null, end: ListEnd | null): boolean {
+  const isTimeless = (row: RowTimes | undefined) => order === null || !order.fields.some((field) => row?.has(field))
+  if (!page.times.some(isTimeless)) return false
+  const direction = order === null ? null : pageDirection(page, order)
+  if (end === null || direction === null) return true
+  const isCutAtEnd = (direction === 'ascending') === (end === 'oldest')
+  return isTimeless(page.times.at(isCutAtEnd ? -1 : 0))
+}
+
+/**
+ * `one`: the response with a single row. `isUnchanged`: the page was the same before and after it. Null: it does not show.
+ * A time that does not place the row near an end of the page is not the sort field; the others have to agree.
+ */
+function endOf(page: ScanPage, order: SortOrder, one: ScanPage, isUnchanged: boolean): ListEnd | null {
+  const ends = new Set(order.fields.flatMap((field) => endByField(page, order, field, one, isUnchanged) ?? []))
+  const [end = null] = ends
+  return ends.size === 1 ? end : null
+}
+
+function endByField(
+  page: ScanPage,
+  order: SortOrder,
+  field: string,
+  one: ScanPage,
+  isUnchanged: boolean,
+): ListEnd | null {
+  const at = one.times[0]?.get(field)
+  const shown = page.times.flatMap((row) => row.get(field) ?? [])
+  const [first = 0, last = 0] = [minOf(shown), maxOf(shown)]
+  // A row that was added or moved since is at the new end.
+  if (at !== undefined && at > last && first < last) return 'newest'
+  const index = page.ids.indexOf(one.ids[0] ?? '')
+  const direction = pageDirection(page, order)
+  if (index === -1 || direction === null || page.times[index]?.get(field) !== at) return null
+  const fromEnd = page.ids.length - 1 - index
+  const nearest = Math.min(index, fromEnd)
+  // No single row that was added, moved or removed between two requests may make it look like the other end.
+  const isClear = nearest < page.ids.length / 4 && Math.abs(index - fromEnd) >= 2
+  if (!isClear && !(isUnchanged && index !== fromEnd)) return null
+  return index < fromEnd === (direction === 'ascending') ? 'oldest' : 'newest'
+}
+
+/**
+ * The direction in which this page shows its rows; null if the candidates for the sort field contradict each other. Counts
+ * single steps, because a few rows may be far out of order.
+ */
+function pageDirection({ times }: ScanPage, { fields }: SortOrder): 'ascending' | 'descending' | null {
+  const directions = fields.map((field) => {
+    const shown = times.flatMap((row) => row.get(field) ?? [])
+    const steps = shown.slice(1).map((at, i) => Math.sign(at - (shown[i] ?? at)))
+    return Math.sign(steps.reduce<number>((sum, step) => sum + step, 0))
+  })
+  const [rises, falls] = [directions.includes(1), directions.includes(-1)]
+  // In a few rows of one second, another time may rise or fall by chance.
+  if (times.length < minConclusiveRows && directions.includes(0)) return null
+  return rises === falls ? null : rises ? 'ascending' : 'descending'
+}

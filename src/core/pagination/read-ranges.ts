@@ -1,0 +1,242 @@
+/**
+ * Reads the pending ranges of a list: decides which page to request next, and what a page proves. Pure: a generator that
+ * yields requests and is given the replies.
+ *
+ * It assumes nothing about the service: which time orders the list, from which end a page is taken, whether bounds work or
+ * include their own second, whether `hasMore` is exact. A page takes from a range only what it proves to be read. What is
+ * not proven stays pending, and is committed as such, so a reading may end after any response.
+ */
+import type { ListEndpoint } from './list-endpoint.ts'
+import { conservativeOrder, joinsEdge, middleSecond, restAfterPage } from './page-edge.ts'
+import { findEnd, hidesTimelessRows, orderOf } from './page-end.ts'
+import { isBoundIgnored, isCut, isOutside, isShortPage, type ScanPage } from './page-evidence.ts'
+import { boundsOf, type Move, movesFor, shapeOf } from './paging-moves.ts'
+import { emptyProfile, type ListEnd, type PagingProfile, type ScanDirection } from './paging-profile.ts'
+import { disprovesHasMore, passCollision } from './pass-collision.ts'
+import type { PendingRanges, TimeRange } from './pending-ranges.ts'
+import type { PageReply, PageRequest, Progress, Reading, RefusedParameter, Requests } from './reading.ts'
+import {
+  addGap,
+  createReading,
+  finishRange,
+  giveUpRange,
+  observe,
+  pageBefore,
+  replaceRange,
+  request,
+  setSupport,
+  takeProgress,
+} from './reading.ts'
+import type { SortOrder, TimeBounds } from './sort-order.ts'
+
+export type RangesToRead = {
+  readonly list: ListEndpoint
+  /** What earlier runs learned; null = nothing. */
+  readonly profile: PagingProfile | null
+  readonly ranges: PendingRanges
+  /** False: the service sets `hasMore` on an empty page, too; null = not known yet. */
+  readonly isHasMoreReliableIfEmpty?: boolean | null
+}
+
+/** Returns what is to be committed with the rows of the last response. */
+export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
+  const reading = createReading(options.profile ?? emptyProfile(options.list), options)
+  const tried = new Set<Move>()
+  for (let [range] = reading.pending; range !== undefined; [range] = reading.pending) {
+    const move = movesFor(range, reading.profile).find((way) => !tried.has(way))
+    if (move === undefined) {
+      giveUpRange(reading, range, null)
+    } else {
+      tried.add(move)
+      yield* readPage(reading, range, move)
+    }
+    if (reading.pending[0] !== range) tried.clear()
+  }
+  return takeProgress(reading)
+}
+
+/** Requests a page of the first pending range, and leaves what it does not prove. */
+function* readPage(reading: Reading, range: TimeRange, move: Move): Requests<void> {
+  const bounds = boundsOf(move, range, reading.profile)
+  const reply = yield* request(reading, bounds)
+  if (reply.kind === 'refused') return applyRefusal(reading, move, reply.parameter)
+  const { page } = reply
+  if (isBoundIgnored(page, bounds, reading.profile.order)) return setSupport(reading, move, 'ignored')
+  const { fit } = observe(reading, page, bounds)
+  if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
+  const order = orderOf(reading, page)
+  if (order === null) return handleTimelessPage(reading, range, move, page)
+  if (fit === 'unordered') return yield* readUnordered(reading, range, page)
+  yield* readCutPage(reading, range, move, bounds, page)
+}
+
+/** A page of rows without times shows no way on. A request with a bound may list the rows that have one. */
+function handleTimelessPage(reading: Reading, range: TimeRange, move: Move, page: ScanPage): void {
+  if (move === 'unbounded') addGap(reading, range, 'timeless')
+  else giveUpRange(reading, range, page)
+}
+
+/** A 400: the service does not know a parameter, or requires another one. */
+function applyRefusal(reading: Reading, move: Move, parameter: RefusedParameter): void {
+  const { profile, pending } = reading
+  if (parameter === 'bound') setSupport(reading, move, 'refused')
+  else if (parameter === 'missing bound') reading.profile = { ...profile, requiresBothBounds: true }
+  else reading.profile = { ...profile, support: { ...profile.support, limit: 'refused' } }
+  // As new ranges, so that every way is tried again.
+  reading.pending = pending.map((range) => ({ ...range }))
+}
+
+function* readCutPage(
+  reading: Reading,
+  range: TimeRange,
+  move: Move,
+  bounds: TimeBounds,
+  first: ScanPage,
+): Requests<void> {
+  const { page, way } = yield* findWay(reading, range, move, bounds, first)
+  // The search for the end may have shown that the service sets `hasMore`, and that this page has no more.
+  if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
+  if (leavePage(reading, range, move, page, way)) return
+  if (disprovesHasMore(reading, page, reading.lastPage?.page ?? null)) return finishRange(reading, range, page)
+  if (page.times.some((row) => isOutside(row, bounds, reading.profile.order)))
+    return setSupport(reading, move, 'ignored')
+  if (way !== null && way === move) yield* passCollision(reading, range, way, bounds, page)
+}
+
+/** `way`: the direction in which the page leads from an end of its range; null = it does not show. */
+type PageWay = { readonly page: ScanPage; readonly way: ScanDirection | null }
+
+/**
+ * A page that repeats a row of the page before leads on, whichever end pages are taken from. Otherwise that end decides; and
+ * if the row at the edge has moved, or the edge is not the sort time, half a page of overlap.
+ */
+function* findWay(
+  reading: Reading,
+  range: TimeRange,
+  move: Move,
+  bounds: TimeBounds,
+  first: ScanPage,
+): Requests<PageWay> {
+  const isEdgeSeen = move === 'forward' ? range.seenLo : move === 'backward' && range.seenHi
+  const before = move === 'unbounded' || !isEdgeSeen ? null : pageBefore(reading, range, move)
+  const joins = (page: ScanPage, isEndKnown: boolean) => {
+    const order = orderOf(reading, page)
+    return move !== 'unbounded' && order !== null && joinsEdge(move, range, page, order, { before, isEndKnown })
+  }
+  if (before !== null && joins(first, false)) return { page: first, way: toWay(move) }
+  const known = reading.profile.ends[shapeOf[move]]
+  const { end, page } = known === null ? yield* findEnd(reading, move, bounds, first) : { end: known, page: first }
+  if (
+    move === 'unbounded' &&
+    isCut(reading.list, reading.profile, page) &&
+    hidesTimelessRows(page, orderOf(reading, page), end)
+  )
+    addGap(reading, range, 'timeless')
+  const found = { page, way: wayOf(end) }
+  if (!isEdgeSeen || (end !== null && wayOf(end) !== move)) return found
+  if (joins(page, end !== null)) return { page, way: toWay(move) }
+  if (before !== null) return yield* widenOverlap(reading, range, move, before, found, joins)
+  // An earlier run read up to this edge. Whether the pages still begin there is asked anew, if it was not just asked.
+  if (known === null) return found
+  const again = yield* findEnd(reading, move, bounds, page)
+  return { page: again.page, way: wayOf(again.end) }
+}
+
+/** Repeats the request with half of the page before it. `found`: the page that does not overlap it. */
+function* widenOverlap(
+  reading: Reading,
+  range: TimeRange,
+  move: Move,
+  before: ScanPage,
+  found: PageWay,
+  joins: (page: ScanPage, isEndKnown: boolean) => boolean,
+): Requests<PageWay> {
+  const order = orderOf(reading, found.page)
+  const way = toWay(move)
+  if (order === null || way === null) return found
+  const wider = widerRange(way, range, order, before)
+  const bounds = boundsOf(move, wider, reading.profile)
+  const reply = yield* request(reading, bounds)
+  if (reply.kind === 'refused') return found
+  observe(reading, reply.page, bounds)
+  if (joins(reply.page, false)) return { page: reply.page, way }
+  if (found.way !== null) addGap(reading, wider, 'discontiguous')
+  return found
+}
+
+function toWay(move: Move): ScanDirection | null {
+  return move === 'unbounded' ? null : move
+}
+
+function wayOf(end: ListEnd | null): ScanDirection | null {
+  return end === null ? null : end === 'oldest' ? 'forward' : 'backward'
+}
+
+/** The range with half of the page before it included again. */
+function widerRange(way: ScanDirection, { lo, hi }: TimeRange, order: SortOrder, before: ScanPage): TimeRange {
+  const middle = middleSecond(way, order, before.times) ?? lo
+  return way === 'forward' ? { lo: Math.min(lo, middle), hi } : { lo, hi: hi === null ? null : Math.max(hi, middle) }
+}
+
+/** Takes from the range what the page proves to be read. False: nothing. */
+function leavePage(reading: Reading, range: TimeRange, move: Move, page: ScanPage, way: ScanDirection | null): boolean {
+  const order = orderOf(reading, page)
+  const rests = order === null ? null : restsAfter(range, isEndInDoubt(reading, way, page) ? null : way, order, page)
+  if (rests === null) return false
+  const { profile } = reading
+  // At the end of a list no time advances, which says nothing about the order.
+  if (profile.order !== null && !isShortPage(reading.list, page)) reading.profile = { ...profile, order: rests.order }
+  if (way === move && profile.support[shapeOf[move]] === 'unknown') setSupport(reading, move, 'honoured')
+  const before = move === 'unbounded' ? null : pageBefore(reading, range, move)
+  if (before !== null && page.ids.some((id) => !before.ids.includes(id)))
+    reading.provenPageSize = Math.max(reading.provenPageSize, before.ids.length)
+  replaceRange(reading, rests.ranges, page, way ?? 'forward')
+  return true
+}
+
+/**
+ * The page says that older rows follow, no bound leads to them, and `hasMore` of so short a page may be set always. The new
+ * end shows whether it is, so that is read, too.
+ */
+function isEndInDoubt({ list, profile }: Reading, way: ScanDirection | null, page: ScanPage): boolean {
+  const isUnknown = profile.isHasMoreReliableIfShort === null && isShortPage(list, page)
+  return isUnknown && way === 'backward' && profile.support.upper === 'absent'
+}
+
+type Rests = { readonly order: SortOrder; readonly ranges: readonly TimeRange[] }
+
+/** `way` null: the rows of the page are all there are between its first and last, and both sides are left. */
+function restsAfter(range: TimeRange, way: ScanDirection | null, order: SortOrder, page: ScanPage): Rests | null {
+  const ways: readonly ScanDirection[] = way === null ? ['forward', 'backward'] : [way]
+  const found = ways.map((each) => restAfterPage(each, range, order, page.times))
+  const [first] = found
+  if (first == null || found.includes(null)) return null
+  return { order: first.order, ranges: found.flatMap((it) => it?.rest ?? []) }
+}
+
+/**
+ * Rows that are sorted by none of their times may be sorted by one that they do not show. Then the next page has to repeat
+ * the last row; otherwise rows between the two may be missing.
+ */
+function* readUnordered(reading: Reading, start: TimeRange, first: ScanPage): Requests<void> {
+  let [range, page] = [start, first]
+  for (let isReported = false; ; ) {
+    const order = conservativeOrder(page.times)
+    const rest = order && restAfterPage('forward', range, order, page.times)?.rest
+    const isUsable = movesFor(range, reading.profile).includes('forward')
+    const bounds = rest ? boundsOf('forward', rest, reading.profile) : {}
+    const reply = rest && isUsable ? yield* request(reading, bounds) : null
+    const next =
+      reply?.kind === 'page' && !isBoundIgnored(reply.page, bounds, reading.profile.order) ? reply.page : null
+    if (!isReported && !next?.ids.includes(page.ids.at(-1) ?? '')) {
+      addGap(reading, start, 'unordered')
+      isReported = true
+    }
+    if (!rest || next === null) return replaceRange(reading, [], page)
+    replaceRange(reading, [rest], page, 'forward')
+    const { fit } = observe(reading, next, bounds)
+    if (!isCut(reading.list, reading.profile, next)) return finishRange(reading, rest, next)
+    if (fit !== 'unordered') return
+    ;[range, page] = [rest, next]
+  }
+}
