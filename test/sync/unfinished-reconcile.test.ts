@@ -24,7 +24,7 @@ test.for([
       `insert into sync_census (project_id, census, id) select project_id, 'conversations:whole', id from conversations`,
     )
     await warehouse.query(`update conversations set origin = 'wrong', raw = json_set(raw, '$.origin', 'wrong')
-      where id = (select id from conversations where handled_at is not null order by last_message_at limit 1)`)
+      where id = (select id from conversations where handled_at is null order by last_message_at limit 1)`)
     await sync({ mode: 'reconcile', streams })
     expect(await findDifferences(warehouse, sandbox, undefined, ['conversations'])).toHaveLength(differing)
   })

@@ -39,6 +39,11 @@ export function isOutside(row: RowTimes, { lower, upper }: TimeBounds, order: So
   return all.length > 0 && (all.every((at) => at < (lower ?? at)) || all.every((at) => at > (upper ?? at)))
 }
 
+export function showsNewRows({ ids }: ScanPage, before: ScanPage): boolean {
+  const known = new Set(before.ids)
+  return ids.some((id) => !known.has(id))
+}
+
 /** Rows with their times: a row whose times have changed does not count as repeated. */
 export function rowFingerprints({ ids, times }: ScanPage): ReadonlySet<string> {
   return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))

@@ -182,7 +182,6 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
   return {
     ...profile,
     order: null,
-    hasMixedOrder: false,
     ends: unknownEnds,
     support: emptyProfile(list).support,
     requiresBothBounds: false,

@@ -4,7 +4,7 @@ import type { EpochSeconds } from '../time.ts'
 import { pageSizesOf } from './list-endpoint.ts'
 import { edgeSecond, rangeBeyondEdge, restAfterPage } from './page-edge.ts'
 import { orderOf } from './page-end.ts'
-import { isCut, isOutside, isShortPage, type ScanPage } from './page-evidence.ts'
+import { isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
 import { boundOf, type ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 
@@ -48,13 +48,19 @@ export function* passCollision(
       return finishRange(reading, range, page)
     }
     if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
-    if (leaveEdge(reading, range, way, page)) return
+    if (showsNewRows(page, stuck) && leaveEdge(reading, range, way, page)) return
   }
-  yield* readBeyond(reading, range, way, bounds)
+  yield* readBeyond(reading, range, way, bounds, stuck)
 }
 
 /** The second is full: what follows it is requested without overlap. */
-function* readBeyond(reading: Reading, full: TimeRange, way: ScanDirection, bounds: TimeBounds): Requests<void> {
+function* readBeyond(
+  reading: Reading,
+  full: TimeRange,
+  way: ScanDirection,
+  bounds: TimeBounds,
+  stuck: ScanPage,
+): Requests<void> {
   const bound = boundOf(way)
   for (let range = full; ; ) {
     const second = edgeSecond(way, range)
@@ -71,7 +77,7 @@ function* readBeyond(reading: Reading, full: TimeRange, way: ScanDirection, boun
     replaceRange(reading, [rest], null)
     // The bound has no effect, so no request leads beyond this second.
     const isIgnored = page.times.some((row) => isOutside(row, next, reading.profile.order))
-    if (isIgnored) return giveUpRange(reading, rest, page)
+    if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck))) return giveUpRange(reading, rest, page)
     observe(reading, page, next)
     if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, rest, page)
     if (!page.times.some((row) => isBeyond(reading, page, row, way, second))) return giveUpRange(reading, rest, page)
@@ -128,7 +134,7 @@ export function disprovesHasMore(reading: Reading, page: ScanPage, before: ScanP
   const { profile, list, provenPageSize } = reading
   if (profile.isHasMoreReliableIfShort === true || !isShortPage(list, page) || before === null) return false
   if (provenPageSize > 0 && page.ids.length >= provenPageSize) return false
-  if (!page.ids.every((id) => before.ids.includes(id))) return false
+  if (showsNewRows(page, before)) return false
   reading.profile = { ...profile, isHasMoreReliableIfShort: false }
   return true
 }

@@ -9,7 +9,7 @@
 import type { ListEndpoint } from './list-endpoint.ts'
 import { conservativeOrder, joinsEdge, middleSecond, restAfterPage } from './page-edge.ts'
 import { findEnd, hidesTimelessRows, orderOf } from './page-end.ts'
-import { isBoundIgnored, isCut, isOutside, isShortPage, type ScanPage } from './page-evidence.ts'
+import { isBoundIgnored, isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
 import { boundsOf, type Move, movesFor, shapeOf } from './paging-moves.ts'
 import { emptyProfile, type ListEnd, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import { disprovesHasMore, passCollision } from './pass-collision.ts'
@@ -64,6 +64,7 @@ function* readPage(reading: Reading, range: TimeRange, move: Move): Requests<voi
   if (isBoundIgnored(page, bounds, reading.profile.order)) return setSupport(reading, move, 'ignored')
   const { fit } = observe(reading, page, bounds)
   if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
+  if (disprovesHasMore(reading, page, reading.lastPage?.page ?? null)) return finishRange(reading, range, page)
   const order = orderOf(reading, page)
   if (order === null) return handleTimelessPage(reading, range, move, page)
   if (fit === 'unordered') return yield* readUnordered(reading, range, page)
@@ -97,7 +98,6 @@ function* readCutPage(
   // The search for the end may have shown that the service sets `hasMore`, and that this page has no more.
   if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
   if (leavePage(reading, range, move, page, way)) return
-  if (disprovesHasMore(reading, page, reading.lastPage?.page ?? null)) return finishRange(reading, range, page)
   if (page.times.some((row) => isOutside(row, bounds, reading.profile.order)))
     return setSupport(reading, move, 'ignored')
   if (way !== null && way === move) yield* passCollision(reading, range, way, bounds, page)
@@ -180,6 +180,9 @@ function widerRange(way: ScanDirection, { lo, hi }: TimeRange, order: SortOrder,
 
 /** Takes from the range what the page proves to be read. False: nothing. */
 function leavePage(reading: Reading, range: TimeRange, move: Move, page: ScanPage, way: ScanDirection | null): boolean {
+  const before = move === 'unbounded' ? null : pageBefore(reading, range, move)
+  // The same rows again lead nowhere, whatever their times say.
+  if (before !== null && !showsNewRows(page, before)) return false
   const order = orderOf(reading, page)
   const rests = order === null ? null : restsAfter(range, isEndInDoubt(reading, way, page) ? null : way, order, page)
   if (rests === null) return false
@@ -187,9 +190,7 @@ function leavePage(reading: Reading, range: TimeRange, move: Move, page: ScanPag
   // At the end of a list no time advances, which says nothing about the order.
   if (profile.order !== null && !isShortPage(reading.list, page)) reading.profile = { ...profile, order: rests.order }
   if (way === move && profile.support[shapeOf[move]] === 'unknown') setSupport(reading, move, 'honoured')
-  const before = move === 'unbounded' ? null : pageBefore(reading, range, move)
-  if (before !== null && page.ids.some((id) => !before.ids.includes(id)))
-    reading.provenPageSize = Math.max(reading.provenPageSize, before.ids.length)
+  if (before !== null) reading.provenPageSize = Math.max(reading.provenPageSize, before.ids.length)
   replaceRange(reading, rests.ranges, page, way ?? 'forward')
   return true
 }

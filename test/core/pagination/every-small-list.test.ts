@@ -3,8 +3,17 @@
  * requests, or meets a change there. Whatever happens, each row is mirrored, or a gap covers it.
  */
 import { expect, test } from 'vitest'
-import { type Behaviour, emptyMirror, everyBehaviour, everyList, type Mirror, missingRows, type Row, run } from './small-lists.ts'
-import { servePage } from './small-lists.ts'
+import {
+  type Behaviour,
+  emptyMirror,
+  everyBehaviour,
+  everyList,
+  type Mirror,
+  missingRows,
+  type Row,
+  run,
+  servePage,
+} from './small-lists.ts'
 
 type Failure = { behaviour: Behaviour; rows: string; what: string; missing: string; gaps: number }
 
@@ -18,7 +27,13 @@ function collector() {
     if (missing.length === 0) return
     failed++
     if (failures.length < 5)
-      failures.push({ behaviour, what, rows: rows.map(({ at }) => at).join(), missing: missing.map(({ id }) => id).join(), gaps: mirror.gaps.length })
+      failures.push({
+        behaviour,
+        what,
+        rows: rows.map(({ at }) => at).join(),
+        missing: missing.map(({ id }) => id).join(),
+        gaps: mirror.gaps.length,
+      })
   }
   return { check, summary: () => ({ worlds, failed, failures }) }
 }
@@ -30,7 +45,8 @@ function isHidden(rows: readonly Row[], behaviour: Behaviour): boolean {
   return shown.length < rows.length && shown.every((times) => times.size > 0)
 }
 
-const withNulls = (rows: readonly Row[], nulls: number) => rows.map((row, i) => (i < nulls ? { ...row, at: null } : row))
+const withNulls = (rows: readonly Row[], nulls: number) =>
+  rows.map((row, i) => (i < nulls ? { ...row, at: null } : row))
 
 test('a reading that ends before any of its requests, and is continued', () => {
   const { check, summary } = collector()

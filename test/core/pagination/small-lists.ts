@@ -2,8 +2,12 @@
 import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
 import type { ScanPage } from '../../../src/core/pagination/page-evidence.ts'
 import type { PagingProfile } from '../../../src/core/pagination/paging-profile.ts'
-import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../../../src/core/pagination/pending-ranges.ts'
-import { allTime } from '../../../src/core/pagination/pending-ranges.ts'
+import {
+  allTime,
+  formatPendingRanges,
+  type PendingRanges,
+  parsePendingRanges,
+} from '../../../src/core/pagination/pending-ranges.ts'
 import { readRanges } from '../../../src/core/pagination/read-ranges.ts'
 import type { MissedRange, PageReply, PageRequest, Progress } from '../../../src/core/pagination/reading.ts'
 import type { RowTimes } from '../../../src/core/pagination/sort-order.ts'
@@ -57,14 +61,20 @@ function toTimes(at: number | null): RowTimes {
 /** No row is ahead of the clocks. */
 const cursorLimit = 9_999_999_999
 
-export function servePage(rows: readonly Row[], behaviour: Behaviour, request: Pick<PageRequest, 'bounds' | 'limit'>): PageReply {
+export function servePage(
+  rows: readonly Row[],
+  behaviour: Behaviour,
+  request: Pick<PageRequest, 'bounds' | 'limit'>,
+): PageReply {
   const { lower, upper } = request.bounds
   const list = lists[behaviour.list]
   const isBounded = lower !== undefined || upper !== undefined
   if (lower !== undefined && behaviour.lower === 'refused') return refused(list)
   if (upper !== undefined && behaviour.upper === 'refused') return refused(list)
-  const from = lower === undefined || behaviour.lower === 'ignored' ? null : lower + Number(behaviour.lower === 'exclusive')
-  const to = upper === undefined || behaviour.upper === 'ignored' ? null : upper - Number(behaviour.upper === 'exclusive')
+  const from =
+    lower === undefined || behaviour.lower === 'ignored' ? null : lower + Number(behaviour.lower === 'exclusive')
+  const to =
+    upper === undefined || behaviour.upper === 'ignored' ? null : upper - Number(behaviour.upper === 'exclusive')
   const matching = rows.filter(({ at }) =>
     at === null ? from === null && to === null : at >= (from ?? at) && at <= (to ?? at),
   )
@@ -75,7 +85,12 @@ export function servePage(rows: readonly Row[], behaviour: Behaviour, request: P
   const taken = matching.slice(0, size)
   if (behaviour.shown === 'reversed') taken.reverse()
   const hasMore = behaviour.hasMore === 'exact' ? matching.length > size : behaviour.hasMore === 'always'
-  const page: ScanPage = { ids: taken.map(({ id }) => id), times: taken.map(({ at }) => toTimes(at)), hasMore, cursorLimit }
+  const page: ScanPage = {
+    ids: taken.map(({ id }) => id),
+    times: taken.map(({ at }) => toTimes(at)),
+    hasMore,
+    cursorLimit,
+  }
   return { kind: 'page', page }
 }
 
@@ -110,7 +125,12 @@ export function run(
 ): boolean {
   const list = lists[behaviour.list]
   const ranges: PendingRanges = parsePendingRanges(formatPendingRanges(mirror.pending), allTime)
-  const reading = readRanges({ list, profile: mirror.profile, ranges, isHasMoreReliableIfEmpty: behaviour.hasMore !== 'always' })
+  const reading = readRanges({
+    list,
+    profile: mirror.profile,
+    ranges,
+    isHasMoreReliableIfEmpty: behaviour.hasMore !== 'always',
+  })
   let step = reading.next()
   for (let count = 1; !step.done; count++) {
     if (count > maxRequests) throw new Error('the reading does not end')
@@ -141,7 +161,8 @@ export function* everyList(most: number, steps: readonly number[]): Generator<re
     yield rows
     if (rows.length === most) return
     const last = rows.at(-1)?.at ?? 1000
-    for (const step of rows.length === 0 ? [0] : steps) yield* extend([...rows, { id: `r${rows.length}`, at: last + step }])
+    for (const step of rows.length === 0 ? [0] : steps)
+      yield* extend([...rows, { id: `r${rows.length}`, at: last + step }])
   }
   yield* extend([])
 }
