@@ -8,6 +8,7 @@ import { createClient } from '../../src/api/client.ts'
 import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
 import type { SyncMode } from '../../src/core/mirror.ts'
+import type { StreamName } from '../../src/core/stream-specs.ts'
 import { createLog } from '../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
@@ -16,6 +17,7 @@ import type { Warehouse } from '../../src/warehouse/open.ts'
 import { unlimitedPolicy } from '../api/test-service.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { sampledCount } from '../support/sampled.ts'
+import { unexplainedDifferences } from './sync-sandbox.ts'
 import { findUncoveredRows, type ListName } from './uncovered-rows.ts'
 
 const sqlite = databases[0]!
@@ -23,7 +25,7 @@ const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () =
 
 type Service = {
   readonly what: string
-  readonly list: ListName
+  readonly list: ListName | 'messages'
   readonly switches: Partial<Switches>
   /** 450: the default. */
   readonly rows?: number
@@ -112,6 +114,16 @@ const services: readonly Service[] = [
   },
   { what: 'conversations, oldest first, `hasMore` always', list: 'conversations', switches: { hasMore: 'always' } },
   { what: 'calls, oldest first', list: 'calls', switches: { 'calls.order': 'oldest' } },
+  {
+    what: 'messages, newest 200 shown ascending, with `before`',
+    list: 'messages',
+    switches: { 'messages.paging': 'before', 'messages.order': 'newest-ascending' },
+  },
+  {
+    what: 'messages, newest first, with `since`',
+    list: 'messages',
+    switches: { 'messages.paging': 'since', 'messages.order': 'newest' },
+  },
 ]
 
 type Scene = { readonly sandbox: Sandbox; readonly service: Service }
@@ -131,8 +143,8 @@ async function runOnce(
     const result = await runSync({
       projectId: sandbox.projectId,
       mode,
-      streams: new Set([service.list]),
-      mirrored: new Set([service.list]),
+      streams: new Set(streamsOf(service)),
+      mirrored: new Set(streamsOf(service)),
       startDate: null,
       timeZone: 'UTC',
       lookBackSeconds: 600,
@@ -158,6 +170,10 @@ async function runOnce(
   }
 }
 
+function streamsOf({ list }: Service): readonly StreamName[] {
+  return list === 'messages' ? ['conversations', list] : [list]
+}
+
 /** Runs until nothing changes. Returns the outcome of the last run. */
 async function runQuietly(scene: Scene, warehouse: Warehouse): Promise<string> {
   let before = ''
@@ -173,8 +189,12 @@ async function runQuietly(scene: Scene, warehouse: Warehouse): Promise<string> {
 
 /** Missing rows without a gap, and an outcome that does not say whether there are gaps. */
 async function findFaults({ sandbox, service }: Scene, warehouse: Warehouse, outcome: string): Promise<string[]> {
-  const uncovered = await findUncoveredRows(warehouse, sandbox, service.list)
-  const gaps = await warehouse.mirror(sandbox.projectId).listOpenGaps(service.list)
+  const { list } = service
+  const uncovered =
+    list === 'messages'
+      ? await unexplainedDifferences(warehouse, sandbox, [list])
+      : await findUncoveredRows(warehouse, sandbox, list)
+  const gaps = await warehouse.mirror(sandbox.projectId).listOpenGaps(list)
   return [
     ...(uncovered.length > 0 ? [`${uncovered.length} rows are missing without a gap (${outcome})`] : []),
     ...(outcome === (gaps.length > 0 ? 'gaps' : 'complete') ? [] : [`it is ${outcome}, with ${gaps.length} gaps`]),
@@ -282,7 +302,10 @@ async function withService(service: Service, work: (scene: Scene) => Promise<voi
   const sandbox = await startSandbox({
     seed: 5,
     speed: 0,
-    size: { ...size, [list]: rows },
+    size: {
+      ...size,
+      ...(list === 'messages' ? { conversations: 1, messagesPerConversation: rows } : { [list]: rows }),
+    },
     switches: { 'rate.kind': 'off', content: 'plain', ...switches },
   })
   try {
