@@ -36,7 +36,7 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'messages.paging': pick(['since', 'before', 'all']),
     'messages.order': pick(['oldest', 'newest', 'newest-ascending']),
     'messages.bound': choose('bounds', ['refused', 'ignored'], ['inclusive', 'exclusive']),
-    // A list with short pages that claims to be at its end could not be told from one that is.
+    // If short pages claimed to be the last, nothing could show that they are not.
     hasMore: choose('hasMore', ['full', 'always'], ['exact']),
     'undated.share': choose('undated', [0.3, 0.6], [0]),
     'undated.of': 'conversations,visitors,calls',
