@@ -5,6 +5,7 @@ import {
   type Activity,
   type Conversation,
   each,
+  emptySequence,
   type Message,
   type Sequence,
   type TimedRow,
@@ -57,17 +58,19 @@ function createRowsView<T extends TimedRow<Field>, Field extends string>(
 ) {
   return {
     orderedBy(field: Field): Sequence<T> {
+      if (s['rows.gone']) return emptySequence
       if (!offsets.any && !delays.any(kind)) return store.orderedBy(field)
       const rows: T[] = []
       for (const row of store.all()) {
         const visible = store.asOf(row, delays.of(kind, row.index))
         if (visible !== undefined) rows.push(show(visible))
       }
-      const timeOf = (row: T) => row[field] - offsets.zone
+      const undatedAt = s['undated.end'] === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+      const timeOf = (row: T) => (Number.isNaN(row[field]) ? undatedAt : row[field] - offsets.zone)
       return sortByTime(rows, timeOf, (a, b) => a.index - b.index)
     },
     find(id: string): T | undefined {
-      const row = store.find(id)
+      const row = s['rows.gone'] ? undefined : store.find(id)
       const visible = row === undefined || !s['late.byId'] ? row : store.asOf(row, delays.of(kind, row.index))
       return visible === undefined ? undefined : show(visible)
     },

@@ -39,7 +39,8 @@ function findCall({ project, params }: OperationRequest): PhoneCall {
 function listCalls({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
   const need = s['calls.range']
-  const [from, to, limit] = [read.time('from', need), read.time('to', need), read.limit(defaultPageSize)]
+  const [from, to] = [read.time('from', need, s['calls.from']), read.time('to', need, s['calls.to'])]
+  const limit = read.limit(defaultPageSize)
   read.throwIssues()
   const [view, wire] = [project.view(), project.wire()]
   const bounds = { since: from, sinceBound: s['calls.from'], before: to, beforeBound: s['calls.to'] }

@@ -55,7 +55,8 @@ function findConversation({ project, params }: OperationRequest): Conversation {
 
 function listConversations({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
-  const [handled, since, limit] = [read.flag('handled'), read.time('since', 'optional'), read.limit(defaultPageSize)]
+  const handled = read.flag('handled') ?? { all: undefined, open: false, handled: true }[s['conversations.handled']]
+  const [since, limit] = [read.time('since', 'optional', s['conversations.bound']), read.limit(defaultPageSize)]
   read.throwIssues()
   const [view, wire] = [project.view(), project.wire()]
   const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
@@ -81,7 +82,8 @@ function takeMessagePage({ project, query, switches: s }: OperationRequest, conv
   const paging = s['messages.paging']
   const honoured = paging !== 'all' && s['messages.limit'] === 'honoured'
   const limit = honoured ? read.limit(s['messages.page']) : s['messages.page']
-  const time = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
+  const time =
+    paging === 'since' || paging === 'before' ? read.time(paging, 'optional', s['messages.bound']) : undefined
   read.throwIssues()
   const [sinceBound, beforeBound] = [s['messages.bound'], s['messages.bound']]
   const bounds = paging === 'since' ? { since: time, sinceBound } : { before: time, beforeBound }

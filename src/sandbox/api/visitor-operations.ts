@@ -54,7 +54,7 @@ function findVisitor({ project, params }: OperationRequest): Visitor {
 
 function listVisitors({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
-  const [since, limit] = [read.time('since', 'optional'), read.limit(defaultPageSize)]
+  const [since, limit] = [read.time('since', 'optional', s['visitors.bound']), read.limit(defaultPageSize)]
   read.throwIssues()
   const [view, wire] = [project.view(), project.wire()]
   const request = { since, sinceBound: s['visitors.bound'], limit, order: s['visitors.order'] }
@@ -76,7 +76,7 @@ function textOrNull(value: unknown): string | null {
 function listActivity(request: OperationRequest): Json {
   const { project, query, switches: s } = request
   const read = createQueryReader(query, s)
-  const [before, limit] = [read.time('before', 'optional'), read.limit(defaultPageSize)]
+  const [before, limit] = [read.time('before', 'optional', s['activity.before']), read.limit(defaultPageSize)]
   read.throwIssues()
   const pageRequest = { before, beforeBound: s['activity.before'], limit, order: s['activity.order'] }
   const page = takePage(project.view().activity(findVisitor(request)), pageRequest, s)
