@@ -44,13 +44,15 @@ function refusedParameter(error: unknown, list: ListEndpoint, profile: PagingPro
   const failure = error instanceof ApiError ? error.failure : null
   if (failure?.kind !== 'refused' || failure.status !== 400) return null
   const wasSent = (name: string | null) => name === null || sent[name] !== undefined
+  const isBounded = Object.keys(sent).some((name) => name !== 'limit')
   if (list.isDocumented) {
     const isMissing = !wasSent(list.lowerParam) || !wasSent(list.upperParam)
-    return isMissing && !profile.requiresBothBounds ? 'missing bound' : null
+    if (isMissing && !profile.requiresBothBounds) return 'missing bound'
+    return isBounded ? 'bound' : null
   }
   const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
   if (sent.limit !== undefined && isLimitNamed) return 'limit'
-  if (Object.keys(sent).some((name) => name !== 'limit')) return 'bound'
+  if (isBounded) return 'bound'
   return sent.limit !== undefined && profile.support.limit === 'unknown' ? 'limit' : null
 }
 

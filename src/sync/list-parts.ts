@@ -3,6 +3,7 @@
  * its parts, `handled=true` and `handled=false`.
  */
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import { allTime } from '../core/pagination/pending-ranges.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { commitPage, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
@@ -28,7 +29,7 @@ export async function listParts(run: SyncRun, stream: ListStream): Promise<reado
 }
 
 /**
- * After a read of the whole list: whether a page of handled conversations shows some that the list did not. `seenRowsKey`:
+ * After a read of the whole list: whether a page of either part shows conversations that the list did not. `seenRowsKey`:
  * what the list showed; null = whatever is mirrored. True if that was found now.
  */
 export async function findHiddenConversations(
@@ -37,21 +38,20 @@ export async function findHiddenConversations(
   seenRowsKey: string | null,
 ): Promise<boolean> {
   if ((await run.mirror.readBehaviours()).get(hiddenBehaviour) === hiddenValue) return false
-  const list = { ...stream.list(run.projectId), query: { handled: true }, partitions: [] }
-  const scan = {
-    stream: stream.name,
-    list,
-    ranges: [{ lo: 0, hi: null }],
-    priority: 'fresh',
-    isContinued: true,
-  } as const
+  for (const handled of [true, false]) if (await showsHidden(run, stream, seenRowsKey, handled)) return true
+  return false
+}
+
+async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string | null, handled: boolean) {
+  const list = { ...stream.list(run.projectId), query: { handled }, partitions: [] }
+  const scan = { stream: stream.name, list, ranges: [allTime], priority: 'fresh', isContinued: true } as const
   for await (const batch of readPages(run, scan)) {
     const parsed = stream.parseRows(batch.items, run.projectId)
     const ids = parsed.rows.map(({ columns }) => String(columns.id))
     const unseen = await run.mirror.listUnseenIds(stream.name, seenRowsKey, ids)
     // A conversation that has only just been created may be missing, too, but not most of a page.
     const isHidden = unseen.length > ids.length / 2
-    const evidence = `${unseen.length} of ${ids.length} conversations with handled=true were missing without it`
+    const evidence = `${unseen.length} of ${ids.length} conversations with handled=${handled} were missing without it`
     const observations = isHidden ? [{ name: hiddenBehaviour, value: hiddenValue, evidence }] : []
     await commitPage(run, stream.name, { ...batch, observations: [...batch.observations, ...observations] }, parsed)
     return isHidden

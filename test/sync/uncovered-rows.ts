@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { findDifferences, type RowDifference } from './sync-sandbox.ts'
 
-/** The times by which the sandbox orders its lists by default. A row without one needs a gap without ends. */
+/** The times by which the sandbox orders its lists by default. A row without one needs a gap without a beginning. */
 const listTimes = { conversations: 'lastMessageAt', visitors: 'lastSeenAt', calls: 'startedAt' } as const
 
 export type ListName = keyof typeof listTimes
@@ -19,9 +19,7 @@ export async function findUncoveredRows(
   const gaps = await warehouse.mirror(sandbox.projectId).listOpenGaps(list)
   const isCovered = ({ there }: RowDifference) => {
     const at = parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) ?? null
-    return gaps.some(({ from, to }) =>
-      at === null ? from === null && to === null : (from ?? at) <= at && at <= (to ?? at),
-    )
+    return gaps.some(({ from, to }) => (at === null ? from === null : (from ?? at) <= at && at <= (to ?? at)))
   }
   const differences = await findDifferences(warehouse, sandbox, undefined, [list])
   return differences.filter((difference) => difference.how === 'missing' && !isCovered(difference))

@@ -2,6 +2,7 @@
 import type { QueryParams } from '../api-request.ts'
 import type { EpochSeconds } from '../time.ts'
 import { type ListEndpoint, pageSizesOf } from './list-endpoint.ts'
+import { conservativeOrder } from './page-edge.ts'
 import { learnFromPage, type ScanPage } from './page-evidence.ts'
 import { type Move, shapeOf } from './paging-moves.ts'
 import type { ListEnd, PagingProfile, ScanDirection, Support } from './paging-profile.ts'
@@ -192,6 +193,7 @@ export function addGap(reading: Reading, { lo, hi }: TimeRange, reason: keyof ty
   reading.missedRanges.push({ range: { lo, hi }, reason: gapReasons[reason] })
 }
 
-function newestTime({ order }: PagingProfile, page: ScanPage): EpochSeconds {
+function newestTime(profile: PagingProfile, page: ScanPage): EpochSeconds {
+  const order = profile.order ?? conservativeOrder(page.times)
   return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
 }
