@@ -1,5 +1,6 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
-import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import { documentedPageSizes, type ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import { decodeProfile } from '../core/pagination/paging-profile.ts'
 import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
@@ -34,12 +35,44 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
   for (const { list, suffix } of await listParts(run, stream)) {
     const cursorName = `${stream.name}${suffix}`
     const stored = await run.mirror.readCursor(cursorName)
-    const known = parsePendingRanges(stored, streamRange(run, stream.name))
-    const ranges = stored === null ? known : withLookBack(run, stream.name, known)
+    const start = streamRange(run, stream.name)
+    const known = parsePendingRanges(stored, start)
+    const isRelisted = stored !== null && (await isRelistedWhole(run, stream, list))
+    const ranges = stored === null ? known : isRelisted ? [start] : withLookBack(run, stream.name, known)
     const recent = stream.name === 'calls' ? await withLateArrivingCalls(run, ranges) : ranges
     const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
     await readRanges(run, stream, { list, cursorName, ranges: all, priority: priorityFor(run, stored === null) })
   }
+}
+
+/**
+ * Up to so many conversations are listed again in every sync if the order of the list does not show new messages, and a
+ * page of them while it may not.
+ */
+const maxRelisted = { ifHidden: 2000, ifUnknown: documentedPageSizes.most }
+
+const hiddenMessagesReason =
+  'the service lists conversations by creation time, so new messages in older ones are found by a reconcile only'
+
+/**
+ * A list that is ordered by creation does not show a new message in an older conversation. A short one is then read whole;
+ * a longer one is a gap until the next reconcile.
+ */
+async function isRelistedWhole(run: SyncRun, stream: ListStream, list: ListEndpoint): Promise<boolean> {
+  if (stream.name !== 'conversations') return false
+  const { order } = decodeProfile(list, await run.mirror.readBehaviours())
+  if (!order?.fields.includes('createdAt')) return false
+  const isHidden = order.fields.length === 1
+  const { living } = await run.mirror.countUnseenRows('conversations', '', 'all')
+  if (living <= (isHidden ? maxRelisted.ifHidden : maxRelisted.ifUnknown)) return true
+  if (!isHidden) return false
+  const gaps = [{ stream: 'conversations' as const, from: null, to: null, reason: hiddenMessagesReason }]
+  await run.mirror.commit({ stream: 'conversations', rows: [], requestedAt: run.now(), gaps })
+  run.notices.add(
+    'The service lists conversations by creation time: an incremental sync finds a new message in an older conversation ' +
+      'only while the conversation is open; `deskmirror sync --mode reconcile` finds the others.',
+  )
+  return false
 }
 
 /**

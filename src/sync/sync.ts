@@ -49,7 +49,6 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
     await runAll([availability, ...Object.values(listStreams)], runUntilFatal)
     fatalFailure ??= serviceFailure(run)
     if (fatalFailure !== null) fatalAbort.abort()
-    for (const notice of sortOrderNotices(run)) run.notices.add(notice)
     await recordEmptyLists(run)
     await runAll(childStreams, runUntilFatal)
     for (const notice of await clockNotices(run)) run.notices.add(notice)
@@ -173,16 +172,6 @@ function countingGet(run: SyncRun, stream: StreamName): SyncRun['get'] {
 function isScopeDenied(run: SyncRun, stream: Stream): boolean {
   const skipped = run.stats.reports().filter((report) => report.skipped !== null)
   return skipped.some((report) => allStreams.find(({ name }) => name === report.stream)?.scope === stream.scope)
-}
-
-/** A notice if the order of the lists hides changes from incremental syncs. */
-function sortOrderNotices(run: SyncRun): string[] {
-  const order = run.profiles.get('conversations')?.order
-  if (order == null || order.fields.some((field) => field !== 'createdAt')) return []
-  return [
-    'The service lists conversations by creation time: an incremental sync finds a new message in an older conversation ' +
-      'only while the conversation is open; `deskmirror sync --mode reconcile` finds the others.',
-  ]
 }
 
 async function toOutcome(run: SyncRun, isInterrupted: boolean, reports: readonly StreamReport[]): Promise<SyncOutcome> {
