@@ -4,7 +4,7 @@ import type { EpochSeconds } from '../time.ts'
 import { pageSizesOf } from './list-endpoint.ts'
 import { edgeSecond, rangeBeyondEdge, restAfterPage } from './page-edge.ts'
 import { orderOf } from './page-end.ts'
-import { isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
+import { isCut, isOutside, type ScanPage, showsNewRows } from './page-evidence.ts'
 import { boundOf, type ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 
@@ -13,7 +13,6 @@ import {
   finishRange,
   giveUpRange,
   observe,
-  pageBefore,
   type Reading,
   type Requests,
   replaceRange,
@@ -30,7 +29,6 @@ export function* passCollision(
   bounds: TimeBounds,
   stuck: ScanPage,
 ): Requests<void> {
-  if (isEndOfList(reading, stuck, pageBefore(reading, range, way))) return finishRange(reading, range, stuck)
   const bound = boundOf(way)
   const second = edgeSecond(way, range)
   if (reading.profile.inclusiveBounds[bound] !== false && bounds[bound] !== second) {
@@ -44,8 +42,6 @@ export function* passCollision(
     if (!repeatsSecond(reading, stuck, page, second)) {
       setExclusive(reading, way)
       yield* readSecond(reading, second, way, bounds)
-    } else if (isEndOfList(reading, page, stuck)) {
-      return finishRange(reading, range, page)
     }
     if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
     if (showsNewRows(page, stuck) && leaveEdge(reading, range, way, page)) return
@@ -114,29 +110,6 @@ function repeatsSecond(reading: Reading, before: ScanPage, page: ScanPage, secon
 function setExclusive(reading: Reading, way: ScanDirection): void {
   const { profile } = reading
   reading.profile = { ...profile, inclusiveBounds: { ...profile.inclusiveBounds, [boundOf(way)]: false } }
-}
-
-/** Nothing follows the page, although `hasMore` may be set. */
-function isEndOfList(reading: Reading, page: ScanPage, before: ScanPage | null): boolean {
-  const { profile, provenPageSize } = reading
-  const size = page.ids.length
-  if (!page.hasMore) return profile.setsHasMore && profile.isHasMoreReliableIfShort === true
-  if (disprovesHasMore(reading, page, before)) return true
-  const mayBeFull = profile.isHasMoreReliableIfShort === true || (provenPageSize > 0 && size >= provenPageSize)
-  return !mayBeFull && size < profile.largestPage
-}
-
-/**
- * A page so small that it cannot be cut has `hasMore` set and shows nothing new: the service sets it always, which is
- * remembered. Unless new rows once followed a page as small as this.
- */
-export function disprovesHasMore(reading: Reading, page: ScanPage, before: ScanPage | null): boolean {
-  const { profile, list, provenPageSize } = reading
-  if (profile.isHasMoreReliableIfShort === true || !isShortPage(list, page) || before === null) return false
-  if (provenPageSize > 0 && page.ids.length >= provenPageSize) return false
-  if (showsNewRows(page, before)) return false
-  reading.profile = { ...profile, isHasMoreReliableIfShort: false }
-  return true
 }
 
 /** Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it. */

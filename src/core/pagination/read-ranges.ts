@@ -6,13 +6,15 @@
  * include their own second, whether `hasMore` is exact. A page takes from a range only what it proves to be read. What is
  * not proven stays pending, and is committed as such, so a reading may end after any response.
  */
+
+import { testHasMore } from './has-more.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
 import { conservativeOrder, joinsEdge, middleSecond, restAfterPage } from './page-edge.ts'
 import { findEnd, hidesTimelessRows, orderOf } from './page-end.ts'
 import { isBoundIgnored, isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
 import { boundsOf, type Move, movesFor, shapeOf } from './paging-moves.ts'
 import { emptyProfile, type ListEnd, type PagingProfile, type ScanDirection } from './paging-profile.ts'
-import { disprovesHasMore, passCollision } from './pass-collision.ts'
+import { passCollision } from './pass-collision.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 import type { PageReply, PageRequest, Progress, Reading, RefusedParameter, Requests } from './reading.ts'
 import {
@@ -63,8 +65,8 @@ function* readPage(reading: Reading, range: TimeRange, move: Move): Requests<voi
   const { page } = reply
   if (isBoundIgnored(page, bounds, reading.profile.order)) return setSupport(reading, move, 'ignored')
   const { fit } = observe(reading, page, bounds)
+  yield* testHasMore(reading, page, move)
   if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
-  if (disprovesHasMore(reading, page, reading.lastPage?.page ?? null)) return finishRange(reading, range, page)
   const order = orderOf(reading, page)
   if (order === null) return handleTimelessPage(reading, range, move, page)
   if (fit === 'unordered') return yield* readUnordered(reading, range, page)
@@ -184,24 +186,14 @@ function leavePage(reading: Reading, range: TimeRange, move: Move, page: ScanPag
   // The same rows again lead nowhere, whatever their times say.
   if (before !== null && !showsNewRows(page, before)) return false
   const order = orderOf(reading, page)
-  const rests = order === null ? null : restsAfter(range, isEndInDoubt(reading, way, page) ? null : way, order, page)
+  const rests = order === null ? null : restsAfter(range, way, order, page)
   if (rests === null) return false
   const { profile } = reading
   // At the end of a list no time advances, which says nothing about the order.
   if (profile.order !== null && !isShortPage(reading.list, page)) reading.profile = { ...profile, order: rests.order }
   if (way === move && profile.support[shapeOf[move]] === 'unknown') setSupport(reading, move, 'honoured')
-  if (before !== null) reading.provenPageSize = Math.max(reading.provenPageSize, before.ids.length)
   replaceRange(reading, rests.ranges, page, way ?? 'forward')
   return true
-}
-
-/**
- * The page says that older rows follow, no bound leads to them, and `hasMore` of so short a page may be set always. The new
- * end shows whether it is, so that is read, too.
- */
-function isEndInDoubt({ list, profile }: Reading, way: ScanDirection | null, page: ScanPage): boolean {
-  const isUnknown = profile.isHasMoreReliableIfShort === null && isShortPage(list, page)
-  return isUnknown && way === 'backward' && profile.support.upper === 'absent'
 }
 
 type Rests = { readonly order: SortOrder; readonly ranges: readonly TimeRange[] }

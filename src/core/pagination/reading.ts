@@ -69,8 +69,8 @@ export type Reading = {
   lastPage: { readonly range: TimeRange; readonly way: ScanDirection; readonly page: ScanPage } | null
   /** The newest time that a row has shown, as far as an order is known. */
   newestSeen: EpochSeconds
-  /** The largest page that was followed by new rows: the service cuts pages at that size, or below. */
-  provenPageSize: number
+  /** It was asked whether the service sets `hasMore` always. */
+  isHasMoreTested: boolean
   /** Whether `hasMore` of an empty page is reliable; null = not known yet. */
   readonly isHasMoreReliableIfEmpty: boolean | null
 }
@@ -95,7 +95,7 @@ export function createReading(profile: PagingProfile, options: ReadingOptions): 
     missedRanges: [],
     lastPage: null,
     newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
-    provenPageSize: 0,
+    isHasMoreTested: false,
     isHasMoreReliableIfEmpty,
   }
 }
