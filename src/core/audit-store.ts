@@ -31,7 +31,7 @@ export type AuditRowResult = AuditRow & { readonly state: AuditRowState }
 
 export type AuditStore = {
   readonly readOpen: (stream: AuditedStream) => Promise<OpenAudit | null>
-  /** Ids of existing rows after one, in order. */
+  /** Ids of rows after one, in order, those marked as deleted included. */
   readonly listIds: (stream: AuditedStream, after: string | null, limit: number) => Promise<readonly string[]>
   /** If another process has begun one meanwhile: that one. */
   readonly start: (

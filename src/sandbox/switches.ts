@@ -156,6 +156,12 @@ export const switchTable = {
     '410',
     '403',
   ),
+  'missing.rows': choice(
+    'rows that are answered as if they were not there, although they are: none, every one that is read by its id, or all of them in lists, too',
+    'none',
+    'ids',
+    'all',
+  ),
   'recordings.none': choice('response for a call without a recording', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204', '202'),

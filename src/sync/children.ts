@@ -96,7 +96,7 @@ async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent:
   const { failure } = error
   if (failure.kind === 'aborted' || (failure.kind === 'denied' && unreadableRowReason(error) === null)) throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
-  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId))) return
+  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null) return
   const retryAt = run.now() + retryDelayMs(parent.attempts)
   await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
 }

@@ -41,8 +41,8 @@ export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<Stream
 }
 
 export type ParentComparison =
-  /** The service answered 404; or `here`: the mirror has marked the row as deleted meanwhile. */
-  | { readonly kind: 'gone'; readonly here: boolean }
+  /** The service answered 404 for a row that the mirror has not marked as deleted. */
+  | { readonly kind: 'gone' }
   /** Its answer is not a row of this project. */
   | { readonly kind: 'unreadable' }
   | {
@@ -69,10 +69,12 @@ export type ComparedChildren = {
  */
 export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentComparison> {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
-  if (stored === undefined) return { kind: 'gone', here: true }
-  const child = auditedChild(stream, deps.streams)
+  const child = stored === undefined ? null : auditedChild(stream, deps.streams)
   const here = child === null ? new Map<string, string>() : await readChildren(deps, child, id)
   const read = await readParent(deps, stream, id, stored)
+  // A row that is marked as deleted: the service should not have it. Its children are read when it is restored.
+  if (read === null && stored === undefined) return { kind: 'compared', differences: [], children: null }
+  if (read === null) return { kind: 'gone' }
   if (typeof read !== 'string') return read
   const own = compareRow(stream, id, stored, read, 'both')
   if (child === null) return { kind: 'compared', differences: own, children: null }
@@ -80,20 +82,20 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
   return { kind: 'compared', differences: [...own, ...found.differences], children: found.children }
 }
 
-/** The row as the service has it, in the shape of the stored one. */
+/** The row as the service has it, in the shape of the stored one; null: it does not have it. */
 async function readParent(
   { get, projectId }: CompareDeps,
   stream: AuditedStream,
   id: string,
-  stored: string,
-): Promise<string | Exclude<ParentComparison, { kind: 'compared' }>> {
+  stored: string | undefined,
+): Promise<string | null | Extract<ParentComparison, { kind: 'unreadable' }>> {
   const list = listStreams[stream]
   const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
     if (isNotFound(error)) return null
     if (unreadableRowReason(error) !== null) return 'unreadable' as const
     throw error
   })
-  if (response === null) return { kind: 'gone', here: false }
+  if (response === null) return null
   if (response === 'unreadable') return { kind: response }
   // The list's shape has all stored fields, so an answer without the row would look like the row.
   const own = list.parseRows([response.data], projectId).rows[0]

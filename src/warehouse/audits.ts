@@ -62,7 +62,7 @@ async function listIds({ db, project }: ProjectDb, stream: AuditedStream, after:
   const from = after === null ? sql`` : sql`and id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(streamSpecs[stream].table)}
-    where project_id = ${project} and deleted_at is null ${from} order by id limit ${limit}`.execute(db)
+    where project_id = ${project} ${from} order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 

@@ -140,6 +140,26 @@ test('rows that the service has deleted are marked, and do not count as differin
   })
 })
 
+test('rows that were marked as deleted are drawn, too, and restored if the service still has them', async () => {
+  await withSandbox(world, async (context) => {
+    const { sandbox, warehouse, sync } = context
+    await sync()
+    sandbox.mutate.deleteConversation(conversationId(sandbox, 5))
+    await sync({ mode: 'reconcile' })
+    const gone = '2026-01-01T00:00:00Z'
+    const some =
+      '(select id from conversations where deleted_at is null and handled_at is not null order by id limit 7)'
+    await warehouse.query(`update message_rows set deleted_at = '${gone}' where conversation_id in ${some}`)
+    await warehouse.query(`update conversations set deleted_at = '${gone}' where id in ${some}`)
+    const report = await audit(context)
+    expect(counts(report)[0]).toEqual(['conversations', 30, 7, 0, 0])
+    expect(new Set(report.differences.map(({ kind }) => kind))).toEqual(new Set(['missing here']))
+    await sync()
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+    expect(counts(await audit(context))[0]).toEqual(['conversations', 30, 0, 0, 0])
+  })
+})
+
 test('a mirror that has never been read to its end is not audited', async () => {
   await withSandbox(world, async (context) => {
     await context.sync({ streams: ['conversations'] })
