@@ -4,6 +4,7 @@
  */
 import { asJsonObject, parseJson } from './json.ts'
 import type { Json } from './row.ts'
+import { isSameId } from './same-id.ts'
 
 /** `stored`: the mirrored row as JSON text; undefined if there is none, then the row is taken as it came. */
 export function toListShape(stored: string | undefined, read: Json): Json {
@@ -12,7 +13,8 @@ export function toListShape(stored: string | undefined, read: Json): Json {
 
 function projectFields(stored: Json, read: Json): Json {
   const [before, now] = [asJsonObject(stored), asJsonObject(read)]
-  if (before === null || now === null) return read
+  // The same id in other letters is no change.
+  if (before === null || now === null) return isSameId(stored, read) ? stored : read
   // Not by assignment: a field may be called `__proto__`.
   return Object.fromEntries(
     Object.entries(before).map(([name, value]) => [

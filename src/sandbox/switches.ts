@@ -176,9 +176,10 @@ export const switchTable = {
     'none',
   ),
   'ids.letters': choice(
-    'letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters',
+    'letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters; `upper-lists`: lists show the ids of their rows in upper case, everything else in lower case',
     'lower',
     'upper',
+    'upper-lists',
   ),
   'ids.big': flag('message ids beyond 2^53', false),
   content: choice(

@@ -11,6 +11,7 @@ import { toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
 import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
+import { isSameId } from '../core/same-id.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds } from '../core/time.ts'
 import { listStreams } from '../streams/list-streams.ts'
@@ -99,7 +100,7 @@ async function readParent(
   if (response === 'unreadable') return { kind: response }
   // The list's shape has all stored fields, so an answer without the row would look like the row.
   const own = list.parseRows([response.data], projectId).rows[0]
-  if (own === undefined || String(own.columns.id) !== id) return { kind: 'unreadable' }
+  if (own === undefined || !isSameId(String(own.columns.id), id)) return { kind: 'unreadable' }
   const [row] = list.parseRows([toListShape(stored, response.data)], projectId).rows
   return row === undefined ? { kind: 'unreadable' } : stringifyJson(row.item)
 }

@@ -104,7 +104,7 @@ function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, sig
     streams: new Set(streams),
     get: client.get,
     mirror: warehouse.mirror(projectId, { schema }),
-    locateRows: (ids) => warehouse.deliveries.findKinds(projectId, ids),
+    locateRows: (ids) => warehouse.deliveries.locateRows(projectId, ids),
     outcomes: new Map(),
     stats: createRunStats(Date.now, () => {}),
     notices: new Set(),

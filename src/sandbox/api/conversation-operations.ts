@@ -4,7 +4,7 @@ import type { Json } from '../../core/row.ts'
 import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { type Page, takePage, toListData, toSingleRow } from './paging.ts'
+import { type Page, takePage, toListData, toListedRow, toSingleRow } from './paging.ts'
 import { requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, type FieldKind, readBody } from './read-request.ts'
 
@@ -61,7 +61,7 @@ function listConversations({ project, query, switches: s }: OperationRequest): J
   const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
   const request = { since, sinceBound: s['conversations.bound'], limit, order: s['conversations.order'], matches }
   const page = takePage(view.conversations(s['conversations.since']), request, s)
-  return toListData(page, (row) => wire.conversation(view.asListed.conversation(row)))
+  return toListData(page, (row) => toListedRow(wire.conversation(view.asListed.conversation(row)), s['ids.letters']))
 }
 
 function messageParameters(s: Switches): readonly string[] {

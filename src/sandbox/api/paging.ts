@@ -86,6 +86,12 @@ export function toSingleRow(row: Json, shape: Switches['single.shape']): Json {
   return row
 }
 
+/** A row as a list shows it. */
+export function toListedRow(row: Json, letters: Switches['ids.letters']): Json {
+  const fields = row as { readonly [field: string]: Json }
+  return letters === 'upper-lists' ? { ...fields, id: String(fields.id).toUpperCase() } : row
+}
+
 /** A page as a list's `data`. */
 export function toListData<T>(page: Page<T>, toWire: (row: T) => Json): Json {
   return { items: page.items.map(toWire), hasMore: page.hasMore }

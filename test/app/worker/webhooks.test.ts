@@ -210,6 +210,19 @@ describe('processing deliveries', () => {
     expect(await warehouse.query('select id, deleted_at from conversations order by id')).toEqual(before)
   })
 
+  test('an id in other letters is that of the mirrored row, whose children are read, too', async () => {
+    const { warehouse, store, processDue, found } = await openContext()
+    const id = await idOf(warehouse, 'conversations')
+    await warehouse.query('update sync_children set due_at = null')
+    await store({ conversationId: id.toUpperCase() })
+    await processDue()
+    expect(await found()).toEqual(['conversations: 1 read'])
+    expect(await warehouse.query('select parent_id from sync_children where due_at is not null')).toEqual([
+      { parent_id: id },
+    ])
+    expect(await warehouse.query('select id from conversations')).toHaveLength(size.conversations)
+  })
+
   test('many deliveries cannot mark what one sync may not, each one row', async () => {
     const { sandbox, warehouse, store, processDue } = await openContext({}, { size: { ...size, conversations: 120 } })
     sandbox.setSwitches({ 'missing.rows': 'ids' })
