@@ -162,6 +162,10 @@ export const switchTable = {
     'ids',
     'all',
   ),
+  'messages.forbidden': amount(
+    '0..1: share of conversations whose messages are answered 403 `conversation_restricted`',
+    0,
+  ),
   'recordings.none': choice('response for a call without a recording', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204', '202'),

@@ -1,6 +1,6 @@
 /**
  * Ids in the letters in which they are stored, which are those in which the service first showed them. It may show, or be
- * told, the same UUID in others.
+ * asked for, the same UUID in others.
  */
 import { sql } from 'kysely'
 import { idIdentity } from '../../core/same-id.ts'
