@@ -50,6 +50,8 @@ export type AuditStore = {
    * that differed. The result of an audit that another process has finished stays.
    */
   readonly finish: (audit: OpenAudit, now: EpochMs) => Promise<AuditResult>
+  /** Rows that finished audits of the stream found to differ, the latest audits first. */
+  readonly listCorrected: (stream: AuditedStream) => Promise<readonly AuditRow[]>
   /** What differed in these audits. */
   readonly listDifferences: (audits: readonly string[]) => Promise<readonly Difference[]>
   /** Of all streams, oldest first. */

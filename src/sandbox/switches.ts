@@ -86,10 +86,11 @@ export const switchTable = {
   hasMore: choice('`full`: true whenever the page is full, even the last', 'exact', 'full', 'always'),
   'pages.hollow': flag('a list with a bound is empty, but claims that more follows', false),
   'single.shape': choice(
-    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, or fewer',
+    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, fewer, or with other values',
     'same',
     'more',
     'fewer',
+    'other',
   ),
   'time.hidden': flag('filters compare with fractions of a second that responses do not show', false),
   'storm.conversations': amount('conversations that share one second', 0),

@@ -1,7 +1,7 @@
 /** Rows that a list did not show are requested by their ids, and marked as deleted only if the service answers 404. */
 
 import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
-import { toListShape } from '../core/list-shape.ts'
+import { listOnlyFields, toListShape } from '../core/list-shape.ts'
 import { describeMassDeletion, isMassDeletion, massDeletionGapKey } from '../core/mass-deletion.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
@@ -82,7 +82,8 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
     if (response === null) return null
     const stored = (await run.mirror.readRawById(stream.name, [id])).get(id)
     const { data, requestedAt } = response
-    const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
+    const listOnly = listOnlyFields(await run.mirror.readBehaviours(), stream.name)
+    const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data, listOnly)], run.projectId)
     const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }
     run.stats.recordPage(stream.name, rows.length, await run.mirror.commit(commit))
     return rows[0] ?? null

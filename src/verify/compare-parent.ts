@@ -7,7 +7,7 @@ import type { AuditedStream } from '../core/audit.ts'
 import type { SeenDifference } from '../core/audit-store.ts'
 import type { Difference } from '../core/command-reports.ts'
 import { stringifyJson } from '../core/json.ts'
-import { toListShape } from '../core/list-shape.ts'
+import { listOnlyFields, toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
 import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
@@ -85,7 +85,7 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
 
 /** The row as the service has it, in the shape of the stored one; null: it does not have it. */
 async function readParent(
-  { get, projectId }: CompareDeps,
+  { get, projectId, mirror }: CompareDeps,
   stream: AuditedStream,
   id: string,
   stored: string | undefined,
@@ -101,7 +101,8 @@ async function readParent(
   // The list's shape has all stored fields, so an answer without the row would look like the row.
   const own = list.parseRows([response.data], projectId).rows[0]
   if (own === undefined || !isSameId(String(own.columns.id), id)) return { kind: 'unreadable' }
-  const [row] = list.parseRows([toListShape(stored, response.data)], projectId).rows
+  const listOnly = listOnlyFields(await mirror.readBehaviours(), stream)
+  const [row] = list.parseRows([toListShape(stored, response.data, listOnly)], projectId).rows
   return row === undefined ? { kind: 'unreadable' } : stringifyJson(row.item)
 }
 
@@ -176,6 +177,9 @@ function seen(
   fields: readonly string[],
   stored: string | null,
 ): SeenDifference {
-  const storedHash = stored === null ? null : createHash('sha256').update(stored).digest('hex').slice(0, 16)
-  return { stream, key, kind, fields, storedHash }
+  return { stream, key, kind, fields, storedHash: stored === null ? null : storedHashOf(stored) }
+}
+
+export function storedHashOf(raw: string): string {
+  return createHash('sha256').update(raw).digest('hex').slice(0, 16)
 }

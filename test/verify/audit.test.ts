@@ -160,6 +160,33 @@ test('rows that were marked as deleted are drawn, too, and restored if the servi
   })
 })
 
+test('fields that a read by id shows otherwise than the list are learned, and both copies no longer replace each other', async () => {
+  await withSandbox({ ...world, switches: { 'single.shape': 'other' } }, async (context) => {
+    const { sandbox, warehouse, sync } = context
+    const learned = () => warehouse.query(`select name, value from service_behaviours where name like '%.fields_by_id'`)
+    await sync()
+    expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([30, 20])
+    await sync({ mode: 'reconcile' })
+    expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([0, 0])
+    const fields = '["status","tier"]'
+    expect(await learned()).toEqual(
+      ['conversations', 'visitors'].map((stream) => ({ name: `${stream}.fields_by_id`, value: fields })),
+    )
+    const changes = () => warehouse.query('select field, old_value, new_value from conversation_changes')
+    const before = (await changes()).length
+    sandbox.mutate.setHandled(handledLongAgo(sandbox)[0]!, false)
+    const { streams } = await sync({ mode: 'reconcile' })
+    await audit(context)
+    expect(streams.map(({ stream, changed }) => [stream, changed])).toContainEqual(['conversations', 1])
+    expect(streams.map(({ stream, changed }) => [stream, changed])).toContainEqual(['visitors', 0])
+    expect((await changes()).length).toBe(before + 1)
+    sandbox.setSwitches({ 'single.shape': 'same' })
+    await sync({ mode: 'reconcile' })
+    await audit(context)
+    expect(await learned()).toMatchObject([{ value: '[]' }, { value: '[]' }])
+  })
+})
+
 test('a mirror that has never been read to its end is not audited', async () => {
   await withSandbox(world, async (context) => {
     await context.sync({ streams: ['conversations'] })

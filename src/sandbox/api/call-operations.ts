@@ -44,7 +44,7 @@ function listCalls({ project, query, switches: s }: OperationRequest): Json {
   const [view, wire] = [project.view(), project.wire()]
   const bounds = { since: from, sinceBound: s['calls.from'], before: to, beforeBound: s['calls.to'] }
   const page = takePage(view.calls(s['calls.by']), { ...bounds, limit, order: s['calls.order'] }, s)
-  return toListData(page, (row) => toListedRow(wire.call(view.asListed.call(row)), s['ids.letters']))
+  return toListData(page, (row) => toListedRow(wire.call(view.asListed.call(row)), s))
 }
 
 function getRecording(request: OperationRequest): Json {

@@ -61,7 +61,7 @@ function listConversations({ project, query, switches: s }: OperationRequest): J
   const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
   const request = { since, sinceBound: s['conversations.bound'], limit, order: s['conversations.order'], matches }
   const page = takePage(view.conversations(s['conversations.since']), request, s)
-  return toListData(page, (row) => toListedRow(wire.conversation(view.asListed.conversation(row)), s['ids.letters']))
+  return toListData(page, (row) => toListedRow(wire.conversation(view.asListed.conversation(row)), s))
 }
 
 function messageParameters(s: Switches): readonly string[] {

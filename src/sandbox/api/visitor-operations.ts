@@ -59,7 +59,7 @@ function listVisitors({ project, query, switches: s }: OperationRequest): Json {
   const [view, wire] = [project.view(), project.wire()]
   const request = { since, sinceBound: s['visitors.bound'], limit, order: s['visitors.order'] }
   const page = takePage(view.visitors(s['visitors.since']), request, s)
-  return toListData(page, (row) => toListedRow(wire.visitor(view.asListed.visitor(row)), s['ids.letters']))
+  return toListData(page, (row) => toListedRow(wire.visitor(view.asListed.visitor(row)), s))
 }
 
 function updateVisitor(request: OperationRequest): Json {
