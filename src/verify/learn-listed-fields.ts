@@ -5,19 +5,25 @@
  */
 import { unreadableRowReason } from '../core/api-failure.ts'
 import type { AuditedStream } from '../core/audit.ts'
+import type { AuditStore } from '../core/audit-store.ts'
 import { stringifyJson } from '../core/json.ts'
 import { differingFieldsBehaviour, listOnlyFields, toListShape } from '../core/list-shape.ts'
+import type { Mirror } from '../core/mirror.ts'
 import { listStreams } from '../streams/list-streams.ts'
-import type { AuditDeps } from './audit.ts'
-import { storedHashOf } from './compare-parent.ts'
+import { type CompareDeps, storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'
+
+type LearnDeps = Omit<CompareDeps, 'mirror'> & {
+  readonly mirror: CompareDeps['mirror'] & Pick<Mirror, 'commit'>
+  readonly store: Pick<AuditStore, 'listCorrected'>
+}
 
 /** So many rows have to show it. Those that are read again, of each kind. */
 const minRows = 3
 const maxRows = 5
 
 /** `sample`: rows that show whether what was learned before still holds. */
-export async function learnListedFields(deps: AuditDeps, stream: AuditedStream, sample: readonly string[]) {
+export async function learnListedFields(deps: LearnDeps, stream: AuditedStream, sample: readonly string[]) {
   const known = listOnlyFields(await deps.mirror.readBehaviours(), stream)
   const restored = await readRestoredRows(deps, stream)
   const found = [...(await countDifferingFields(deps, stream, restored)).counts].flatMap(([field, rows]) =>
@@ -33,7 +39,7 @@ export async function learnListedFields(deps: AuditDeps, stream: AuditedStream, 
 }
 
 /** Ids of rows that an audit has corrected, and that are again what they were before. */
-async function readRestoredRows({ store, mirror }: AuditDeps, stream: AuditedStream): Promise<readonly string[]> {
+async function readRestoredRows({ store, mirror }: LearnDeps, stream: AuditedStream): Promise<readonly string[]> {
   const hashes = new Map<string, string | null>()
   for (const { id, differences } of await store.listCorrected(stream))
     for (const { stream: of, kind, storedHash } of differences)
@@ -44,7 +50,7 @@ async function readRestoredRows({ store, mirror }: AuditDeps, stream: AuditedStr
 }
 
 /** In how many of these rows each field differs from the mirror, of those that both show. */
-async function countDifferingFields(deps: AuditDeps, stream: AuditedStream, ids: readonly string[]) {
+async function countDifferingFields(deps: LearnDeps, stream: AuditedStream, ids: readonly string[]) {
   const { rowPath, parseRows } = listStreams[stream]
   const stored = await deps.mirror.readRawById(stream, ids)
   const counts = new Map<string, number>()
