@@ -8,7 +8,7 @@ import type { MirroredRow } from '../core/webhook-reference.ts'
 import type { Db } from './database/connection-pool.ts'
 import { inList } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
-import { lowered } from './mirror/stored-ids.ts'
+import { byIdentity, lowered } from './mirror/stored-ids.ts'
 
 /** `id`: hash of the body's bytes. `body`: as text. `attempts`: including this one. */
 export type WebhookDelivery = { readonly id: string; readonly body: string; readonly attempts: number }
@@ -129,7 +129,7 @@ async function locateRows(
 ): Promise<ReadonlyMap<string, MirroredRow>> {
   const parts = listStreamNames.map(
     (stream) => sql`select id, cast(${stream} as text) as "table" from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`,
+      ${byIdentity(kind, stream)} where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`,
   )
   const { rows } = await sql<MirroredRow>`${sql.join(parts, sql` union all `)}`.execute(db)
   return new Map(rows.map((row) => [idIdentity(row.id), row]))

@@ -17,7 +17,7 @@ import type { Db } from '../database/connection-pool.ts'
 import { inList, typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { lowered } from './stored-ids.ts'
+import { byIdentity, lowered } from './stored-ids.ts'
 import { hasDeletedAt, keyColumns, withoutNullability } from './stream-tables.ts'
 
 /** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
@@ -75,6 +75,7 @@ export async function readRawById({ db, kind, project }: ProjectDb, stream: Stre
     : sql`${id} ${inList(kind, ids)}`
   const { rows } = await sql<{ id: string; raw: string }>`
     select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}
+    ${isListStream(stream) ? byIdentity(kind, stream) : sql``}
     where project_id = ${project} ${notDeleted(stream)} and ${isAsked}`.execute(db)
   const stored = new Map(rows.map((row) => [idIdentity(row.id), row.raw]))
   const found = (asked: string) => stored.get(idIdentity(asked))

@@ -3,6 +3,7 @@
  * asked for, the same UUID in others.
  */
 import { sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { idIdentity } from '../../core/same-id.ts'
 import { isListStream, type ListStreamName, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { markFactsOfRows } from '../analytics/pending-facts.ts'
@@ -18,9 +19,18 @@ export async function readStoredIds(
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(streamSpecs[stream].table)}
+    select id from ${sql.table(streamSpecs[stream].table)} ${byIdentity(kind, stream)}
     where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`.execute(db)
   return new Map(rows.map(({ id }) => [idIdentity(id), id]))
+}
+
+/** Without statistics, SQLite would take the index of the key, of which only the project helps. */
+export function byIdentity(kind: DatabaseKind, stream: ListStreamName) {
+  return usingIndex(kind, `${streamSpecs[stream].table}_by_identity`)
+}
+
+function usingIndex(kind: DatabaseKind, index: string) {
+  return kind === 'sqlite' ? sql`indexed by ${sql.ref(index)}` : sql``
 }
 
 /** Both databases compare ids in lower case, which is more than their identity where they are no UUIDs. */
@@ -65,7 +75,7 @@ async function respellVisitors(trx: ProjectDb, ids: readonly string[]) {
     ),
   )
   const { rows } = await sql<{ id: string; visitor: string }>`
-    select id, visitor_id as visitor from conversations
+    select id, visitor_id as visitor from conversations ${usingIndex(kind, 'conversations_by_visitor')}
     where project_id = ${project} and visitor_id ${inList(kind, [...spellings.keys()])}`.execute(db)
   for (const { id, visitor } of rows) {
     const own = spellings.get(visitor)
