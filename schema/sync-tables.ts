@@ -63,6 +63,7 @@ export const syncTables = {
       attempts: ['integer', 'failures in a row'],
       position: ['text?', 'where the next read continues'],
       checked_at: ['integer?', 'when it was last read, in milliseconds since 1970'],
+      full_read_at: ['integer?', 'when all of it was last read, in milliseconds since 1970'],
       error: ['text?', 'why the last read failed'],
       whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
     },

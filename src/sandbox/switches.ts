@@ -86,10 +86,11 @@ export const switchTable = {
   hasMore: choice('`full`: true whenever the page is full, even the last', 'exact', 'full', 'always'),
   'pages.hollow': flag('a list with a bound is empty, but claims that more follows', false),
   'single.shape': choice(
-    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, or fewer',
+    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, fewer, or with other values',
     'same',
     'more',
     'fewer',
+    'other',
   ),
   'time.hidden': flag('filters compare with fractions of a second that responses do not show', false),
   'storm.conversations': amount('conversations that share one second', 0),
@@ -156,6 +157,16 @@ export const switchTable = {
     '410',
     '403',
   ),
+  'missing.rows': choice(
+    'rows that are answered as if they were not there, although they are: none, every one that is read by its id, or all of them in lists, too',
+    'none',
+    'ids',
+    'all',
+  ),
+  'messages.forbidden': amount(
+    '0..1: share of conversations whose messages are answered 403 `conversation_restricted`',
+    0,
+  ),
   'recordings.none': choice('response for a call without a recording', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204', '202'),
@@ -170,9 +181,10 @@ export const switchTable = {
     'none',
   ),
   'ids.letters': choice(
-    'letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters',
+    'letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters; `upper-lists`: lists show the ids of their rows in upper case, everything else in lower case',
     'lower',
     'upper',
+    'upper-lists',
   ),
   'ids.big': flag('message ids beyond 2^53', false),
   content: choice(

@@ -57,6 +57,12 @@ function createRowsView<T extends TimedRow<Field>, Field extends string>(
 ) {
   return {
     orderedBy(field: Field): Sequence<T> {
+      if (s['missing.rows'] === 'all')
+        return sortByTime<T>(
+          [],
+          () => 0,
+          () => 0,
+        )
       if (!offsets.any && !delays.any(kind)) return store.orderedBy(field)
       const rows: T[] = []
       for (const row of store.all()) {
@@ -67,7 +73,7 @@ function createRowsView<T extends TimedRow<Field>, Field extends string>(
       return sortByTime(rows, timeOf, (a, b) => a.index - b.index)
     },
     find(id: string): T | undefined {
-      const row = store.find(id)
+      const row = s['missing.rows'] === 'none' ? store.find(id) : undefined
       const visible = row === undefined || !s['late.byId'] ? row : store.asOf(row, delays.of(kind, row.index))
       return visible === undefined ? undefined : show(visible)
     },

@@ -138,7 +138,7 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       claim: (project, ...rest) => of(project).deliveries.claim(project, ...rest),
       settle: (project, ...rest) => of(project).deliveries.settle(project, ...rest),
       postpone: (project, ...rest) => of(project).deliveries.postpone(project, ...rest),
-      findKinds: (project, ids) => of(project).deliveries.findKinds(project, ids),
+      locateRows: (project, ids) => of(project).deliveries.locateRows(project, ids),
       firstDuePerProject: (now) =>
         listOwn(
           ({ deliveries }) => deliveries.firstDuePerProject(now),

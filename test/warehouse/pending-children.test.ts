@@ -216,7 +216,8 @@ for (const db of sqliteAndPostgres) {
         'c0',
         'c1',
       ])
-      expect(await mirror.requestFullRereads('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(4)
+      // Two of them are pending anyway.
+      expect(await mirror.requestFullRereads('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(2 + 4)
       expect(await mirror.requestFullRereads('messages', 'all', 50)).toBe(10)
       expect(await mirror.countPendingParents('messages', 50)).toBe(10)
     })

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/row.ts'
 import type { PhoneCall } from '../model.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { takePage, toListData, toSingleRow } from './paging.ts'
+import { takePage, toListData, toListedRow, toSingleRow } from './paging.ts'
 import { notFound, requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize } from './read-request.ts'
 
@@ -44,7 +44,7 @@ function listCalls({ project, query, switches: s }: OperationRequest): Json {
   const [view, wire] = [project.view(), project.wire()]
   const bounds = { since: from, sinceBound: s['calls.from'], before: to, beforeBound: s['calls.to'] }
   const page = takePage(view.calls(s['calls.by']), { ...bounds, limit, order: s['calls.order'] }, s)
-  return toListData(page, (row) => wire.call(view.asListed.call(row)))
+  return toListData(page, (row) => toListedRow(wire.call(view.asListed.call(row)), s))
 }
 
 function getRecording(request: OperationRequest): Json {

@@ -4,8 +4,8 @@ import type { Json } from '../../core/row.ts'
 import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { type Page, takePage, toListData, toSingleRow } from './paging.ts'
-import { requireFound } from './problem.ts'
+import { type Page, takePage, toListData, toListedRow, toSingleRow } from './paging.ts'
+import { Problem, requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, type FieldKind, readBody } from './read-request.ts'
 
 export const conversationOperations: readonly Operation[] = [
@@ -61,7 +61,7 @@ function listConversations({ project, query, switches: s }: OperationRequest): J
   const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
   const request = { since, sinceBound: s['conversations.bound'], limit, order: s['conversations.order'], matches }
   const page = takePage(view.conversations(s['conversations.since']), request, s)
-  return toListData(page, (row) => wire.conversation(view.asListed.conversation(row)))
+  return toListData(page, (row) => toListedRow(wire.conversation(view.asListed.conversation(row)), s))
 }
 
 function messageParameters(s: Switches): readonly string[] {
@@ -72,6 +72,9 @@ function messageParameters(s: Switches): readonly string[] {
 
 function listMessages(request: OperationRequest): Json {
   const conversation = findConversation(request)
+  // The first hexadecimal digits of an id are evenly spread.
+  if (Number.parseInt(conversation.id.slice(0, 4), 16) / 0x10000 < request.switches['messages.forbidden'])
+    throw new Problem('conversation_restricted', 'This conversation is restricted')
   const wire = request.project.wire()
   return toListData(takeMessagePage(request, conversation), (row: Message) => wire.message(conversation.id, row))
 }

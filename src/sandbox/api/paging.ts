@@ -83,7 +83,15 @@ export function toSingleRow(row: Json, shape: Switches['single.shape']): Json {
     return Object.fromEntries([['permalink', `https://support.example/${String(fields[0]?.[1])}`], ...fields])
   if (shape === 'fewer')
     return Object.fromEntries(fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)))
+  if (shape === 'other') return { ...Object.fromEntries(fields), status: 'by id', tier: { of: 'detail' } }
   return row
+}
+
+/** A row as a list shows it. */
+export function toListedRow(row: Json, s: Switches): Json {
+  const fields = row as { readonly [field: string]: Json }
+  if (s['single.shape'] === 'other') return { ...fields, status: 'in lists', tier: { of: 'list' } }
+  return s['ids.letters'] === 'upper-lists' ? { ...fields, id: String(fields.id).toUpperCase() } : row
 }
 
 /** A page as a list's `data`. */

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/row.ts'
 import type { Visitor } from '../model.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { takePage, toListData, toSingleRow } from './paging.ts'
+import { takePage, toListData, toListedRow, toSingleRow } from './paging.ts'
 import { requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, readBody } from './read-request.ts'
 
@@ -59,7 +59,7 @@ function listVisitors({ project, query, switches: s }: OperationRequest): Json {
   const [view, wire] = [project.view(), project.wire()]
   const request = { since, sinceBound: s['visitors.bound'], limit, order: s['visitors.order'] }
   const page = takePage(view.visitors(s['visitors.since']), request, s)
-  return toListData(page, (row) => wire.visitor(view.asListed.visitor(row)))
+  return toListData(page, (row) => toListedRow(wire.visitor(view.asListed.visitor(row)), s))
 }
 
 function updateVisitor(request: OperationRequest): Json {
