@@ -148,6 +148,22 @@ describe('the history of the rollups', () => {
   })
 })
 
+test.each(['list', 'text'] as const)(
+  'an availability that is a %s is no row, and a gap until one can be read',
+  async (shape) => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    sandbox.setSwitches({ 'availability.answer': shape })
+    const unreadable = await sync(only('availability'))
+    expect(unreadable).toMatchObject({
+      outcome: 'gaps',
+      gaps: [{ reason: expect.stringContaining('not a JSON object') }],
+    })
+    expect(await column(warehouse, 'select count(*) from availability_snapshots')).toEqual([0])
+    sandbox.setSwitches({ 'availability.answer': 'plain' })
+    expect(await sync(only('availability'))).toMatchObject({ outcome: 'complete', gaps: [] })
+  },
+)
+
 describe('a day whose rollup cannot be read', () => {
   const bad = '2026-06-10'
   const answers = ['400', '404', 'null', 'other-project'] as const

@@ -23,7 +23,8 @@ export const overviewOperations: readonly Operation[] = [
     method: 'GET',
     path: '/public/projects/{projectId}/availability',
     scope: 'availability:read',
-    run: ({ project, now }) => computeAvailability(project, now),
+    run: ({ project, now, switches: { 'availability.answer': shape } }) =>
+      shape === 'plain' ? computeAvailability(project, now) : shape === 'list' ? [] : 'available',
   },
 ]
 
