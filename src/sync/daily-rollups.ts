@@ -2,9 +2,8 @@
  * The rollups: one per day of the project's time zone. The days that still change come first, then missing days, newest
  * first. A day that cannot be read is a gap of that day, and the others are read.
  */
-import { ApiError, describeFailure, isBudgetUnavailable, isNotFound, isRefused } from '../core/api-failure.ts'
+import { ApiError, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import { type LocalDay, localDaysBetween } from '../core/days.ts'
-import { asJsonObject } from '../core/json.ts'
 import type { StoredRollup } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import {
@@ -16,10 +15,10 @@ import {
   writeRereadCounts,
 } from '../core/rollups.ts'
 import { listStreamNames, type StreamName } from '../core/stream-specs.ts'
-import { type EpochSeconds, rfc3339 } from '../core/time.ts'
-import { foreignProject } from '../streams/item.ts'
+import type { EpochSeconds } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { createPresentTime } from './clocks.ts'
+import { fetchDay, unreadableDayReason } from './fetch-rollup.ts'
 import { findRollupHistory, type RollupHistory } from './rollup-history.ts'
 import { confirmZone, outdatedRollups, unconfirmedZoneReason } from './rollup-time-zone.ts'
 import { priorityFor, type SyncRun } from './run.ts'
@@ -113,10 +112,11 @@ function createDayReader(run: SyncRun, stream: DailyStream, present: () => Epoch
   let hasRead = false
   let firstError: unknown
   const recordFailure = (error: unknown): string => {
-    const why = unreadableDayReason(error)
+    const why = failedDayReason(error)
     firstError ??= error
     inARow += 1
-    if (why === null || (inARow >= maxFailuresInARow && !(hasRead && hasAnswered(error)))) throw error
+    const isOfDays = hasRead && unreadableDayReason(error) !== null
+    if (why === null || (inARow >= maxFailuresInARow && !isOfDays)) throw error
     return why
   }
   return {
@@ -144,19 +144,12 @@ function createDayReader(run: SyncRun, stream: DailyStream, present: () => Epoch
   }
 }
 
-/** Null if the failure is not one of this day: the key is denied, the run is stopped, or nothing may be sent. */
-function unreadableDayReason(error: unknown): string | null {
+/** Null if no other day can be read either: the key is denied, the run is stopped, or nothing may be sent. */
+function failedDayReason(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   const { failure } = error
   const isOfDay = failure.kind === 'refused' || (failure.kind === 'transient' && !isBudgetUnavailable(failure))
   return isOfDay ? describeFailure(failure) : null
-}
-
-/** The service has answered, if not with a rollup; else it is away. */
-function hasAnswered(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false
-  const { failure } = error
-  return failure.kind === 'refused' || (failure.kind === 'transient' && failure.status !== null && failure.status < 500)
 }
 
 function isSameDay(a: EpochSeconds, b: EpochSeconds, zone: string): boolean {
@@ -210,18 +203,4 @@ async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHist
     gaps: isUnknown ? [gap] : [],
     resolvedGapKeys: [...outdated, ...(isUnknown ? [] : [historyGapKey])],
   })
-}
-
-async function fetchDay(run: SyncRun, stream: DailyStream, day: LocalDay, priority: Priority, now: EpochSeconds) {
-  const query = (to: EpochSeconds) => ({ from: rfc3339(day.from), to: rfc3339(to) })
-  const get = (to: EpochSeconds) => run.get(stream.path(run.projectId), query(to), priority)
-  const response = await get(day.to).catch((error) => {
-    // The current day ends in the future, which a service may not accept.
-    if (isRefused(error) && !isNotFound(error) && day.to > now) return get(now)
-    throw error
-  })
-  const other = foreignProject(asJsonObject(response.data) ?? {}, run.projectId)
-  if (other === null) return response
-  const [why, { status, requestId }] = [`the rollup is of another project (${other})`, response]
-  throw new ApiError({ kind: 'refused', status, code: 'other_project', why, fields: [], requestId })
 }
