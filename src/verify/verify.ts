@@ -1,16 +1,14 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
 import { readList } from '../api/list-reader.ts'
 import { ApiError, isNotFound, unreadableRowReason } from '../core/api-failure.ts'
-import type { ApiGet } from '../core/api-request.ts'
 import type { SyncProgress } from '../core/command-reports.ts'
 import { asJsonObject, stringifyJson } from '../core/json.ts'
-import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
+import type { Mirror } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import { pathSegmentProblem } from '../core/path-segment.ts'
 import { describeRejectedRow, type Json, type MirrorRow } from '../core/row.ts'
 import { type StreamName, streamSpecs } from '../core/stream-specs.ts'
-import type { EpochSeconds } from '../core/time.ts'
 import { allStreams } from '../streams/all-streams.ts'
 import type { ChildListStream, ChildObjectStream, ListStream, Stream } from '../streams/stream.ts'
 import { mapInOrder } from '../sync/map-in-order.ts'
@@ -18,16 +16,13 @@ import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync
 import { throwIfAborted } from '../sync/stop.ts'
 import { compareDays, type DayDeps } from './compare-days.ts'
 import { type Comparison, createComparison, type VerifyResult } from './comparison.ts'
+import { readStoredRows, readsAtOnce } from './stored-rows.ts'
 
-export type VerifyDeps = DayDeps & {
-  readonly projectId: string
+type VerifyDeps = DayDeps & {
   readonly streams: ReadonlySet<StreamName>
-  readonly startDate: EpochSeconds | null
-  readonly get: ApiGet
   readonly mirror: DayDeps['mirror'] & Pick<Mirror, 'readStreamStatuses'>
   /** How many differences are listed; all are counted. */
   readonly limit: number
-  readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
 }
 
@@ -166,9 +161,6 @@ async function compareChildLists(deps: Verification, stream: ChildListStream): P
   for await (const report of mapInOrder(readParents(deps, stream), readsAtOnce, compareParent)) report()
 }
 
-/** One read at a time would use only a part of the allowance where the service takes longer than a tenth of a second. */
-export const readsAtOnce = 16
-
 const childKeys = { messages: ['conversation_id', 'id'], visitor_activity: ['visitor_id', 'entry_hash', 'ordinal'] }
 
 export function childKey({ name }: ChildListStream, row: MirrorRow): string {
@@ -212,23 +204,6 @@ async function* readParents(deps: VerifyDeps, { name }: ChildListStream | ChildO
   for await (const { key } of readStoredRows(deps, streamSpecs[name].parent)) {
     const parent = key[0] ?? ''
     if (pathSegmentProblem(parent) === null) yield parent
-  }
-}
-
-/** All mirrored rows of a stream, or of one of its parents, in key order. */
-export async function* readStoredRows(
-  { mirror, signal }: Pick<VerifyDeps, 'mirror' | 'signal'>,
-  stream: StreamName,
-  parent: string | null = null,
-) {
-  for (let after: RowKey | null = null; ; ) {
-    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(stream, after, 500, parent)
-    for (const row of rows) {
-      throwIfAborted(signal)
-      yield row
-    }
-    after = rows.at(-1)?.key ?? null
-    if (after === null) return
   }
 }
 
