@@ -91,7 +91,7 @@ for (const db of sqliteAndPostgres) {
     test('a wider column has every value as it came', async () => {
       const { mirror, all } = await openTestWarehouse(db)
       const store = (id: string, extra: object) => mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
-      const [a, b] = [9_007_199_254_740_993n, 9_007_199_254_740_992n]
+      const [a, b] = [9_007_199_254_740_993n, -(2n ** 63n)]
       await store('v1', { size: a, amount: 0.5, since: '2026-01-01T02:00:00+02:00', list: { z: [1, { a: 1, b: 2 }] } })
       await store('v2', { size: b, amount: a, since: 'long ago', list: { z: 'none' } })
       await store('v3', { size: 0.5, amount: b, since: '9999-12-31T23:59:59-01:00', list: { z: true } })
