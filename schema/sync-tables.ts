@@ -205,6 +205,7 @@ export const syncTables = {
       path: ['key', 'dotted path of the field within the row'],
       column_name: ['text?', "column of the stream's table; null = stays in raw only"],
       type: ['text', 'boolean, integer, number, timestamp, text or json'],
+      needed_type: ['text?', 'the type that stored values need, which the column does not have yet; null = all fit'],
       first_seen_at: ['time', 'when the field first appeared'],
       fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
     },

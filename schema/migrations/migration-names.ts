@@ -21,6 +21,7 @@ export const migrationNames = [
   '0018_row_counts',
   '0019_activity_keys',
   '0021_deletions',
+  '0022_needed_types',
 ] as const
 
 export type MigrationName = (typeof migrationNames)[number]

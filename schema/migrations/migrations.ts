@@ -19,6 +19,7 @@ import { audits } from './0017_audits.ts'
 import { rowCounts } from './0018_row_counts.ts'
 import { activityKeys } from './0019_activity_keys.ts'
 import { deletions } from './0021_deletions.ts'
+import { neededTypes } from './0022_needed_types.ts'
 import type { MigrationName } from './migration-names.ts'
 
 /** Runs in one transaction with the record that it has run. */
@@ -43,4 +44,5 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0018_row_counts': rowCounts,
   '0019_activity_keys': activityKeys,
   '0021_deletions': deletions,
+  '0022_needed_types': neededTypes,
 }

@@ -58,6 +58,9 @@ export const switchTable = {
     'America/New_York',
     'Asia/Kathmandu',
   ),
+  'availability.answer': choice('the shape of the availability', 'plain', 'list', 'text'),
+  'analytics.unreadable': text('comma-separated dates in UTC whose rollup cannot be read', ''),
+  'analytics.answer': choice('what is answered for them', '400', '404', 'null', 'other-project'),
   'analytics.bots': flag(
     'whether a rollup counts the AI: conversations that only the AI answered as active, and its answers as responses',
     true,

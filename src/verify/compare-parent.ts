@@ -18,7 +18,7 @@ import { listStreams } from '../streams/list-streams.ts'
 import { messages } from '../streams/messages.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { visitorActivity } from '../streams/visitor-activity.ts'
-import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
+import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 import { differingFields } from './comparison.ts'
 import { childKey } from './verify.ts'
@@ -154,11 +154,12 @@ async function readServedChildren(deps: CompareDeps, child: ChildListStream, id:
   return { rows, incomplete: incompleteReasons[0] ?? null }
 }
 
-async function readChildren({ mirror }: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {
+async function readChildren(deps: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {
+  const { mirror } = deps
   const found = new Map<string, string>()
   for (let after: RowKey | null = null; ; ) {
     const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(child.name, after, 500, id)
-    for (const { key, raw } of rows) found.set(key.join('/'), raw)
+    for (const { key, raw } of rows) if (!isStoredBeforeStartDate(deps, child, id, raw)) found.set(key.join('/'), raw)
     after = rows.at(-1)?.key ?? null
     if (after === null) return found
   }

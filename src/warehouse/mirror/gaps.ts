@@ -91,10 +91,12 @@ export async function resolveGaps({ db, project, clock }: ProjectDb, stream: Str
 }
 
 export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamName): Promise<Gap[]> {
-  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string }>`
-    select from_ts, to_ts, reason from sync_gaps
+  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string; subject: string }>`
+    select from_ts, to_ts, reason, subject from sync_gaps
     where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, subject`.execute(db)
-  return rows.map((row) => ({ stream, from: toSeconds(row.from_ts), to: toSeconds(row.to_ts), reason: row.reason }))
+  return rows.map(({ from_ts, to_ts, reason, subject: dedupKey }) => {
+    return { stream, from: toSeconds(from_ts), to: toSeconds(to_ts), reason, dedupKey }
+  })
 }
 
 function toSeconds(text: string | null): EpochSeconds | null {
