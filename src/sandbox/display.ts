@@ -19,17 +19,25 @@ export function createDisplay(state: ProjectState, s: Switches, offsets: TimeOff
     const last = s['misdated.last'] === 'latest' ? times.at(-1) : times.reduce((a, b) => Math.max(a, b), 0)
     return last ?? row.lastMessageAt
   }
-  const hasMisdatedMessages = offsets.misdates('messages') || s['reply.seconds'] !== 0
+  const showsOtherLast = s['misdated.last'] !== 'real' && (offsets.misdates('messages') || s['reply.seconds'] !== 0)
   return {
     message,
     conversation(row: Conversation): Conversation {
       const times = ['createdAt', 'updatedAt', 'lastMessageAt', 'handledAt', 'waitingSince'] as const
       const shifted = shiftTimes(row, times, offsets.of('conversations', row.index))
-      return hasMisdatedMessages ? { ...shifted, lastMessageAt: lastMessageAt(row) } : shifted
+      const shown = showsOtherLast ? { ...shifted, lastMessageAt: lastMessageAt(row) } : shifted
+      return offsets.isUndated('conversations', row.index)
+        ? { ...shown, [s['conversations.since']]: Number.NaN }
+        : shown
     },
-    visitor: (row: Visitor) =>
-      shiftTimes(row, ['createdAt', 'lastSeenAt', 'updatedAt'], offsets.of('visitors', row.index)),
-    call: (row: PhoneCall) => shiftTimes(row, ['startedAt', 'endedAt', 'recordedAt'], offsets.of('calls', row.index)),
+    visitor(row: Visitor): Visitor {
+      const shown = shiftTimes(row, ['createdAt', 'lastSeenAt', 'updatedAt'], offsets.of('visitors', row.index))
+      return offsets.isUndated('visitors', row.index) ? { ...shown, [s['visitors.since']]: Number.NaN } : shown
+    },
+    call(row: PhoneCall): PhoneCall {
+      const shown = shiftTimes(row, ['startedAt', 'endedAt', 'recordedAt'], offsets.of('calls', row.index))
+      return offsets.isUndated('calls', row.index) ? { ...shown, [s['calls.by']]: Number.NaN } : shown
+    },
     activity(visitor: Visitor, row: Activity, k: number) {
       const offset = offsets.of('visitors', visitor.index) + offsets.misdatedBy('activity', visitor.index, k)
       return shiftTimes(row, ['at'], offset)
@@ -52,12 +60,19 @@ export type TimeOffsets = ReturnType<typeof createTimeOffsets>
 
 export function createTimeOffsets({ seedData }: ProjectState, s: Switches) {
   const misdated = createRowSample(seedData, purposes.misdated, s['misdated.share'], s['misdated.of'])
+  const undated = createRowSample(seedData, purposes.undated, s['undated.share'], s['undated.of'])
   const zone: Ms = s['rows.zone'] * 3_600_000
   const common = s['rows.offset'] * 1000 + zone
   const misdatedBy = (kind: RowKind, a: number, b?: number): Ms =>
     misdated.has(kind, a, b) ? s['misdated.seconds'] * 1000 : 0
   return {
-    any: zone !== 0 || s['rows.offset'] !== 0 || s['reply.seconds'] !== 0 || rowKinds.some(misdated.affects),
+    any:
+      zone !== 0 ||
+      s['rows.offset'] !== 0 ||
+      s['reply.seconds'] !== 0 ||
+      rowKinds.some((kind) => misdated.affects(kind) || undated.affects(kind)),
+    /** The time by which its list is ordered is null. */
+    isUndated: undated.has,
     /** Included in the offsets, but lists are ordered without it. */
     zone,
     misdates: misdated.affects,

@@ -1,4 +1,7 @@
-/** The rows of the service before they are formatted. Times are milliseconds since 1970, finer than responses show. */
+/**
+ * The rows of the service before they are formatted. Times are milliseconds since 1970, finer than responses show; NaN is
+ * shown as null.
+ */
 import type { EpochMs } from '../core/time.ts'
 
 export type Conversation = {
@@ -74,6 +77,14 @@ export type Sequence<T> = {
   readonly length: number
   readonly timeAt: (position: number) => EpochMs
   readonly rowAt: (position: number) => T
+}
+
+export const emptySequence: Sequence<never> = {
+  length: 0,
+  timeAt: () => 0,
+  rowAt: () => {
+    throw new Error('an empty sequence has no rows')
+  },
 }
 
 export function* each<T>(rows: Sequence<T>): Generator<T> {

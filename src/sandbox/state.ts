@@ -1,6 +1,15 @@
 /** The current data of a project: its seed data and all later changes. */
 import type { EpochMs } from '../core/time.ts'
-import type { Activity, Conversation, Message, Note, PhoneCall, Sequence, Visitor } from './model.ts'
+import {
+  type Activity,
+  type Conversation,
+  emptySequence,
+  type Message,
+  type Note,
+  type PhoneCall,
+  type Sequence,
+  type Visitor,
+} from './model.ts'
 import { createRowStore } from './row-store.ts'
 import type { CallTime } from './seed/calls.ts'
 import type { ConversationTime } from './seed/conversations.ts'
@@ -88,14 +97,6 @@ function createNotes(seedData: SeedData, clock: () => EpochMs) {
       return note
     },
   }
-}
-
-const emptySequence: Sequence<never> = {
-  length: 0,
-  timeAt: () => 0,
-  rowAt: () => {
-    throw new Error('an empty sequence has no rows')
-  },
 }
 
 function concatRows<T>(seeded: Sequence<T>, added: readonly T[], timeOf: (row: T) => EpochMs): Sequence<T> {

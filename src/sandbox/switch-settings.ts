@@ -27,5 +27,6 @@ function validateSwitches(switches: Switches): Switches {
   parseMutationKinds(switches['move.kinds'])
   parseRowKinds(switches['misdated.of'])
   parseRowKinds(switches['late.of'])
+  parseRowKinds(switches['undated.of'])
   return switches
 }

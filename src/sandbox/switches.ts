@@ -19,9 +19,18 @@ const flag = (about: string, byDefault: boolean): BooleanSwitch => ({ kind: 'boo
 const text = (about: string, byDefault: string): TextSwitch => ({ kind: 'text', default: byDefault, about })
 
 const pageOrderText =
-  'which rows a page holds, and shows first; `…-bounded`: that end with a bound, and the other end without one'
+  'which end of the list a page holds (`…-bounded`: with a bound, and the other end without one; `any`: rows of any time), and how it shows them, by default from that end'
 
-export const pageOrders = ['oldest', 'newest', 'newest-ascending', 'oldest-bounded', 'newest-bounded'] as const
+const pageEnds = ['oldest', 'newest', 'oldest-bounded', 'newest-bounded', 'any'] as const
+export const pageOrders = pageEnds.flatMap(
+  (end) => [end, `${end}-ascending`, `${end}-descending`, `${end}-shuffled`] as const,
+)
+export type PageOrder = (typeof pageOrders)[number]
+
+const boundText = 'whether the bound includes the time itself, is ignored, or gets a 400'
+const inclusiveBound = choice(boundText, 'inclusive', 'exclusive', 'ignored', 'refused')
+const exclusiveBound = choice(boundText, 'exclusive', 'inclusive', 'ignored', 'refused')
+export type BoundKind = (typeof inclusiveBound)['of'][number]
 
 /** Every switch by name. */
 export const switchTable = {
@@ -31,8 +40,9 @@ export const switchTable = {
     'createdAt',
     'updatedAt',
   ),
-  'conversations.bound': choice('whether `since` includes the time itself', 'inclusive', 'exclusive'),
+  'conversations.bound': inclusiveBound,
   'conversations.order': choice(pageOrderText, ...pageOrders),
+  'conversations.handled': choice('what the list shows without `handled`', 'all', 'open', 'handled'),
   'conversations.updatedAt': flag('whether conversations show `updatedAt`', false),
   'visitors.since': choice(
     'time that `since` compares and the list is ordered by',
@@ -40,14 +50,14 @@ export const switchTable = {
     'createdAt',
     'updatedAt',
   ),
-  'visitors.bound': choice('whether `since` includes the time itself', 'inclusive', 'exclusive'),
+  'visitors.bound': inclusiveBound,
   'visitors.order': choice(pageOrderText, ...pageOrders),
   'visitors.fields': choice('names and shape of the profile', 'plain', 'nested', 'snake'),
   'visitors.updatedAt': flag('whether visitors show a time of their last change', true),
   'calls.order': choice(pageOrderText, ...pageOrders),
   'calls.by': choice('time that `from` and `to` compare and the list is ordered by', 'startedAt', 'endedAt'),
-  'calls.from': choice('whether `from` includes the time itself', 'inclusive', 'exclusive'),
-  'calls.to': choice('whether `to` includes the time itself', 'exclusive', 'inclusive'),
+  'calls.from': inclusiveBound,
+  'calls.to': exclusiveBound,
   'calls.range': choice('whether `from` and `to` must be given', 'optional', 'required'),
   'calls.fields': choice('names and shape of a call', 'plain', 'nested', 'snake'),
   'analytics.range': choice('whether `from` and `to` must be given', 'required', 'optional'),
@@ -70,7 +80,7 @@ export const switchTable = {
     'creation',
     'agentMessage',
   ),
-  'activity.before': choice('whether `before` includes the time itself', 'exclusive', 'inclusive'),
+  'activity.before': exclusiveBound,
   'activity.order': choice(pageOrderText, 'newest', 'newest-ascending'),
   'activity.ids': choice(
     'ids of entries: none, one of its own for each, or that of the page that it is about, which several share',
@@ -81,15 +91,23 @@ export const switchTable = {
   'activity.fields': choice('names and shape of an entry', 'plain', 'nested', 'snake'),
   'messages.paging': choice('how to reach more than a page of messages', 'since', 'before', 'limit', 'all'),
   'messages.order': choice(pageOrderText, ...pageOrders),
-  'messages.bound': choice('whether the paging parameter includes the time itself', 'inclusive', 'exclusive'),
+  'messages.bound': inclusiveBound,
   'messages.limit': choice('whether the messages list honours `limit`', 'honoured', 'ignored'),
   'messages.page': amount('messages in a page where `limit` is absent or ignored', 50),
   'query.unknown': choice('what an unknown query parameter does', 'ignored', 'rejected'),
   'limit.over': choice('what a `limit` over 200 does', 'rejected', 'clamped', 'honoured'),
-  hasMore: choice('`full`: true whenever the page is full, even the last', 'exact', 'full', 'always'),
+  hasMore: choice(
+    '`full`: true whenever the page is full, even the last; `absent`: there is no such field',
+    'exact',
+    'full',
+    'always',
+    'never',
+    'absent',
+  ),
+  'pages.size': amount('rows of a full page of every list, whatever `limit` says; 0 = as `limit` says', 0),
   'pages.hollow': flag('a list with a bound is empty, but claims that more follows', false),
   'single.shape': choice(
-    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, fewer, or with other values',
+    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, fewer, or other values of some',
     'same',
     'more',
     'fewer',
@@ -129,10 +147,17 @@ export const switchTable = {
     'conversations,visitors,calls',
   ),
   'misdated.last': choice(
-    '`lastMessageAt` where messages are misdated: the time of the message that came last, or the greatest time',
+    '`lastMessageAt` where messages are misdated: the shown time of the message that came last, the greatest shown time, or when the last one really came',
     'latest',
     'greatest',
+    'real',
   ),
+  'undated.share': amount(
+    '0..1: share of rows whose time is null by which the list is ordered; a request with a bound does not show them',
+    0,
+  ),
+  'undated.of': text('comma-separated kinds of those rows: `conversations`, `visitors`, `calls`', 'visitors,calls'),
+  'undated.end': choice('the end of the list at which they are', 'newest', 'oldest'),
   'late.share': amount('0..1: share of rows that appear late, both new and changed', 0),
   'late.seconds': amount('how late: until then the previous version of the row is shown, or none', 60),
   'late.of': text('comma-separated kinds of those rows, as `misdated.of`', 'conversations,visitors,calls'),
@@ -184,10 +209,11 @@ export const switchTable = {
     'none',
   ),
   'ids.letters': choice(
-    'letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters; `upper-lists`: lists show the ids of their rows in upper case, everything else in lower case',
+    'letters of the ids of conversations, visitors and calls; `upper` ones are found in exactly these letters, the others in all',
     'lower',
     'upper',
-    'upper-lists',
+    'upper-in-lists',
+    'upper-by-id',
   ),
   'ids.big': flag('message ids beyond 2^53', false),
   content: choice(

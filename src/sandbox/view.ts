@@ -5,6 +5,7 @@ import {
   type Activity,
   type Conversation,
   each,
+  emptySequence,
   type Message,
   type Sequence,
   type TimedRow,
@@ -57,19 +58,15 @@ function createRowsView<T extends TimedRow<Field>, Field extends string>(
 ) {
   return {
     orderedBy(field: Field): Sequence<T> {
-      if (s['missing.rows'] === 'all')
-        return sortByTime<T>(
-          [],
-          () => 0,
-          () => 0,
-        )
+      if (s['missing.rows'] === 'all') return emptySequence
       if (!offsets.any && !delays.any(kind)) return store.orderedBy(field)
       const rows: T[] = []
       for (const row of store.all()) {
         const visible = store.asOf(row, delays.of(kind, row.index))
         if (visible !== undefined) rows.push(show(visible))
       }
-      const timeOf = (row: T) => row[field] - offsets.zone
+      const undatedAt = s['undated.end'] === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+      const timeOf = (row: T) => (Number.isNaN(row[field]) ? undatedAt : row[field] - offsets.zone)
       return sortByTime(rows, timeOf, (a, b) => a.index - b.index)
     },
     find(id: string): T | undefined {

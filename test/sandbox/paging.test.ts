@@ -1,6 +1,7 @@
 /** Paging, with each behaviour that the documentation leaves open. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { PageOrder } from '../../src/sandbox/switches.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox
@@ -239,5 +240,123 @@ describe('messages', () => {
     expect(new Set(rows.slice(-15).map(({ createdAt }) => createdAt)).size).toBe(1)
     expect(text).toContain('"id":9007199254740994,')
     expect(text).toContain('"id":9007199254740995,')
+  })
+})
+
+describe('what the documentation leaves open about lists', () => {
+  const list = (query: string) => sendRequest(sandbox, `/public/projects/${sandbox.projectId}/${query}`)
+  const startedAt = (rows: Row[]) => valuesOf(rows, 'startedAt')
+
+  test('which end a page holds and how it shows its rows are apart from each other', async () => {
+    const { base } = await startWith({})
+    const all = startedAt((await page(`${base}/calls?limit=200`)).items)
+    const shown = async (order: PageOrder, query = '') => {
+      sandbox.setSwitches({ 'calls.order': order })
+      return startedAt((await page(`${base}/calls?limit=10${query}`)).items)
+    }
+    const [oldest, newest] = [all.slice(0, 10), all.slice(-10)]
+    expect(await shown('newest-ascending')).toEqual(newest)
+    expect(await shown('newest-descending')).toEqual(newest.toReversed())
+    expect(await shown('oldest-descending')).toEqual(oldest.toReversed())
+    expect(await shown('newest-bounded-ascending')).toEqual(oldest)
+    expect(await shown('newest-bounded-ascending', `&from=${all[0]}`)).toEqual(newest)
+    const shuffled = await shown('newest-shuffled')
+    expect(shuffled).not.toEqual(newest)
+    expect(sorted(shuffled)).toEqual(newest)
+    expect(sorted(await shown('any'))).not.toEqual(oldest)
+    expect(await shown('any')).toEqual(await shown('any'))
+  })
+
+  test('a bound can be ignored, or refused by name', async () => {
+    const { base, visitor } = await startWith({ 'calls.to': 'ignored', 'visitors.bound': 'refused' })
+    expect((await page(`${base}/calls?limit=200&to=2020-01-01T00:00:00Z`)).items).toHaveLength(50)
+    const refused = await list('visitors?since=2026-05-01T00:00:00Z')
+    expect([refused.status, refused.body.error.context.issues[0].path]).toEqual([400, ['since']])
+    expect((await list('visitors')).status).toBe(200)
+    sandbox.setSwitches({ 'activity.before': 'refused' })
+    expect((await sendRequest(sandbox, `${visitor}/activity?before=2026-05-01T00:00:00Z`)).status).toBe(400)
+  })
+
+  test('rows without a time are at either end of their list, and a request with a bound does not show them', async () => {
+    const { base } = await startWith({ 'undated.share': 0.2 })
+    const isUndated = ({ lastSeenAt }: Row) => lastSeenAt === null
+    const visitors = async (query = '') => (await page(`${base}/visitors?limit=200${query}`)).items.map(isUndated)
+    const undated = (await visitors()).filter((is) => is).length
+    expect(undated).toBeGreaterThan(2)
+    expect((await visitors()).slice(-undated)).not.toContain(false)
+    expect(await visitors('&since=2020-01-01T00:00:00Z')).toEqual(Array(40 - undated).fill(false))
+    sandbox.setSwitches({ 'undated.end': 'oldest', 'visitors.order': 'newest' })
+    expect((await visitors()).slice(-undated)).not.toContain(false)
+    sandbox.setSwitches({ 'visitors.order': 'oldest' })
+    expect((await visitors()).slice(0, undated)).not.toContain(false)
+    const times = async (query = '') => startedAt((await page(`${base}/calls?limit=200${query}`)).items)
+    expect(await times('&to=2030-01-01T00:00:00Z')).not.toContain(null)
+    expect(await times()).toContain(null)
+  })
+
+  test('without `handled` the list can show only open conversations, or only handled ones', async () => {
+    const { base } = await startWith({})
+    const count = async (query = '') => (await page(`${base}/conversations?limit=200${query}`)).items.length
+    const [open, handled] = [await count('&handled=false'), await count('&handled=true')]
+    sandbox.setSwitches({ 'conversations.handled': 'open' })
+    expect([await count(), await count('&handled=true')]).toEqual([open, handled])
+    sandbox.setSwitches({ 'conversations.handled': 'handled' })
+    expect([await count(), await count('&handled=false')]).toEqual([handled, open])
+  })
+
+  test('`hasMore` can be false where more follows, or absent; the page size can be its own', async () => {
+    const { base } = await startWith({ hasMore: 'never' })
+    expect((await page(`${base}/conversations?limit=10`)).hasMore).toBe(false)
+    sandbox.setSwitches({ hasMore: 'absent', 'pages.size': 60 })
+    expect(Object.keys(await page(`${base}/conversations?limit=10`))).toEqual(['items'])
+    expect((await page(`${base}/conversations?limit=10`)).items).toHaveLength(60)
+  })
+
+  test('all rows can be gone for a while', async () => {
+    const { base, visitor, conversation } = await startWith({})
+    sandbox.setSwitches({ 'missing.rows': 'all' })
+    for (const name of ['conversations', 'visitors', 'calls'])
+      expect(await page(`${base}/${name}`)).toEqual({ items: [], hasMore: false })
+    for (const path of [visitor, conversation, `${conversation}/messages`])
+      expect((await sendRequest(sandbox, path)).body.error.code).toBe('NOT_FOUND')
+    sandbox.setSwitches({ 'missing.rows': 'none' })
+    expect((await page(`${base}/visitors?limit=200`)).items).toHaveLength(40)
+  })
+
+  test('ids can have capital letters in lists only, or everywhere else only', async () => {
+    const { base, visitor, visitorId } = await startWith({ 'ids.letters': 'upper-in-lists' })
+    const listed = async () => (await page(`${base}/visitors?limit=200`)).items.map(({ id }) => id)
+    const single = async (path: string) => (await sendRequest(sandbox, path)).body.data.id
+    expect(await listed()).toContain(visitorId.toUpperCase())
+    expect(await single(visitor)).toBe(visitorId.toLowerCase())
+    sandbox.setSwitches({ 'ids.letters': 'upper-by-id' })
+    expect(await listed()).toContain(visitorId.toLowerCase())
+    for (const id of [visitorId.toLowerCase(), visitorId.toUpperCase()])
+      expect(await single(`${base}/visitors/${id}`)).toBe(visitorId.toUpperCase())
+  })
+
+  test('a row that is read by its id can have other values in some fields', async () => {
+    const { base, visitor, visitorId } = await startWith({ 'single.shape': 'other' })
+    const listed = (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!
+    const single = (await sendRequest(sandbox, visitor)).body.data
+    const customFields = { ...Object(listed.customFields), of: 'detail' }
+    expect(single).toEqual({ ...listed, pageViews: Number(listed.pageViews) + 1, customFields })
+  })
+
+  test('a conversation can show a later message than its newest one', async () => {
+    const misdated = { 'misdated.of': 'messages', 'misdated.share': 1, 'misdated.seconds': -7200 } as const
+    const { conversation } = await startWith({ ...misdated, 'misdated.last': 'real' })
+    const { lastMessageAt } = (await sendRequest(sandbox, conversation)).body.data
+    const messages = (await page(`${conversation}/messages?limit=200`)).items
+    expect(Date.parse(lastMessageAt) - Date.parse(messages.at(-1)!.createdAt!)).toBe(7_200_000)
+  })
+
+  test('the messages of one conversation alone can be denied, for a reason without a known name', async () => {
+    const { conversation, base } = await startWith({ 'fault.status': 403 })
+    const [other] = (await page(`${base}/conversations`)).items.filter(({ id }) => !conversation.includes(id!))
+    sandbox.scriptFault({ kind: 'status', operation: 'listMessages', path: conversation, times: 2 })
+    const read = (path: string) => sendRequest(sandbox, `${path}/messages`)
+    expect((await read(`/public/conversations/${other!.id}`)).status).toBe(200)
+    expect((await read(conversation)).body.error).toMatchObject({ status: 403, code: 'ODD' })
   })
 })

@@ -4,6 +4,7 @@ import { parseTime } from '../../src/core/time.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { findDifferences, unexplainedDifferences } from '../sync/sync-sandbox.ts'
+import { findUncoveredRows, listNames } from '../sync/uncovered-rows.ts'
 import { mirroredStreams } from './program.ts'
 
 /** Promise 6, and lanes: what arrived, how often, and in which order. */
@@ -111,4 +112,19 @@ function lastMessageAt(json: string | undefined): number | undefined {
 export async function checkMirror(warehouse: Warehouse, sandbox: MemorySandbox): Promise<string[]> {
   const found = await unexplainedDifferences(warehouse, sandbox, mirroredStreams)
   return found.map((one) => `after a quiet reconciliation: ${JSON.stringify(one)}`)
+}
+
+/** Promise 3, whatever the lists of the service do: every row that is missing has an open gap at its time. */
+export async function checkLists(warehouse: Warehouse, sandbox: MemorySandbox, when: string): Promise<string[]> {
+  const failures: string[] = []
+  for (const list of listNames) {
+    const rows = await findUncoveredRows(warehouse, sandbox, list)
+    if (rows.length === 0) continue
+    const gaps = (await warehouse.listGaps(sandbox.projectId)).filter(({ stream }) => stream === list)
+    const ranges = gaps.map(({ from, to }) => `${from ?? ''}/${to ?? ''}`).join(', ') || 'none'
+    failures.push(
+      `after ${when}: ${rows.length} ${list} are missing without a gap, as ${rows[0]?.key}; gaps: ${ranges}`,
+    )
+  }
+  return failures
 }

@@ -22,6 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 test('twenty schedules are the same again, in reverse order', async ({ signal }) => {
   expect(await runReplay(['--twice', '0', '20'], { signal })).toBe('20 schedules are the same twice\n')
+  expect(await runReplay(['--twice', '--lists', '0', '8'], { signal })).toBe('8 schedules are the same twice\n')
 })
 
 test.for<{ readonly other: string; readonly nodeOptions?: string[]; readonly env?: Record<string, string> }>([

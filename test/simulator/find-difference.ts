@@ -1,19 +1,24 @@
 /** Runs schedules twice, the second time in reverse order, and finds the first event in which one differs from itself. */
 import { createRecording, type Event, type Recording } from './digest.ts'
+import type { WorldKind } from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import { runSchedule } from './world.ts'
 
 /** A sentence about the first one; null if there is none. */
-export async function findDifference(seeds: readonly number[], database: SimulatedDatabase): Promise<string | null> {
+export async function findDifference(
+  seeds: readonly number[],
+  database: SimulatedDatabase,
+  kind: WorldKind = 'any',
+): Promise<string | null> {
   const recordings = new Map<number, Recording>()
   for (const seed of seeds) {
     const recording = createRecording(false)
-    await runSchedule(seed, database, { recording })
+    await runSchedule(seed, database, { recording }, kind)
     recordings.set(seed, recording)
   }
   for (const seed of seeds.toReversed()) {
     const recording = createRecording(true)
-    await runSchedule(seed, database, { recording })
+    await runSchedule(seed, database, { recording }, kind)
     const difference = compare(recordings.get(seed)?.digests ?? [], recording)
     if (difference !== null) return `seed ${seed} differs from itself ${difference}`
   }

@@ -2,6 +2,7 @@
 import type { Ms } from '../../src/core/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { FaultKind } from '../../src/sandbox/server/faults.ts'
+import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Delivery } from './simulated-network.ts'
 
@@ -26,7 +27,7 @@ export function createPlan(scheduler: Scheduler) {
   return {
     limits,
     /** What the schedule is about: fewer processes, and no part that could repair what another breaks. */
-    focus,
+    focus: focus as 'both' | 'mirror' | 'outbox' | 'budget' | 'lists',
     size: {
       conversations: int(2, 3),
       visitors: 2,
@@ -34,7 +35,7 @@ export function createPlan(scheduler: Scheduler) {
       messagesPerConversation: [1, int(1, 4)],
       activityPerVisitor: 0,
       days: 3,
-    } satisfies SandboxOptions['size'],
+    } as NonNullable<SandboxOptions['size']>,
     switches: {
       content: 'plain',
       'rate.kind': pick(['sliding', 'fixed']),
@@ -49,7 +50,7 @@ export function createPlan(scheduler: Scheduler) {
       'late.share': usually(focus === 'mirror' ? 0.6 : 0.3, 0.5, 0),
       'late.seconds': int(5, 40),
       'late.of': pick(['visitors', 'visitors,conversations,calls']),
-    } satisfies SandboxOptions['switches'],
+    } as Partial<Switches>,
     // Reading alone is cheap to simulate, and shows something only after some windows.
     activeMs: focus === 'budget' ? int(20_000, 40_000) : int(4000, 12_000),
     pushers: hasPush ? usually(0.4, 2, 1) : 0,
@@ -61,6 +62,14 @@ export function createPlan(scheduler: Scheduler) {
     hasContainers: chance(0.2),
     crashRate: usually(0.7, pick([0.001, 0.004, 0.015]), 0),
     suspendRate: usually(0.3, pick([0.0005, 0.002]), 0),
+    /** How often a run ends at a request. */
+    interruptionRate: 0,
+    /** Which syncs are reconciliations. */
+    reconcileShare: 0.15,
+    /** What the lists do that most services do not. */
+    unusual: 'none',
+    /** Requests with a bound do not show all rows, so that incremental runs need not notice. */
+    hidesRows: false,
     terminationRate: usually(0.3, 0.3, 0),
     networkFaultRate: usually(0.8, focus === 'outbox' ? pick([0.1, 0.3]) : pick([0.03, 0.1, 0.3]), 0),
     latencyMs: focus === 'budget' ? pick([400, 2000, 3000]) : pick([5, 50, 400, 2000]),

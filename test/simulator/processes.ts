@@ -17,18 +17,44 @@ type SpawnDeps = {
 /** Runs a program as a process of its own; `onEnd` is called when it has ended or died. */
 export type Spawn = (name: string, program: Program, onEnd?: () => void) => void
 
-export function createProcess(name: string, pid: number, container: string): SimulatedProcess {
-  return { name, pid, container, isDead: false, isInTransaction: false, suspendedUntil: 0 }
+export type Processes = {
+  readonly spawn: Spawn
+  /** Called when a request leaves or its answer has come: ends the run there, or soon after, if the plan says so. */
+  readonly onRequest: (process: SimulatedProcess) => void
 }
 
-export function createSpawn({ deps, plan, all, state, onError }: SpawnDeps): Spawn {
+/** After an answer, so many items of the process are enough to store it and to ask for more. */
+const maxItemsUntilEnd = 20
+
+export function createProcess(name: string, pid: number, container: string): SimulatedProcess {
+  return { name, pid, container, isDead: false, isSliceOver: false, isInTransaction: false, suspendedUntil: 0 }
+}
+
+export function createProcesses({ deps, plan, all, state, onError }: SpawnDeps): Processes {
   const { scheduler, database } = deps
   const kills = new Map<SimulatedProcess, () => void>()
+  const terminations = new Map<SimulatedProcess, AbortController>()
+  /** What ends a process after so many more of its items. */
+  const endings = new Map<SimulatedProcess, { items: number; readonly end: () => void }>()
   scheduler.onItem((item) => {
     if (item.owner !== null && !state.isCalm && isDisturbed(item.owner)) disturb(item, item.owner)
   })
 
+  function onRequest(process: SimulatedProcess): void {
+    if (state.isCalm || !process.name.startsWith('sync') || !scheduler.chance(plan.interruptionRate)) return
+    const how = scheduler.pick(['is killed', 'gets SIGTERM', 'ends its time slice'])
+    const end = () => {
+      scheduler.log(process.name, `${how}, at a request`)
+      if (how === 'is killed') kills.get(process)?.()
+      else if (how === 'gets SIGTERM') terminations.get(process)?.abort()
+      else process.isSliceOver = true
+    }
+    endings.set(process, { items: scheduler.int(0, maxItemsUntilEnd), end })
+  }
+
   function disturb({ what }: Item, process: SimulatedProcess): void {
+    const ending = endings.get(process)
+    if (ending !== undefined && ending.items-- === 0) ending.end()
     const isCrash = scheduler.chance(plan.crashRate)
     if (isCrash) kills.get(process)?.()
     if (isCrash || !scheduler.chance(plan.suspendRate)) return
@@ -38,7 +64,7 @@ export function createSpawn({ deps, plan, all, state, onError }: SpawnDeps): Spa
     scheduler.addToTrace(process.name, `is suspended for ${ms / 1000} s${what === '' ? '' : ` before: ${what}`}`)
   }
 
-  return (name, program, onEnd = () => {}) => {
+  const spawn: Spawn = (name, program, onEnd = () => {}) => {
     const pid = 100 + all.length
     const process = createProcess(`${name}#${pid}`, pid, plan.hasContainers ? `container-${pid}` : 'machine')
     all.push(process)
@@ -52,6 +78,7 @@ export function createSpawn({ deps, plan, all, state, onError }: SpawnDeps): Spa
     }
     kills.set(process, () => end('IS KILLED'))
     const termination = new AbortController()
+    terminations.set(process, termination)
     if (!state.isCalm && scheduler.chance(plan.terminationRate))
       scheduler.schedule(process, scheduler.int(50, 8000), 'gets SIGTERM', () => termination.abort())
     const onThrown = (error: unknown) => {
@@ -60,6 +87,7 @@ export function createSpawn({ deps, plan, all, state, onError }: SpawnDeps): Spa
     }
     currentProcess.run(process, () => program(deps, process, termination.signal)).then(() => end('ends'), onThrown)
   }
+  return { spawn, onRequest }
 }
 
 /** People do their work undisturbed. */

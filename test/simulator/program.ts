@@ -34,7 +34,9 @@ export const syncProgram =
   (deps, process, signal) =>
     withProgram(deps, process, signal, async ({ warehouse, budgets, log, connections }) => {
       const { project } = deps
-      const options = { mode, streams: mirroredStreams, signal, log, connections, wait: false, onProgress: () => {} }
+      const isSliceOver = () => process.isSliceOver
+      const requests = { signal, log, connections, onProgress: () => {} }
+      const options = { ...requests, mode, streams: mirroredStreams, wait: false, isSliceOver }
       const lock = await acquireLocks(warehouse, project, options)
       const { run } = await runSyncUnderLock(lock, warehouse, budgets, project, options)
       deps.scheduler.log(process.name, `has synced (${mode}): ${run.outcome}`)

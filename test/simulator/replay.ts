@@ -2,7 +2,8 @@
  * `node test/simulator/replay.ts SEED`: replays one schedule and prints its trace. With `SEED COUNT` it runs so many and
  * prints the trace of the first that fails; with `--all SEED COUNT` it names every seed that fails, without traces.
  * `--digests SEED COUNT` also prints the digest of each, to compare machines and versions. `--twice SEED COUNT` only tells
- * whether a schedule differs from itself, and where first.
+ * whether a schedule differs from itself, and where first. `--lists`: worlds with lists of all kinds, whose
+ * reading is ended at any request; `--undisturbed-lists`: the same ones without that.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +22,7 @@ const words = process.argv.slice(2)
 const [first = 0, count = 1] = words.filter((word) => !word.startsWith('--')).map(Number)
 const seeds = Array.from({ length: count }, (_, n) => first + n)
 const has = (option: string) => words.includes(option)
+const kind = has('--lists') ? 'lists' : has('--undisturbed-lists') ? 'undisturbed lists' : 'any'
 
 if (has('--twice')) await inDatabase(runTwice)
 else await inDatabase(runOnce)
@@ -42,7 +44,7 @@ async function runOnce(database: SimulatedDatabase): Promise<void> {
   const digests = createDigest()
   let [items, virtualMs] = [0, 0]
   for (const seed of seeds) {
-    const result = await runSchedule(seed, database)
+    const result = await runSchedule(seed, database, {}, kind)
     items += result.items
     virtualMs += result.virtualMs
     digests.add([result.digest])
@@ -60,7 +62,7 @@ async function runOnce(database: SimulatedDatabase): Promise<void> {
 
 async function printTrace({ seed, digest }: ScheduleResult, database: SimulatedDatabase): Promise<void> {
   const trace: TraceLine[] = []
-  const traced = await runSchedule(seed, database, { trace })
+  const traced = await runSchedule(seed, database, { trace }, kind)
   print(formatTrace(trace))
   if (traced.digest === digest) return
   process.exitCode = 1
@@ -68,7 +70,7 @@ async function printTrace({ seed, digest }: ScheduleResult, database: SimulatedD
 }
 
 async function runTwice(database: SimulatedDatabase): Promise<void> {
-  const difference = await findDifference(seeds, database)
+  const difference = await findDifference(seeds, database, kind)
   if (difference !== null) process.exitCode = 1
   print(difference ?? `${count} schedules are the same twice`)
 }

@@ -16,6 +16,8 @@ export type SimulatedProcess = {
   /** Processes of different containers cannot see whether the other is alive. */
   readonly container: string
   isDead: boolean
+  /** Its time slice is over. */
+  isSliceOver: boolean
   /** It has the write lock of the database. */
   isInTransaction: boolean
   /** It is not scheduled before, as if it had been suspended. */
@@ -32,6 +34,9 @@ export type Item = {
 }
 
 export type TraceLine = { readonly at: Ms; readonly who: string; readonly what: string }
+
+/** `lists`: services with lists of all kinds, whose reading is ended at any request; `undisturbed lists`: without that. */
+export type WorldKind = 'any' | 'lists' | 'undisturbed lists'
 
 /** What is kept of a run, for people and for a comparison. */
 export type RunRecords = { readonly trace?: TraceLine[]; readonly recording?: Recording }

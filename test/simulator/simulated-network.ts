@@ -28,6 +28,8 @@ export type NetworkDeps = {
   readonly chooseDelivery: (request: SentRequest) => Delivery
   /** Called when bytes leave the process. */
   readonly onLeave: (process: SimulatedProcess, request: SentRequest) => void
+  /** Called when an answer has come. */
+  readonly onAnswer: (process: SimulatedProcess) => void
 }
 
 type Handler = Dispatcher.DispatchHandler
@@ -94,6 +96,7 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
   }
 
   function deliver(response: ServiceResponse, received: ReceivedRequest): void {
+    deps.onAnswer(process)
     const date = dateHeader(deps.sandbox.context.service, received.entry.number)
     const headers = { ...response.headers, ...(date === null ? {} : { date }), 'x-request-id': received.requestId }
     handler.onResponseStart?.(controller, response.status, headers)

@@ -6,10 +6,11 @@ import type { Ms } from '../../src/core/time.ts'
 import { createMemorySandbox, type MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { scheduleChanges } from './changes.ts'
-import { checkBudget, checkIncremental, checkMirror, checkWritebacks } from './checks.ts'
+import { checkBudget, checkIncremental, checkLists, checkMirror, checkWritebacks } from './checks.ts'
+import { createListsPlan } from './lists-plan.ts'
 import { createObserver } from './observer.ts'
 import { chooseDelivery, createPlan, lookBackMs, type Plan, verifyAfterMs, windowMs } from './plan.ts'
-import { createProcess, createSpawn } from './processes.ts'
+import { createProcess, createProcesses, type Processes } from './processes.ts'
 import { type Program, pushProgram, readProgram, syncProgram } from './program.ts'
 import {
   createScheduler,
@@ -18,6 +19,7 @@ import {
   ScheduleError,
   type Scheduler,
   type SimulatedProcess,
+  type WorldKind,
 } from './scheduler.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import { createSimulatedNetwork } from './simulated-network.ts'
@@ -37,9 +39,10 @@ export async function runSchedule(
   seed: number,
   database: SimulatedDatabase,
   records: RunRecords = {},
+  kind: WorldKind = 'any',
 ): Promise<ScheduleResult> {
   const scheduler = createScheduler(seed, records)
-  const plan = createPlan(scheduler)
+  const plan = kind === 'any' ? createPlan(scheduler) : createListsPlan(scheduler, kind === 'lists')
   const clock = { wallOffset: 0 }
   const failures = await inWorld({ seed, plan, scheduler, database, clock }, async (world) => {
     scheduler.log('world', `has the plan ${JSON.stringify(plan)}`)
@@ -105,13 +108,19 @@ function createWorld({ seed, plan, scheduler, database }: WorldOptions, all: Sim
     else report(`a bug: ${error instanceof Error ? error.stack : String(error)}`)
   }
   const observer = createObserver(database.observing(), scheduler, report)
+  const processes = (): Processes => createdProcesses
   const network = createSimulatedNetwork({
     scheduler,
     sandbox,
     chooseDelivery: () => chooseDelivery(scheduler, plan, state.isCalm),
-    onLeave: observer.onWrite,
+    onLeave: (process, request) => {
+      observer.onWrite(process, request)
+      processes().onRequest(process)
+    },
+    onAnswer: (process) => processes().onRequest(process),
   })
   const deps = { scheduler, database, network, project: projectOf(sandbox, plan) }
+  const createdProcesses = createProcesses({ deps, plan, all, state, onError })
   return {
     plan,
     scheduler,
@@ -120,7 +129,7 @@ function createWorld({ seed, plan, scheduler, database }: WorldOptions, all: Sim
     failures,
     state,
     onError,
-    spawn: createSpawn({ deps, plan, all, state, onError }),
+    spawn: createdProcesses.spawn,
     /** Write-backs whose cancellation was confirmed. */
     cancelled: new Set<string>(),
     checkReplacedRows: observer.checkReplacedRows,
@@ -155,7 +164,9 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
     await untilQuiet()
   }
   scheduleChanges(world, clock)
-  keepRunning(world, 'sync', plan.syncers, () => syncProgram(scheduler.chance(0.15) ? 'reconcile' : 'incremental'))
+  keepRunning(world, 'sync', plan.syncers, () =>
+    syncProgram(scheduler.chance(plan.reconcileShare) ? 'reconcile' : 'incremental'),
+  )
   keepRunning(world, 'push', plan.pushers, () => pushProgram(scheduler.chance(0.5)))
   keepRunning(world, 'read', plan.readers, () => readProgram)
   scheduler.schedule(null, plan.activeMs, 'is calm from now on', () => {
@@ -171,13 +182,18 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
   if (plan.syncers > 0) {
     await waitUntilNothingIsRecent(world)
     await runQuietly('sync', syncProgram('incremental'))
-    failures.push(...(await checkIncremental(warehouse, sandbox)))
+    if (plan.focus !== 'lists') failures.push(...(await checkIncremental(warehouse, sandbox)))
+    else for (let n = 0; n < 3; n += 1) await runQuietly('sync', syncProgram('incremental'))
+    if (plan.focus === 'lists' && !plan.hidesRows)
+      failures.push(...(await checkLists(warehouse, sandbox, `quiet runs (${plan.unusual})`)))
   }
   if (plan.syncers > 0 && plan.endsWithReconcile) {
     // It would continue, and not read again what a killed one had read before the last changes.
     if (await isReconcileUnfinished(warehouse, sandbox)) await runQuietly('sync', syncProgram('reconcile'))
     await runQuietly('sync', syncProgram('reconcile'))
-    failures.push(...(await checkMirror(warehouse, sandbox)))
+    if (plan.focus === 'lists')
+      failures.push(...(await checkLists(warehouse, sandbox, `a reconciliation (${plan.unusual})`)))
+    else failures.push(...(await checkMirror(warehouse, sandbox)))
   }
   world.checkReplacedRows()
   failures.push(...checkBudget(sandbox, windowMs))

@@ -37,7 +37,7 @@ test('ids are sent in the letters in which the service shows them', async () => 
 
 test('an id is the same row in whichever letters it is shown, on both databases', async () => {
   for (const db of sqliteAndPostgres) {
-    const letters = { 'ids.letters': 'upper-lists', 'conversations.order': 'newest' } as const
+    const letters = { 'ids.letters': 'upper-in-lists', 'conversations.order': 'newest' } as const
     await withSandbox({ ...options, db, switches: letters }, async ({ sandbox, warehouse, sync }) => {
       const count = async (table: string) => Number((await warehouse.query(`select count(*) as n from ${table}`))[0]!.n)
       const counts = async () =>

@@ -168,10 +168,10 @@ test('fields that a read by id shows otherwise than the list are learned, and bo
     expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([30, 20])
     await sync({ mode: 'reconcile' })
     expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([0, 0])
-    const fields = '["status","tier"]'
-    expect(await learned()).toEqual(
-      ['conversations', 'visitors'].map((stream) => ({ name: `${stream}.fields_by_id`, value: fields })),
-    )
+    expect(await learned()).toEqual([
+      { name: 'conversations.fields_by_id', value: '["status"]' },
+      { name: 'visitors.fields_by_id', value: '["customFields","pageViews"]' },
+    ])
     const changes = () => warehouse.query('select field, old_value, new_value from conversation_changes')
     const before = (await changes()).length
     sandbox.mutate.setHandled(handledLongAgo(sandbox)[0]!, false)

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/row.ts'
 import type { PhoneCall } from '../model.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { takePage, toListData, toListedRow, toSingleRow } from './paging.ts'
+import { takePage, toListData, toSingleRow } from './paging.ts'
 import { notFound, requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize } from './read-request.ts'
 
@@ -39,12 +39,13 @@ function findCall({ project, params }: OperationRequest): PhoneCall {
 function listCalls({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
   const need = s['calls.range']
-  const [from, to, limit] = [read.time('from', need), read.time('to', need), read.limit(defaultPageSize)]
+  const [from, to] = [read.time('from', need, s['calls.from']), read.time('to', need, s['calls.to'])]
+  const limit = read.limit(defaultPageSize)
   read.throwIssues()
   const [view, wire] = [project.view(), project.wire()]
   const bounds = { since: from, sinceBound: s['calls.from'], before: to, beforeBound: s['calls.to'] }
   const page = takePage(view.calls(s['calls.by']), { ...bounds, limit, order: s['calls.order'] }, s)
-  return toListData(page, (row) => toListedRow(wire.call(view.asListed.call(row)), s))
+  return toListData(page, (row) => wire.call(view.asListed.call(row)))
 }
 
 function getRecording(request: OperationRequest): Json {

@@ -4,7 +4,7 @@ import type { Json } from '../../core/row.ts'
 import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { type Page, takePage, toListData, toListedRow, toSingleRow } from './paging.ts'
+import { type Page, takePage, toListData, toSingleRow } from './paging.ts'
 import { Problem, requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, type FieldKind, readBody } from './read-request.ts'
 
@@ -55,13 +55,14 @@ function findConversation({ project, params }: OperationRequest): Conversation {
 
 function listConversations({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
-  const [handled, since, limit] = [read.flag('handled'), read.time('since', 'optional'), read.limit(defaultPageSize)]
+  const handled = read.flag('handled') ?? { all: undefined, open: false, handled: true }[s['conversations.handled']]
+  const [since, limit] = [read.time('since', 'optional', s['conversations.bound']), read.limit(defaultPageSize)]
   read.throwIssues()
   const [view, wire] = [project.view(), project.wire()]
   const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
   const request = { since, sinceBound: s['conversations.bound'], limit, order: s['conversations.order'], matches }
   const page = takePage(view.conversations(s['conversations.since']), request, s)
-  return toListData(page, (row) => toListedRow(wire.conversation(view.asListed.conversation(row)), s))
+  return toListData(page, (row) => wire.conversation(view.asListed.conversation(row)))
 }
 
 function messageParameters(s: Switches): readonly string[] {
@@ -84,7 +85,8 @@ function takeMessagePage({ project, query, switches: s }: OperationRequest, conv
   const paging = s['messages.paging']
   const honoured = paging !== 'all' && s['messages.limit'] === 'honoured'
   const limit = honoured ? read.limit(s['messages.page']) : s['messages.page']
-  const time = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
+  const time =
+    paging === 'since' || paging === 'before' ? read.time(paging, 'optional', s['messages.bound']) : undefined
   read.throwIssues()
   const [sinceBound, beforeBound] = [s['messages.bound'], s['messages.bound']]
   const bounds = paging === 'since' ? { since: time, sinceBound } : { before: time, beforeBound }

@@ -2,10 +2,8 @@
 import type { Json } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
-import type { pageOrders, Switches } from '../switches.ts'
+import type { BoundKind, PageOrder, Switches } from '../switches.ts'
 import { findFirstPosition } from '../time-order.ts'
-
-type BoundKind = 'inclusive' | 'exclusive'
 
 type PageRequest<T> = {
   /** Rows from this time on; undefined = from the start. */
@@ -16,13 +14,12 @@ type PageRequest<T> = {
   readonly before?: EpochMs | undefined
   readonly beforeBound?: BoundKind
   readonly limit: number
-  readonly order: (typeof pageOrders)[number]
+  readonly order: PageOrder
   readonly matches?: ((row: T) => boolean) | undefined
 }
 
-type End = 'oldest' | 'newest'
-
-export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
+/** `hasMore` undefined: the page does not have it. */
+export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean | undefined }
 
 export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>, s: Switches): Page<T> {
   const { since, before, limit, matches } = request
@@ -33,31 +30,47 @@ export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>, s: Switc
     { inclusive: request.sinceBound === 'inclusive', hidden },
     { inclusive: request.beforeBound === 'inclusive', hidden },
   ]
-  const start = since === undefined ? 0 : firstAt(rows, lowerBound(since, from))
-  const end = before === undefined ? rows.length : firstAt(rows, upperBound(before, to))
-  const { takeFrom, first } = pageEnds(request.order, isBounded)
-  const items: T[] = []
+  // As in SQL, rows without a time, which are at an infinite one, are in no answer to a request with a bound.
+  const start = isBounded ? firstAt(rows, lowerBound(since ?? -Number.MAX_VALUE, from)) : 0
+  const end = isBounded ? firstAt(rows, upperBound(before ?? Number.POSITIVE_INFINITY, to)) : rows.length
+  const { takenFrom, shown } = pageShape(request.order, isBounded)
+  const taken: { readonly position: number; readonly row: T }[] = []
   let more = false
-  for (const position of positions(start, end, takeFrom)) {
+  for (const position of positions(start, end, takenFrom)) {
     const row = rows.rowAt(position)
     if (matches?.(row) === false) continue
-    if (items.length === limit) {
+    if (taken.length === limit) {
       more = true
       break
     }
-    items.push(row)
-    if (s.hasMore === 'full' && items.length === limit) break
+    taken.push({ position, row })
+    if (s.hasMore === 'full' && taken.length === limit) break
   }
-  if (first !== takeFrom) items.reverse()
+  const rank = { ascending: 1, descending: -1, shuffled: 0 }[shown]
+  const key = (position: number) => (rank === 0 ? scatter(position) : rank * position)
+  const items = taken.sort((a, b) => key(a.position) - key(b.position)).map(({ row }) => row)
   // `full`: a full page claims that more follows, whether true or not.
-  return { items, hasMore: { exact: more, full: items.length === limit, always: true }[s.hasMore] }
+  const full = items.length === limit
+  return { items, hasMore: { exact: more, full, always: true, never: false, absent: undefined }[s.hasMore] }
 }
 
-/** Which end the page is taken from, and which of its rows comes first. */
-function pageEnds(order: (typeof pageOrders)[number], isBounded: boolean): Record<'takeFrom' | 'first', End> {
-  if (order === 'newest-ascending') return { takeFrom: 'newest', first: 'oldest' }
-  const end = order === 'oldest' || order === (isBounded ? 'oldest-bounded' : 'newest-bounded') ? 'oldest' : 'newest'
-  return { takeFrom: end, first: end }
+type End = 'oldest' | 'newest' | 'any'
+type Shown = 'ascending' | 'descending' | 'shuffled'
+
+/** Which end the page is taken from, and how its rows are shown. */
+function pageShape(order: PageOrder, isBounded: boolean): { readonly takenFrom: End; readonly shown: Shown } {
+  const isOldest = order.startsWith('oldest') !== (order.includes('-bounded') && !isBounded)
+  const takenFrom = order.startsWith('any') ? 'any' : isOldest ? 'oldest' : 'newest'
+  const shown = (['ascending', 'descending', 'shuffled'] as const).find((way) => order.endsWith(`-${way}`))
+  return {
+    takenFrom,
+    shown: shown ?? ({ oldest: 'ascending', newest: 'descending', any: 'shuffled' } as const)[takenFrom],
+  }
+}
+
+/** Numbers in an order that has nothing to do with theirs, the same each time. */
+function scatter(position: number): number {
+  return Math.imul(position + 1, 0x9e3779b1) >>> 0
 }
 
 /** `hidden`: the clock is finer than the times shown, and comparisons use the fractions, not the truncated times. */
@@ -81,22 +94,23 @@ export function toSingleRow(row: Json, shape: Switches['single.shape']): Json {
   const fields = Object.entries(row as { readonly [field: string]: Json })
   if (shape === 'more')
     return Object.fromEntries([['permalink', `https://support.example/${String(fields[0]?.[1])}`], ...fields])
+  if (shape === 'other') return Object.fromEntries(fields.map(([name, value]) => [name, otherValue(name, value)]))
   if (shape === 'fewer')
     return Object.fromEntries(fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)))
-  if (shape === 'other') return { ...Object.fromEntries(fields), status: 'by id', tier: { of: 'detail' } }
   return row
 }
 
-/** A row as a list shows it. */
-export function toListedRow(row: Json, s: Switches): Json {
-  const fields = row as { readonly [field: string]: Json }
-  if (s['single.shape'] === 'other') return { ...fields, status: 'in lists', tier: { of: 'list' } }
-  return s['ids.letters'] === 'upper-lists' ? { ...fields, id: String(fields.id).toUpperCase() } : row
+/** Some fields as another part of the service counts or names them: one with a column, the others undocumented. */
+function otherValue(name: string, value: Json): Json {
+  if (!['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(name))
+    return value
+  if (typeof value === 'object' && value !== null) return { ...value, of: 'detail' }
+  return typeof value === 'number' ? value + 1 : `${String(value)}, by id`
 }
 
 /** A page as a list's `data`. */
-export function toListData<T>(page: Page<T>, toWire: (row: T) => Json): Json {
-  return { items: page.items.map(toWire), hasMore: page.hasMore }
+export function toListData<T>({ items, hasMore }: Page<T>, toWire: (row: T) => Json): Json {
+  return { items: items.map(toWire), ...(hasMore === undefined ? {} : { hasMore }) }
 }
 
 function firstAt<T>(rows: Sequence<T>, time: EpochMs): number {
@@ -104,6 +118,8 @@ function firstAt<T>(rows: Sequence<T>, time: EpochMs): number {
 }
 
 function* positions(start: number, end: number, from: End): Generator<number> {
-  if (from === 'oldest') for (let p = start; p < end; p += 1) yield p
+  if (from === 'any')
+    yield* Array.from({ length: Math.max(0, end - start) }, (_, n) => start + n).sort((a, b) => scatter(a) - scatter(b))
+  else if (from === 'oldest') for (let p = start; p < end; p += 1) yield p
   else for (let p = end - 1; p >= start; p -= 1) yield p
 }

@@ -1,6 +1,6 @@
 /** Parses a request's query and body, and reports every invalid field at once. */
 import { type EpochMs, parseTime } from '../../core/time.ts'
-import type { Switches } from '../switches.ts'
+import type { BoundKind, Switches } from '../switches.ts'
 import { type Issue, validationProblem } from './problem.ts'
 
 export const defaultPageSize = 50
@@ -24,6 +24,7 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
   return {
     limit(usual: number) {
       const text = query.get('limit')
+      if (s['pages.size'] > 0) return s['pages.size']
       if (text === null) return usual
       const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
       if (limit < 1) addIssue('limit', 'must be an integer from 1 to 200')
@@ -31,9 +32,11 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
       if (s['limit.over'] === 'rejected') addIssue('limit', 'must be an integer from 1 to 200')
       return maxPageSize
     },
-    time(name: string, need: 'optional' | 'required'): EpochMs | undefined {
+    time(name: string, need: 'optional' | 'required', bound: BoundKind = 'inclusive'): EpochMs | undefined {
       const text = query.get(name)
       if (text === null) return need === 'required' ? addIssue(name, 'is required') : undefined
+      if (bound === 'refused') return addIssue(name, 'is not supported')
+      if (bound === 'ignored') return undefined
       return parseTime(text) === undefined ? addIssue(name, 'must be an RFC 3339 timestamp') : Date.parse(text)
     },
     flag(name: string) {

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/row.ts'
 import type { Visitor } from '../model.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { takePage, toListData, toListedRow, toSingleRow } from './paging.ts'
+import { takePage, toListData, toSingleRow } from './paging.ts'
 import { requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, readBody } from './read-request.ts'
 
@@ -54,12 +54,12 @@ function findVisitor({ project, params }: OperationRequest): Visitor {
 
 function listVisitors({ project, query, switches: s }: OperationRequest): Json {
   const read = createQueryReader(query, s)
-  const [since, limit] = [read.time('since', 'optional'), read.limit(defaultPageSize)]
+  const [since, limit] = [read.time('since', 'optional', s['visitors.bound']), read.limit(defaultPageSize)]
   read.throwIssues()
   const [view, wire] = [project.view(), project.wire()]
   const request = { since, sinceBound: s['visitors.bound'], limit, order: s['visitors.order'] }
   const page = takePage(view.visitors(s['visitors.since']), request, s)
-  return toListData(page, (row) => toListedRow(wire.visitor(view.asListed.visitor(row)), s))
+  return toListData(page, (row) => wire.visitor(view.asListed.visitor(row)))
 }
 
 function updateVisitor(request: OperationRequest): Json {
@@ -76,7 +76,7 @@ function textOrNull(value: unknown): string | null {
 function listActivity(request: OperationRequest): Json {
   const { project, query, switches: s } = request
   const read = createQueryReader(query, s)
-  const [before, limit] = [read.time('before', 'optional'), read.limit(defaultPageSize)]
+  const [before, limit] = [read.time('before', 'optional', s['activity.before']), read.limit(defaultPageSize)]
   read.throwIssues()
   const pageRequest = { before, beforeBound: s['activity.before'], limit, order: s['activity.order'] }
   const page = takePage(project.view().activity(findVisitor(request)), pageRequest, s)

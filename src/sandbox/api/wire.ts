@@ -23,14 +23,14 @@ export function createWireFormat(projectId: string, random: Random, s: Switches)
       projectId,
       visitorId: row.visitorId,
       status: 'open',
-      createdAt: toTimestamp(row.createdAt),
-      lastMessageAt: toTimestamp(row.lastMessageAt),
+      createdAt: shownTime(row.createdAt),
+      lastMessageAt: shownTime(row.lastMessageAt),
       lastMessageSenderType: row.lastMessageSenderType,
-      handledAt: toTimestampOrNull(row.handledAt),
-      waitingSince: toTimestampOrNull(row.waitingSince),
+      handledAt: shownTime(row.handledAt),
+      waitingSince: shownTime(row.waitingSince),
       assignedAgentId: row.assignedAgentId,
       origin: row.origin,
-      ...(s['conversations.updatedAt'] ? { updatedAt: toTimestamp(row.updatedAt) } : {}),
+      ...(s['conversations.updatedAt'] ? { updatedAt: shownTime(row.updatedAt) } : {}),
       ...driftingField(s, 'priority', row.index % 3 === 0 ? 'high' : 'normal', row.index % 3),
     }),
     message: (conversationId, row) => ({
@@ -41,7 +41,7 @@ export function createWireFormat(projectId: string, random: Random, s: Switches)
       kind: row.kind,
       content: row.content,
       senderDisplayName: row.senderDisplayName,
-      createdAt: toTimestamp(row.createdAt),
+      createdAt: shownTime(row.createdAt),
       ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
     }),
     visitor: (row) => visitorForms[s['visitors.fields']](row, projectId, random, s),
@@ -52,7 +52,7 @@ export function createWireFormat(projectId: string, random: Random, s: Switches)
       id: row.id,
       visitorId: row.visitorId,
       [s['note.field']]: row.content,
-      createdAt: toTimestamp(row.createdAt),
+      createdAt: shownTime(row.createdAt),
     }),
   }
 }
@@ -69,9 +69,9 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
       projectId,
       name: row.name,
       email: row.email,
-      createdAt: toTimestamp(row.createdAt),
-      lastSeenAt: toTimestamp(row.lastSeenAt),
-      ...(s['visitors.updatedAt'] ? { updatedAt: toTimestamp(row.updatedAt) } : {}),
+      createdAt: shownTime(row.createdAt),
+      lastSeenAt: shownTime(row.lastSeenAt),
+      ...(s['visitors.updatedAt'] ? { updatedAt: shownTime(row.updatedAt) } : {}),
       phone: null,
       ...(s['fields.drift'] < 2 ? { company: draw % 3 === 0 ? null : `Company ${draw % 500}` } : {}),
       country: pick(countries, draw),
@@ -83,7 +83,7 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
         plan: pick(plans, draw),
         seats: draw % 90,
         trial: draw % 5 === 0,
-        renewsAt: toTimestamp(row.createdAt),
+        renewsAt: shownTime(row.createdAt),
       },
       ...driftingField(s, 'loyalty', draw % 100, 'gold'),
     }
@@ -96,9 +96,9 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
       name: row.name,
       email: row.email,
       timestamps: {
-        firstSeenAt: toTimestamp(row.createdAt),
-        lastSeenAt: toTimestamp(row.lastSeenAt),
-        ...(s['visitors.updatedAt'] ? { changedAt: toTimestamp(row.updatedAt) } : {}),
+        firstSeenAt: shownTime(row.createdAt),
+        lastSeenAt: shownTime(row.lastSeenAt),
+        ...(s['visitors.updatedAt'] ? { changedAt: shownTime(row.updatedAt) } : {}),
       },
       location: {
         country: pick(countries, draw),
@@ -116,9 +116,9 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
       project_id: projectId,
       name: row.name,
       email: row.email,
-      first_seen: toTimestamp(row.createdAt),
-      last_seen: toTimestamp(row.lastSeenAt),
-      ...(s['visitors.updatedAt'] ? { updated: toTimestamp(row.updatedAt) } : {}),
+      first_seen: shownTime(row.createdAt),
+      last_seen: shownTime(row.lastSeenAt),
+      ...(s['visitors.updatedAt'] ? { updated: shownTime(row.updatedAt) } : {}),
       country_code: pick(countries, draw),
       'utm.source': draw % 6 === 0 ? 'newsletter' : null,
       ...driftingField(s, 'loyalty', false, 3.5),
@@ -139,20 +139,20 @@ type ActivityForm = (row: Activity) => { readonly [field: string]: Json }
 const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
   plain: ({ kind, at, variantSeed }) => ({
     type: kind,
-    occurredAt: toTimestamp(at),
+    occurredAt: shownTime(at),
     url: `https://shop.example/p/${variantSeed % 300}`,
     title: variantSeed % 8 === 0 ? null : `Page ${variantSeed % 300}`,
     durationMs: variantSeed % 90_000,
     metadata: { referrer: null, experiment: { id: variantSeed % 5, variant: variantSeed % 2 === 0 ? 'a' : 'b' } },
   }),
   nested: ({ kind, at, variantSeed }) => ({
-    event: { name: kind, at: toTimestamp(at) },
+    event: { name: kind, at: shownTime(at) },
     page: { path: `/p/${variantSeed % 300}`, scroll: toUnitInterval(variantSeed) },
     tags: [kind],
   }),
   snake: ({ kind, at, variantSeed }) => ({
     event_type: kind,
-    timestamp: toTimestamp(at),
+    timestamp: shownTime(at),
     ref: variantSeed % 1000,
     bot: false,
   }),
@@ -169,8 +169,8 @@ const callForms: Record<Switches['calls.fields'], CallForm> = {
       conversationId: null,
       direction: draw % 2 === 0 ? 'inbound' : 'outbound',
       status: row.outcome,
-      startedAt: toTimestamp(row.startedAt),
-      endedAt: toTimestamp(row.endedAt),
+      startedAt: shownTime(row.startedAt),
+      endedAt: shownTime(row.endedAt),
       durationSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
       cost: Math.round(toUnitInterval(draw) * 1000) / 1000,
       tags: draw % 3 === 0 ? ['callback'] : [],
@@ -181,8 +181,8 @@ const callForms: Record<Switches['calls.fields'], CallForm> = {
     id: row.id,
     project: { id: projectId },
     timing: {
-      createdAt: toTimestamp(row.startedAt),
-      endedAt: toTimestamp(row.endedAt),
+      createdAt: shownTime(row.startedAt),
+      endedAt: shownTime(row.endedAt),
       spokenSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
     },
     participants: [{ role: 'visitor', id: row.visitorId }],
@@ -191,8 +191,8 @@ const callForms: Record<Switches['calls.fields'], CallForm> = {
   snake: (row, _projectId, random) => ({
     call_id: row.id,
     visitor_id: row.visitorId,
-    created_at: toTimestamp(row.startedAt),
-    ended_at: toTimestamp(row.endedAt),
+    created_at: shownTime(row.startedAt),
+    ended_at: shownTime(row.endedAt),
     result: row.outcome,
     rating: random(purposes.extra, row.index) % 6,
   }),
@@ -203,7 +203,7 @@ function recordingRow(row: PhoneCall): Json {
   return {
     callId: row.id,
     hasRecording: true,
-    readyAt: toTimestamp(row.recordedAt),
+    readyAt: shownTime(row.recordedAt),
     durationSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
     format: 'ogg',
     sizeBytes: (row.endedAt - row.startedAt) * 4,
@@ -212,8 +212,8 @@ function recordingRow(row: PhoneCall): Json {
   }
 }
 
-function toTimestampOrNull(at: EpochMs | null): string | null {
-  return at === null ? null : toTimestamp(at)
+function shownTime(at: EpochMs | null): string | null {
+  return at === null || Number.isNaN(at) ? null : toTimestamp(at)
 }
 
 /** A field that the service adds at some time, and whose type changes later. */

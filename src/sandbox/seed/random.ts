@@ -32,6 +32,7 @@ export const purposes = {
   extra: 24,
   misdated: 25,
   late: 26,
+  undated: 27,
 } as const
 export type Purpose = (typeof purposes)[keyof typeof purposes]
 

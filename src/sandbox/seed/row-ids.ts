@@ -6,7 +6,7 @@ export type RowIds = ReturnType<typeof createRowIds>
 
 export type IdLetters = Switches['ids.letters']
 
-/** `letters`: `upper` ids are found in exactly these letters, as by a service that compares ids as texts. */
+/** `letters`: `upper` ids are found in exactly these letters, as by a service that compares ids as texts; the others in all. */
 export function createRowIds(random: Random, purpose: Purpose, letters: IdLetters = 'lower') {
   const key = random(purpose, 0xffff_ffff)
   const isUpper = letters === 'upper'

@@ -33,6 +33,8 @@ export type ScriptedFault = {
   /** Only for this operation. */
   readonly operation?: string
   readonly method?: 'GET' | 'POST' | 'PATCH'
+  /** Only for paths that contain this, such as an id. */
+  readonly path?: string
   /** How many matching requests are left alone first; default 0. */
   readonly skip?: number
   /** How many requests get it; default 1. */
@@ -56,8 +58,8 @@ export function createFaults(random: Random, switches: () => Switches) {
       scripted = []
     },
     /** The fault of this request. Called once per request, in order of arrival. */
-    nextFault(operation: Operation, requestNumber: number): FaultKind | null {
-      const entry = scripted.find(({ fault, left }) => left > 0 && matchesRequest(fault, operation))
+    nextFault(operation: Operation, requestNumber: number, path: string): FaultKind | null {
+      const entry = scripted.find(({ fault, left }) => left > 0 && matchesRequest(fault, operation, path))
       if (entry === undefined) return randomFault(random, switches(), operation, requestNumber)
       if (entry.skip > 0) {
         entry.skip -= 1
@@ -69,8 +71,9 @@ export function createFaults(random: Random, switches: () => Switches) {
   }
 }
 
-function matchesRequest(fault: ScriptedFault, operation: Operation): boolean {
+function matchesRequest(fault: ScriptedFault, operation: Operation, path: string): boolean {
   return (
+    (fault.path === undefined || path.includes(fault.path)) &&
     (fault.operation === undefined || fault.operation === operation.id) &&
     (fault.method === undefined || fault.method === operation.method)
   )

@@ -1,14 +1,21 @@
 /** What the service does with a request that has arrived completely, without network or waiting: logs it and performs it. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { EpochMs } from '../../core/time.ts'
-import { isWrite, type Operation, type RouteMatch } from '../api/operation.ts'
+import { isList, isWrite, type Operation, type RouteMatch } from '../api/operation.ts'
 import { notFound, Problem } from '../api/problem.ts'
 import { widgetPath } from '../api/widget.ts'
 import { purposes } from '../seed/random.ts'
 import { authorize, runOperation, runWidgetToken, type SandboxService, type ServiceRequest } from '../service.ts'
 import { type FaultKind, type Faults, faultKinds } from './faults.ts'
 import type { RequestLogEntry } from './request-log.ts'
-import { bareResponse, faultResponse, problemResponse, type ServiceResponse, successResponse } from './response.ts'
+import {
+  bareResponse,
+  faultResponse,
+  problemResponse,
+  type ServiceResponse,
+  successResponse,
+  withUpperIds,
+} from './response.ts'
 
 export type ServerContext = {
   readonly service: SandboxService
@@ -59,7 +66,7 @@ export function receiveRequest(
   const requestId = `req_${(context.service.random(purposes.token, number) >>> 0).toString(36)}${number.toString(36)}`
   const query = new URLSearchParams(search)
   const request: ServiceRequest = { requestId, number, arrivedAt: context.realNow(), headers, query, bodyText }
-  const fault = match === undefined ? null : chooseFault(match.operation, number)
+  const fault = match === undefined ? null : chooseFault(match.operation, number, path)
   const entry = logRequest(context, request, match, method, path, search, fault)
   return { requestId, entry, fault, respond: () => respond(context, match, request, fault, entry) }
 }
@@ -109,7 +116,9 @@ function respond(
     const project = authorize(service, match, request, onKey)
     if (fault !== null && faulty !== undefined && !faultKinds[fault].done) return faulty
     const data = runOperation(service, project, match, request)
-    return faulty ?? successResponse(data, requestId, isWrite(match.operation), s)
+    const response = faulty ?? successResponse(data, requestId, isWrite(match.operation), s)
+    const showsUpper = s['ids.letters'] === (isList(match.operation) ? 'upper-in-lists' : 'upper-by-id')
+    return showsUpper ? withUpperIds(response) : response
   } catch (error) {
     if (error instanceof Problem) return problemResponse(error, requestId, s, service.clock())
     throw error

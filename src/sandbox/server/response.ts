@@ -32,6 +32,14 @@ function writeResponseData(row: Json, s: Switches): Json {
   return { row, id: { id }, nothing: null }[s['writes.body']]
 }
 
+/** The response with every UUID in capital letters. */
+export function withUpperIds(response: ServiceResponse): ServiceResponse {
+  return {
+    ...response,
+    body: response.body.replace(/"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"/g, (id) => id.toUpperCase()),
+  }
+}
+
 /** The response of a service without an envelope. */
 export function bareResponse(data: Json): ServiceResponse {
   return jsonResponse(200, stringifyJson(data))

@@ -1,0 +1,73 @@
+/** A plan whose service has lists of every kind, several pages long, and whose syncs are ended at any request. */
+import { type PageOrder, pageOrders, type Switches } from '../../src/sandbox/switches.ts'
+import { createPlan, type Plan, windowMs } from './plan.ts'
+import type { Scheduler } from './scheduler.ts'
+
+const undisturbed = { interruptionRate: 0, crashRate: 0, suspendRate: 0, terminationRate: 0, networkFaultRate: 0 }
+
+/** `isDisturbed`: false for the same world without anything that ends a run early. */
+export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Plan {
+  const { int, chance, pick } = scheduler
+  const plan = createPlan(scheduler)
+  // One at a time, because one can hide another.
+  const unusual = pick(['none', 'order', 'order', 'bounds', 'hasMore', 'undated', 'handled', 'misdated'])
+  const choose = <const T>(what: typeof unusual, others: readonly [T, ...T[]], usual: readonly [T, ...T[]]): T =>
+    pick(unusual === what ? others : usual)
+  const bound = (...usual: ['inclusive', 'exclusive'] | ['exclusive', 'inclusive']) =>
+    choose<Switches['calls.to']>('bounds', ['ignored', 'ignored', ...usual], usual)
+  const order = (...usual: [PageOrder, ...PageOrder[]]) =>
+    choose<PageOrder>('order', ['newest', 'newest-ascending', ...pageOrders], usual)
+  const switches: Partial<Switches> = {
+    content: 'plain',
+    'rate.limit': 100,
+    'rate.writes': 40,
+    'rate.window': windowMs / 1000,
+    // Far smaller than the reader asks for, so that few rows have several pages.
+    'pages.size': int(2, 5),
+    'conversations.order': order('oldest'),
+    'conversations.bound': bound('inclusive', 'exclusive'),
+    'conversations.handled': choose('handled', ['open', 'handled'], ['all']),
+    'visitors.order': order('oldest'),
+    'visitors.bound': bound('inclusive', 'exclusive'),
+    'calls.order': order('oldest', 'newest'),
+    'calls.from': bound('inclusive', 'exclusive'),
+    'calls.to': bound('inclusive', 'exclusive'),
+    'calls.range': pick(['optional', 'optional', 'required']),
+    'messages.paging': pick(['since', 'before', 'all']),
+    'messages.order': pick(['oldest', 'newest', 'newest-ascending']),
+    'messages.bound': choose('bounds', ['refused', 'ignored'], ['inclusive', 'exclusive']),
+    // If short pages claimed to be the last, nothing could show that they are not.
+    hasMore: choose('hasMore', ['full', 'always'], ['exact']),
+    'undated.share': choose('undated', [0.3, 0.6], [0]),
+    'undated.of': 'conversations,visitors,calls',
+    'undated.end': pick(['newest', 'oldest']),
+    'misdated.share': choose('misdated', [0.4, 1], [0]),
+    'misdated.of': 'messages',
+    'misdated.seconds': -7200,
+    'misdated.last': 'real',
+    'query.unknown': pick(['ignored', 'rejected']),
+  }
+  const rows = { conversations: int(1, 9), visitors: int(1, 12), calls: int(0, 12) }
+  return {
+    ...plan,
+    focus: 'lists',
+    limits: { requests: 100, writes: 40 },
+    size: { ...rows, messagesPerConversation: [1, int(1, 6)], activityPerVisitor: 0, days: 3 },
+    switches,
+    activeMs: int(4000, 12_000),
+    pushers: 0,
+    readers: 0,
+    writebacks: 0,
+    decisions: 0,
+    budgetLosses: 0,
+    syncers: 1,
+    changes: chance(0.5) ? int(1, 4) : 0,
+    latencyMs: pick([5, 50, 400]),
+    reconcileShare: pick([0.15, 0.5]),
+    ...(isDisturbed ? { interruptionRate: pick([0.05, 0.2, 0.5]) } : undisturbed),
+    hidesRows: unusual === 'undated' || unusual === 'handled',
+    unusual,
+    endsWithReconcile: true,
+    setsClock: false,
+  }
+}

@@ -1,0 +1,28 @@
+/** Promise 3 for a list, exactly: rows that are missing although no open gap has their time. */
+import type { Json } from '../../src/core/row.ts'
+import { parseTime } from '../../src/core/time.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { findDifferences, type RowDifference } from './sync-sandbox.ts'
+
+/** The times by which the sandbox orders its lists by default. A row without one needs a gap without ends. */
+const listTimes = { conversations: 'lastMessageAt', visitors: 'lastSeenAt', calls: 'startedAt' } as const
+
+export type ListName = keyof typeof listTimes
+export const listNames = Object.keys(listTimes) as ListName[]
+
+export async function findUncoveredRows(
+  warehouse: Warehouse,
+  sandbox: Pick<Sandbox, 'truth' | 'projectId'>,
+  list: ListName,
+): Promise<RowDifference[]> {
+  const gaps = await warehouse.mirror(sandbox.projectId).listOpenGaps(list)
+  const isCovered = ({ there }: RowDifference) => {
+    const at = parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) ?? null
+    return gaps.some(({ from, to }) =>
+      at === null ? from === null && to === null : (from ?? at) <= at && at <= (to ?? at),
+    )
+  }
+  const differences = await findDifferences(warehouse, sandbox, undefined, [list])
+  return differences.filter((difference) => difference.how === 'missing' && !isCovered(difference))
+}
