@@ -12,6 +12,17 @@ export function isConnectionError(error: unknown): boolean {
   return /^(E[A-Z_]+|08\w{3}|57P0\d|53300)$/.test(code) || connectionErrorText.test(error.message)
 }
 
+/**
+ * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting may help,
+ * while a wrong password, a missing permission and an unknown command need a person.
+ */
+export function isRedisOutage(error: unknown): boolean {
+  return error instanceof Error && redisOutageText.test(error.message)
+}
+
+const redisOutageText =
+  /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
+
 /** The same for an error that a job threw, which may also come from files and folders. */
 export function isStoreConnectionError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
