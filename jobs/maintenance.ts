@@ -29,8 +29,9 @@ export function createMaintenance(
   const syncSchedules = createScheduleSync(backend, queues.schedules)
   return async () => {
     await workerContext.recordHeartbeat(backend.kind)
-    await failures.refresh()
+    // Refreshing forgets them.
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
+    await failures.refresh()
     if (!(await workerContext.tryAcquireLeadership())) return
     await syncSchedules(projects(), Date.now())
     const { streamStates, deliveries, isAway } = workerContext.warehouse

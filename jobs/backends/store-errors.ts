@@ -1,5 +1,6 @@
 /** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
 import type { EpochMs, Ms } from '../../src/core/time.ts'
+import { UserError } from '../../src/core/user-error.ts'
 import type { Logger } from '../../src/log.ts'
 import type { StoreConnection } from './store-connection.ts'
 
@@ -23,8 +24,9 @@ export function isRedisOutage(error: unknown): boolean {
 const redisOutageText =
   /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
 
-/** The same for an error that a job threw, which may also come from files and folders. */
+/** The same for an error that a job threw, which may also come from the warehouse, or from files and folders. */
 export function isStoreConnectionError(error: unknown): boolean {
+  if (error instanceof UserError) return false
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return (
     isConnectionError(error) && (!/^E[A-Z_]+$/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(code))

@@ -176,6 +176,9 @@ test('a Postgres that stops and starts again is one log line each, whatever the 
   await waitUntilEqual(worker, after, sandbox)
   expect([logged(worker, 'warehouse.lost').length, logged(worker, 'warehouse.back').length]).toEqual([1, 1])
   expect(logged(worker, 'job.failed')).toEqual([])
+  // The queue is elsewhere.
+  expect(logged(worker, 'queue.disconnected')).toEqual([])
+  expect(await metricsOf(worker.address)).not.toMatch(/^deskmirror_queue_errors_total [1-9]/m)
 })
 
 test('a Redis that is away is named by /readyz, and is one log line when it disconnects and one when it is back', async () => {
