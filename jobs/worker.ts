@@ -72,7 +72,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     // Before any work begins: the address may be taken.
     const http = await openWorkerHttp(config, services, isAlive, [webhookRoutes(receiver), webConsole.routes], log)
     if (http !== null) closer.add(http.close)
-    const maintain = createMaintenance(services, projects)
+    const maintain = createMaintenance(services, projects, log)
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
     sinceMaintenanceMs = maintenance.sinceLastRunMs
     closer.add(maintenance.stop)
@@ -166,7 +166,8 @@ async function openWorkerComponents(
   const failures = createJobFailures({ ...warehouse, projects, log, metrics })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
-  const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }
+  const installation = await warehouse.installationId()
+  const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, installation, ...prefixOption }
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const queues = openJobQueues(backend)
