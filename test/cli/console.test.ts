@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openHttpServer } from '../../src/http/server.ts'
@@ -38,6 +39,22 @@ describe('console', () => {
     expect(page).toContain('This warehouse is only looked at here')
     child.kill('SIGINT')
     expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('says that a file does not answer, and ends by Ctrl-C all the same', async () => {
+    const cwd = createTempFolder()
+    const stranger = new Database(join(cwd, 'stranger.db'))
+    stranger.exec(
+      "create view sync_schema (name) as with recursive n (i) as (select 1 union all select i + 1 from n) select 'x' from n where i < 0",
+    )
+    stranger.close()
+    const args = [launcher, 'console', 'stranger.db', '--no-open']
+    const child = spawn(process.execPath, args, { cwd, env: cleanEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const [said] = await once(child.stderr.setEncoding('utf8'), 'data')
+    expect(said).toContain('stranger.db has not answered for 5 s; Ctrl-C ends this')
+    child.kill('SIGINT')
+    await once(child, 'exit')
   })
 
   test('says what to do without a warehouse', async () => {
