@@ -36,7 +36,7 @@ import { openWorkerConsole, requirePeopleTokens } from './worker-console.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
-  /** The queue's store has failed permanently: the process should end and be restarted. */
+  /** The queue's store has failed permanently, or the warehouse's file is gone: the process should end and be restarted. */
   readonly onFatal: (error: Error) => void
   /** How long a sync run works before it yields to others. */
   readonly sliceMs?: Ms
@@ -163,7 +163,7 @@ async function openWorkerComponents(
   const workerContext = await openWorkerContext(config, { log, metrics })
   closer.add(workerContext.close)
   const { warehouse } = workerContext
-  const failures = createJobFailures({ ...warehouse, projects, log, metrics })
+  const failures = createJobFailures({ ...warehouse, projects, log, metrics, onFileLost: onFatal })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
   const installation = await warehouse.installationId()

@@ -1,7 +1,7 @@
 /** `deskmirror console` and `init` as a person runs them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { pino } from 'pino'
@@ -110,22 +110,22 @@ describe('init without a terminal', () => {
   afterAll(() => service.stop())
   const args = () => ['init', '--base-url', service.baseUrl, '--project-id', service.projectId]
 
-  test('tests the settings and prints what it would write, without the key', async () => {
+  test('tests the settings and writes them, without the key', async () => {
     const cwd = createTempFolder()
     const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile], { cwd })
-    expect([exit, out]).toEqual([0, expect.stringContaining(`DESKMIRROR_API_KEY_FILE=${keyFile}`)])
+    expect([exit, out]).toEqual([0, expect.stringContaining('Written to .env')])
     expect(out).toContain('✓')
-    expect(out).not.toContain(service.key)
-    expect(existsSync(join(cwd, '.env'))).toBe(false)
-    expect(out).toMatch(/^Nothing was written, as this is no terminal: write it into \.env yourself/m)
+    const written = readFileSync(join(cwd, '.env'), 'utf8')
+    expect(written).toContain(`DESKMIRROR_API_KEY_FILE=${keyFile}`)
+    expect(written).not.toContain(service.key)
   })
 
   test('adds to deskmirror.yaml if there is one', async () => {
     const cwd = createTempFolder()
     writeFileSync(join(cwd, 'deskmirror.yaml'), '# ours\nprojects:\n  school: { project_id: x }\n')
     const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile, '--name', 'shop'], { cwd })
-    expect([exit, out]).toEqual([0, expect.stringMatching(/deskmirror\.yaml would be:\n {2}# ours[\s\S]*shop:/)])
-    expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).not.toContain('shop')
+    expect([exit, out]).toEqual([0, expect.stringContaining('Written to deskmirror.yaml')])
+    expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).toMatch(/^# ours\n[\s\S]*shop:/)
   })
 
   test.each([

@@ -19,6 +19,8 @@ type JobFailuresDeps = {
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
   readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
+  /** The file of the warehouse was removed or replaced: only a new process uses another one. */
+  readonly onFileLost?: (error: WarehouseError) => void
   readonly now?: () => EpochMs
   /** Whether the project's database, one of several, does not answer. */
   readonly isAway?: (projectId: string) => boolean
@@ -39,7 +41,7 @@ const maxTracked = 500
 const successKeptMs: Ms = 15 * 60_000
 
 export function createJobFailures({ jobFailures, projects, log, metrics, ...deps }: JobFailuresDeps) {
-  const { now = Date.now, isAway = () => false } = deps
+  const { now = Date.now, isAway = () => false, onFileLost = () => {} } = deps
   const table = createFailureTable({ jobFailures, projects, now, isAway })
   const { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh } = table
   const outage = createOutageTracker(log, now, () => projects().some(({ projectId }) => isAway(projectId)))
@@ -53,6 +55,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, ...deps
      */
     recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
       metrics.countJobFailure(identity)
+      if (error instanceof WarehouseError && /^FILE_(GONE|REPLACED)$/.test(error.code)) onFileLost(error)
       const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       const before = failing.get(key)
       forgetSuccess(key)
