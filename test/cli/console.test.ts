@@ -43,16 +43,16 @@ describe('console', () => {
 
   test('says that a file does not answer, and ends by Ctrl-C all the same', async () => {
     const cwd = createTempFolder()
-    const stranger = new Database(join(cwd, 'stranger.db'))
-    stranger.exec(
+    const foreign = new Database(join(cwd, 'foreign.db'))
+    foreign.exec(
       "create view sync_schema (name) as with recursive n (i) as (select 1 union all select i + 1 from n) select 'x' from n where i < 0",
     )
-    stranger.close()
-    const args = [launcher, 'console', 'stranger.db', '--no-open']
+    foreign.close()
+    const args = [launcher, 'console', 'foreign.db', '--no-open']
     const child = spawn(process.execPath, args, { cwd, env: cleanEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     const [said] = await once(child.stderr.setEncoding('utf8'), 'data')
-    expect(said).toContain('stranger.db has not answered for 5 s; Ctrl-C ends this')
+    expect(said).toContain('foreign.db has not answered for 5 s; Ctrl-C ends this')
     child.kill('SIGINT')
     await once(child, 'exit')
   })

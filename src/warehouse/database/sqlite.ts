@@ -10,7 +10,7 @@ type SqliteOptions = {
   readonly synchronous: 'normal' | 'full'
   /** Opening waits for a lock, which blocks the whole process. Default: true. */
   readonly waitsForLock?: boolean
-  /** The file may be a stranger's: nothing is written into it, and functions with effects do not run in its schema. */
+  /** The file may come from anyone: nothing is written into it, and functions with effects do not run in its schema. */
   readonly readOnly?: boolean
   /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
   readonly addFunctions?: (database: Database.Database) => void

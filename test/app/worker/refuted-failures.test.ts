@@ -1,4 +1,4 @@
-/** A failure that somebody's success has refuted is gone: in this worker, in the others, and in the warehouse. */
+/** A failure that a later success of any worker has refuted is gone: in this worker, in the others, and in the warehouse. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkReadiness } from '../../../jobs/readiness.ts'
 import { createJobFailures } from '../../../src/app/worker/job-failures.ts'
