@@ -157,6 +157,11 @@ export const syncTables = {
       used_at: ['integer', 'milliseconds since 1970, by the clock of the database'],
     },
   },
+  sync_installation: {
+    note: 'One row: what keeps the jobs of this installation apart from those of others in the same queue.',
+    key: ['id'],
+    columns: { id: ['key', 'UUID'] },
+  },
   sync_workers: {
     note: 'Workers that are running, or were until recently.',
     key: ['id'],
@@ -168,6 +173,7 @@ export const syncTables = {
       queue: ['text', 'redis, postgres or embedded'],
       since: ['time', 'when it started'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
+      configuration: ['text?', 'digest of its projects and schedules'],
     },
   },
   webhook_deliveries: {

@@ -22,6 +22,7 @@ export const migrationNames = [
   '0019_activity_keys',
   '0021_deletions',
   '0022_needed_types',
+  '0026_installation',
 ] as const
 
 export type MigrationName = (typeof migrationNames)[number]

@@ -20,6 +20,7 @@ import { rowCounts } from './0018_row_counts.ts'
 import { activityKeys } from './0019_activity_keys.ts'
 import { deletions } from './0021_deletions.ts'
 import { neededTypes } from './0022_needed_types.ts'
+import { installation } from './0026_installation.ts'
 import type { MigrationName } from './migration-names.ts'
 
 /** Runs in one transaction with the record that it has run. */
@@ -45,4 +46,5 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0019_activity_keys': activityKeys,
   '0021_deletions': deletions,
   '0022_needed_types': neededTypes,
+  '0026_installation': installation,
 }
