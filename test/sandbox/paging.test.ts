@@ -339,7 +339,7 @@ describe('what the documentation leaves open about lists', () => {
     const { base, visitor, visitorId } = await startWith({ 'single.shape': 'other' })
     const listed = (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!
     const single = (await sendRequest(sandbox, visitor)).body.data
-    const customFields = { ...Object(listed.customFields), of: 'detail' }
+    const customFields = { ...Object(listed.customFields), plan: 'by id' }
     expect(single).toEqual({ ...listed, pageViews: Number(listed.pageViews) + 1, customFields })
   })
 

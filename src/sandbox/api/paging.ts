@@ -104,7 +104,7 @@ export function toSingleRow(row: Json, shape: Switches['single.shape']): Json {
 function otherValue(name: string, value: Json): Json {
   if (!['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(name))
     return value
-  if (typeof value === 'object' && value !== null) return { ...value, of: 'detail' }
+  if (typeof value === 'object' && value !== null) return { ...value, plan: 'by id' }
   return typeof value === 'number' ? value + 1 : `${String(value)}, by id`
 }
 
