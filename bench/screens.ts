@@ -112,7 +112,7 @@ async function fill(url: string): Promise<Filled> {
   const [known] = await warehouse.listProjects()
   const projectId = known?.id ?? ''
   await fillBudget(warehouse, projectId)
-  await warehouse.workers.recordHeartbeat('worker', 'embedded', Date.now())
+  await warehouse.workers.recordHeartbeat({ id: 'worker', queue: 'embedded', configuration: '' }, Date.now())
   const [row] = await warehouse.query(`select id, visitor_id from conversations
     where id = (select conversation_id from messages group by 1 order by count(*) desc limit 1)`)
   const uncertain = await queueBatch(warehouse, projectId)

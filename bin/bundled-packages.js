@@ -1,5 +1,5 @@
 // Packages of hundreds of files that every command loads. Each file takes Node.js a third of a millisecond, so a checkout
-// loads a copy of each package that is a single file. `npm ci` makes the copies (build/bundle-packages.js). The name of a
+// loads a copy of each package that is a single file. `npm ci` makes the copies (bin/bundle-packages.mjs). The name of a
 // copy has its version: none of another version is ever used, and where there is none, the package itself is.
 'use strict'
 

@@ -18,9 +18,12 @@ new reader-password
 new analyst-password
 new metabase-password
 new grafana-password
+new redis-password
 new worker/http-token
 # Hexadecimal digits need no escaping in an address.
 [ -e secrets/worker/warehouse-url ] ||
   printf 'postgres://deskmirror:%s@postgres:5432/deskmirror' "$(cat secrets/warehouse-password)" > secrets/worker/warehouse-url
+[ -e secrets/worker/queue-url ] ||
+  printf 'redis://:%s@redis:6379' "$(cat secrets/redis-password)" > secrets/worker/queue-url
 
 echo "$(pwd)/secrets is complete; put the API keys into $(pwd)/secrets/worker, one file each"

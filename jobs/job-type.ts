@@ -44,11 +44,14 @@ export type JobType<Data> = {
   readonly parse: (data: unknown) => Data | null
   /** The identity, as far as the data names it. */
   readonly identityOf: (data: Data | null) => Pick<JobIdentity, 'job'> & Partial<JobIdentity>
-  /** `missing`: what is no longer configured; the job is dropped. */
+  /** `missing`: what is not configured here. The job is left to a worker that may know it, or dropped. */
   readonly run: (run: JobRun<Data>, deps: JobDeps) => Promise<JobResult | { readonly missing: string }>
   /** What follows whatever `run` throws; by default the job's `attempts` decide whether it runs again. */
   readonly afterError?: (data: Data | null, why: string, sinceMs: Ms) => JobResult
 }
+
+/** Longer than a change of the configuration is rolled out. */
+const leaveToOthersForMs: Ms = 15 * 60_000
 
 /** Catches whatever a job throws once: logs, counts and records it. */
 export function createJobHandler<Data extends object>(
@@ -56,7 +59,7 @@ export function createJobHandler<Data extends object>(
   { parse, identityOf, run, afterError = (_, why) => ({ do: 'retry', why }) }: JobType<Data>,
   deps: JobDeps,
 ): JobHandler<unknown> {
-  const { failures, metrics, findProject, isQueueConnectionError, log } = deps
+  const { failures, metrics, findProject, isQueueConnectionError, workerContext, random, log } = deps
   return async (job) => {
     const data = parse(job.data)
     const project = data !== null && 'project' in data ? findProject(String(data.project)) : undefined
@@ -64,6 +67,8 @@ export function createJobHandler<Data extends object>(
     try {
       const result = await run({ data, project, identity, addedAt: job.timestamp }, deps)
       if ('missing' in result) {
+        const isRecent = Date.now() - job.timestamp < leaveToOthersForMs
+        if (isRecent && (await workerContext.workersDiffer())) return { do: 'delay', afterMs: 1000 + random() * 2000 }
         log.info({ event: 'job.dropped', queue, id: job.id, why: `the configuration has no such ${result.missing}` })
         return { do: 'done' }
       }

@@ -3,8 +3,10 @@ import type { JobFailures } from '../src/app/worker/job-failures.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { FailingJob } from '../src/core/job-failure.ts'
+import type { Logger } from '../src/log.ts'
 import type { Backend } from './backends/backend.ts'
 import type { JobEnqueuer, JobQueues } from './enqueue.ts'
+import { configurationDigest } from './project-schedules.ts'
 import { parseSyncJob } from './queues.ts'
 import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
 import { createScheduleSync } from './schedule-sync.ts'
@@ -25,14 +27,22 @@ type MaintenanceDeps = {
 export function createMaintenance(
   { workerContext, backend, queues, failures, enqueuer }: MaintenanceDeps,
   projects: () => readonly ProjectConfig[],
+  log: Logger,
 ): () => Promise<void> {
   const syncSchedules = createScheduleSync(backend, queues.schedules)
+  let didDiffer = false
   return async () => {
-    await workerContext.recordHeartbeat(backend.kind)
-    await failures.refresh()
+    await workerContext.recordHeartbeat(backend.kind, configurationDigest(projects()))
+    const differ = await workerContext.workersDiffer()
+    if (differ && !didDiffer) log.warn({ event: 'workers.differ', why: 'workers have different projects or schedules' })
+    if (!differ && didDiffer) log.info({ event: 'workers.agree' })
+    didDiffer = differ
+    // Refreshing forgets them.
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
-    if (!(await workerContext.tryAcquireLeadership())) return
-    await syncSchedules(projects(), Date.now())
+    await failures.refresh()
+    const isLeader = await workerContext.tryAcquireLeadership()
+    if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
+    if (!isLeader) return
     const { streamStates, deliveries, isAway } = workerContext.warehouse
     const completions = await workerContext.lastCompletions()
     const pendingChildren = await streamStates.allPendingChildStreams(Date.now())

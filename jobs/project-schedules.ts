@@ -1,4 +1,5 @@
 /** Turns the projects' configured schedules into job schedules. Pure. */
+import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../src/config/config.ts'
 import { type ScheduleName, scheduleNames } from '../src/core/default-schedules.ts'
 import type { JobSchedule, Recurrence } from './backends/ensure-schedule.ts'
@@ -8,6 +9,13 @@ import { scheduledStreams } from './schedule-plan.ts'
 /** Spread over their periods, so that ten thousand projects do not start in the same second. */
 export function schedulesForProjects(projects: readonly ProjectConfig[]): JobSchedule<SchedulerJob>[] {
   return [...projects.flatMap(schedulesForProject), housekeeping]
+}
+
+/** Equal for workers that have the same projects and schedules. */
+export function configurationDigest(projects: readonly ProjectConfig[]): string {
+  const known = projects.map(({ name, projectId, streams, readOnly }) => [name, projectId, streams, readOnly])
+  const text = JSON.stringify([known, schedulesForProjects(projects)])
+  return createHash('sha256').update(text).digest('hex')
 }
 
 const housekeeping: JobSchedule<SchedulerJob> = {

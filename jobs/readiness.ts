@@ -17,15 +17,15 @@ export async function checkReadiness(
   failures: JobFailures,
   stopping: AbortSignal,
 ): Promise<readonly ReadinessResult[]> {
-  const checkPart = (name: string, ping: () => Promise<void>, knownFailure: string | null): Promise<ReadinessResult> =>
+  const checkPart = (name: string, ping: () => Promise<void>, problem: () => string | null): Promise<ReadinessResult> =>
     withTimeout(pingTimeoutMs, ping()).then(
-      () => ({ name, ok: knownFailure === null, why: knownFailure }),
+      () => ({ name, ok: problem() === null, why: problem() }),
       (error: unknown) => ({ name, ok: false, why: errorText(error) }),
     )
   const worker: ReadinessResult = { name: 'worker', ok: !stopping.aborted, why: 'it is stopping' }
   const parts = [
-    checkPart('warehouse', warehouse.ping, failures.warehouseProblem()),
-    checkPart('queue', queue.ping, null),
+    checkPart('warehouse', warehouse.ping, failures.warehouseProblem),
+    checkPart('queue', queue.ping, () => null),
   ]
   return [...(await Promise.all(parts)), worker]
 }

@@ -11,19 +11,25 @@ const fullCheckEveryMs = 3_600_000
 
 export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, clock: JobQueue<SchedulerJob>) {
   let lastSync: { readonly wantedKey: string; readonly at: EpochMs } | null = null
-  return async (projects: readonly ProjectConfig[], now: EpochMs): Promise<void> => {
+  /**
+   * `isLeader`: others only add what is missing. `differ`: other workers have other projects or schedules, so what is
+   * unknown here may be theirs and stays.
+   */
+  return async (
+    projects: readonly ProjectConfig[],
+    now: EpochMs,
+    isLeader: boolean,
+    differ: boolean,
+  ): Promise<void> => {
     const wanted = schedulesForProjects(projects)
-    const wantedKey = JSON.stringify(wanted)
-    const isComplete = (await clock.getJobSchedulersCount()) === wanted.length
+    const wantedKey = JSON.stringify([isLeader, wanted])
+    const count = await clock.getJobSchedulersCount()
+    const isComplete = differ ? count >= wanted.length : count === wanted.length
     if (isComplete && lastSync?.wantedKey === wantedKey && now - lastSync.at < fullCheckEveryMs) return
-    await backend.ensureSchedules(clock, wanted)
-    await removeStaleSchedules(clock, new Set(wanted.map(({ id }) => id)))
+    const found = new Set((await clock.getJobSchedulers(0, -1)).map(({ key }) => key))
+    await backend.ensureSchedules(clock, isLeader ? wanted : wanted.filter(({ id }) => !found.has(id)))
+    const known = new Set(wanted.map(({ id }) => id))
+    if (!differ) for (const id of found) if (!known.has(id)) await clock.removeJobScheduler(id)
     lastSync = { wantedKey, at: now }
   }
-}
-
-/** Removes the schedules of projects that are no longer configured. */
-async function removeStaleSchedules(clock: JobQueue<SchedulerJob>, wanted: ReadonlySet<string>): Promise<void> {
-  const found = await clock.getJobSchedulers(0, -1)
-  for (const { key } of found) if (!wanted.has(key)) await clock.removeJobScheduler(key)
 }

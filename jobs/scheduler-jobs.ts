@@ -13,14 +13,16 @@ export const schedulerJobs: JobType<SchedulerJob> = {
   afterError: afterFailedFiring,
 }
 
+const done: JobResult = { do: 'done' }
 const unknownSchedule: JobResult = { do: 'give up', why: 'the job names no known schedule' }
 
-async function runSchedulerJob({ data, project, identity }: JobRun<SchedulerJob>, deps: JobDeps): Promise<JobResult> {
+async function runSchedulerJob({ data, project, identity }: JobRun<SchedulerJob>, deps: JobDeps) {
   if (data === null) return unknownSchedule
   if (data.round === 'housekeeping') await runHousekeeping(deps)
-  else if (project !== undefined) await deps.enqueueSyncJobs(syncJobsOfSchedule(data.round, project))
+  else if (project === undefined) return { missing: 'project' }
+  else await deps.enqueueSyncJobs(syncJobsOfSchedule(data.round, project))
   await deps.failures.recordSuccess(identity)
-  return { do: 'done' }
+  return done
 }
 
 async function runHousekeeping({ workerContext, log }: JobDeps): Promise<void> {

@@ -36,7 +36,7 @@ import { openWorkerConsole, requirePeopleTokens } from './worker-console.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
-  /** The queue's store has failed permanently: the process should end and be restarted. */
+  /** The queue's store has failed permanently, or the warehouse's file is gone: the process should end and be restarted. */
   readonly onFatal: (error: Error) => void
   /** How long a sync run works before it yields to others. */
   readonly sliceMs?: Ms
@@ -72,7 +72,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     // Before any work begins: the address may be taken.
     const http = await openWorkerHttp(config, services, isAlive, [webhookRoutes(receiver), webConsole.routes], log)
     if (http !== null) closer.add(http.close)
-    const maintain = createMaintenance(services, projects)
+    const maintain = createMaintenance(services, projects, log)
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
     sinceMaintenanceMs = maintenance.sinceLastRunMs
     closer.add(maintenance.stop)
@@ -163,10 +163,11 @@ async function openWorkerComponents(
   const workerContext = await openWorkerContext(config, { log, metrics })
   closer.add(workerContext.close)
   const { warehouse } = workerContext
-  const failures = createJobFailures({ ...warehouse, projects, log, metrics })
+  const failures = createJobFailures({ ...warehouse, projects, log, metrics, onFileLost: onFatal })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
-  const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }
+  const installation = await warehouse.installationId()
+  const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, installation, ...prefixOption }
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const queues = openJobQueues(backend)

@@ -63,6 +63,7 @@ export const syncTables = {
       attempts: ['integer', 'failures in a row'],
       position: ['text?', 'where the next read continues'],
       checked_at: ['integer?', 'when it was last read, in milliseconds since 1970'],
+      full_read_at: ['integer?', 'when all of it was last read, in milliseconds since 1970'],
       error: ['text?', 'why the last read failed'],
       whole: ['integer?', '1 = the whole list is to be read again, not only what is new'],
     },
@@ -156,6 +157,11 @@ export const syncTables = {
       used_at: ['integer', 'milliseconds since 1970, by the clock of the database'],
     },
   },
+  sync_installation: {
+    note: 'One row: what keeps the jobs of this installation apart from those of others in the same queue.',
+    key: ['id'],
+    columns: { id: ['key', 'UUID'] },
+  },
   sync_workers: {
     note: 'Workers that are running, or were until recently.',
     key: ['id'],
@@ -167,6 +173,7 @@ export const syncTables = {
       queue: ['text', 'redis, postgres or embedded'],
       since: ['time', 'when it started'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
+      configuration: ['text?', 'digest of its projects and schedules'],
     },
   },
   webhook_deliveries: {
@@ -204,6 +211,7 @@ export const syncTables = {
       path: ['key', 'dotted path of the field within the row'],
       column_name: ['text?', "column of the stream's table; null = stays in raw only"],
       type: ['text', 'boolean, integer, number, timestamp, text or json'],
+      needed_type: ['text?', 'the type that stored values need, which the column does not have yet; null = all fit'],
       first_seen_at: ['time', 'when the field first appeared'],
       fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
     },

@@ -1,7 +1,6 @@
 /** The job queue on any of its stores: Redis, a Postgres server, or a Postgres within this process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type IQueueBackend, type Job, type JobProgress, Queue, Worker, type WorkerOptions } from 'bullmq'
-import type { Logger } from '../../src/log.ts'
 import { applyJobResult, type JobResult } from '../job-result.ts'
 import { openEmbedded } from './embedded/embedded.ts'
 import { ensureSchedule, type JobQueue, type JobSchedule } from './ensure-schedule.ts'
@@ -31,7 +30,11 @@ export type Backend = Pick<StoreConnection, 'kind' | 'warnings' | 'ping'> & {
 }
 
 export type BackendOptions = Pick<StoreOptions, 'folder' | 'log'> &
-  Partial<StoreOptions> & { readonly onError?: () => void }
+  Partial<StoreOptions> & {
+    readonly onError?: () => void
+    /** Installations that share a store have queues of their own. */
+    readonly installation?: string
+  }
 
 const defaults = { prefix: 'deskmirror', connectTimeoutMs: 30_000, requestTimeoutMs: 15_000, onFatal: () => {} }
 
@@ -39,7 +42,7 @@ const defaults = { prefix: 'deskmirror', connectTimeoutMs: 30_000, requestTimeou
 export async function openBackend(queueUrl: string, options: BackendOptions): Promise<Backend> {
   const store = await openStore(queueUrl, { ...defaults, ...options })
   for (const warning of store.warnings) options.log.warn({ event: 'queue.warning', backend: store.kind, why: warning })
-  return createBackend(store, options.log, options.onError ?? noop)
+  return createBackend(store, options)
 }
 
 function openStore(queueUrl: string, options: StoreOptions): Promise<StoreConnection> {
@@ -76,7 +79,11 @@ const closeTimeoutMs = 3_000
 
 const noop = () => {}
 
-function createBackend(store: StoreConnection, log: Logger, countError: () => void): Backend {
+function createBackend(
+  store: StoreConnection,
+  { log, installation, onError: countError = noop }: BackendOptions,
+): Backend {
+  const fullName = (name: string) => (installation === undefined ? name : `${name}.${installation}`)
   const queues: { close: () => Promise<void> }[] = []
   const workers: { close: () => Promise<void> }[] = []
   const activeJobs = createActiveJobs()
@@ -84,7 +91,7 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
   const { onError, stop } = createStoreErrorLog(store, log, countError)
 
   const queue = <D>(name: string): JobQueue<D> => {
-    const opened: JobQueue<D> = new Queue(name, { ...storeOptions, defaultJobOptions }, store.factory)
+    const opened: JobQueue<D> = new Queue(fullName(name), { ...storeOptions, defaultJobOptions }, store.factory)
     opened.on('error', onError)
     queues.push(opened)
     return opened
@@ -97,14 +104,14 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
       activeJobs.add(result)
       await applyJobResult(await result, {
         delay: async (at) => {
-          await store.sendToBack(name, job.id ?? '')
+          await store.sendToBack(fullName(name), job.id ?? '')
           await job.moveToDelayed(at, token)
         },
         pauseQueue: (forMs) => opened.rateLimit(forMs),
       })
     }
     const workerOptions = { ...workerDefaults, ...idleOptions[store.kind], ...options, ...storeOptions }
-    const opened: JobWorker<D> = new Worker(name, process, workerOptions, store.factory)
+    const opened: JobWorker<D> = new Worker(fullName(name), process, workerOptions, store.factory)
     opened.on('error', onError)
     workers.push(opened)
     return opened

@@ -56,7 +56,7 @@ const probeCommands = [
   'TIME',
 ]
 
-/** ARGV: commands, their words separated by a space. Returns the first that is refused for lack of a permission. */
+/** ARGV: commands, their words separated by a space. Returns the first error, with the command's name. */
 const probeScript = `
 for _, line in ipairs(ARGV) do
   local words = {}
@@ -76,23 +76,19 @@ export async function requirePermissions(client: Redis, url: string, prefix: str
   // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not supported.
   const key = `${prefix}:probe:${randomUUID()}`
   const lines = probeCommands.map((line) => line.replace('{key}', key).replace('{other}', `${key}:other`))
-  const refused = await client
-    .eval(probeScript, 2, key, `${key}:other`, ...lines)
-    .then(String, permissionErrorText('EVAL'))
+  const explain = (command: string) => (error: unknown) => {
+    const why = errorText(error)
+    throw isPermissionError(why) ? missingPermission(url, prefix, `${command}: ${why}`) : error
+  }
+  const failed = await client.eval(probeScript, 2, key, `${key}:other`, ...lines).then(String, explain('EVAL'))
+  if (failed !== '') throw isPermissionError(failed) ? missingPermission(url, prefix, failed) : new Error(failed)
   // Does not wait: the set does not exist.
-  const refusal =
-    refused === ''
-      ? await client.bzpopmin(`${key}:other`, 0.01).then(() => '', permissionErrorText('BZPOPMIN'))
-      : refused
-  if (refusal !== '') throw missingPermission(url, prefix, refusal)
+  await client.bzpopmin(`${key}:other`, 0.01).catch(explain('BZPOPMIN'))
 }
 
-function permissionErrorText(command: string) {
-  return (error: unknown): string => {
-    const why = errorText(error)
-    if (!/NOPERM|can't run this command|can't access/.test(why)) throw error
-    return `${command}: ${why}`
-  }
+/** Any other error is the server's state: out of memory, a replica, unable to save. */
+function isPermissionError(why: string): boolean {
+  return /NOPERM|ACL failure|can't run this command|can't access/.test(why)
 }
 
 /** ioredis continues in database 0 if the one in the address does not exist. */

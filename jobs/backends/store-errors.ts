@@ -1,5 +1,6 @@
 /** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
 import type { EpochMs, Ms } from '../../src/core/time.ts'
+import { UserError } from '../../src/core/user-error.ts'
 import type { Logger } from '../../src/log.ts'
 import type { StoreConnection } from './store-connection.ts'
 
@@ -12,8 +13,20 @@ export function isConnectionError(error: unknown): boolean {
   return /^(E[A-Z_]+|08\w{3}|57P0\d|53300)$/.test(code) || connectionErrorText.test(error.message)
 }
 
-/** The same for an error that a job threw, which may also come from files and folders. */
+/**
+ * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting may help,
+ * while a wrong password, a missing permission and an unknown command need a person.
+ */
+export function isRedisOutage(error: unknown): boolean {
+  return error instanceof Error && redisOutageText.test(error.message)
+}
+
+const redisOutageText =
+  /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
+
+/** The same for an error that a job threw, which may also come from the warehouse, or from files and folders. */
 export function isStoreConnectionError(error: unknown): boolean {
+  if (error instanceof UserError) return false
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return (
     isConnectionError(error) && (!/^E[A-Z_]+$/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(code))

@@ -21,6 +21,9 @@ export const migrationNames = [
   '0018_row_counts',
   '0019_activity_keys',
   '0020_list_proofs',
+  '0021_deletions',
+  '0022_needed_types',
+  '0026_installation',
 ] as const
 
 export type MigrationName = (typeof migrationNames)[number]

@@ -19,6 +19,9 @@ import { audits } from './0017_audits.ts'
 import { rowCounts } from './0018_row_counts.ts'
 import { activityKeys } from './0019_activity_keys.ts'
 import { listProofs } from './0020_list_proofs.ts'
+import { deletions } from './0021_deletions.ts'
+import { neededTypes } from './0022_needed_types.ts'
+import { installation } from './0026_installation.ts'
 import type { MigrationName } from './migration-names.ts'
 
 /** Runs in one transaction with the record that it has run. */
@@ -43,4 +46,7 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0018_row_counts': rowCounts,
   '0019_activity_keys': activityKeys,
   '0020_list_proofs': listProofs,
+  '0021_deletions': deletions,
+  '0022_needed_types': neededTypes,
+  '0026_installation': installation,
 }

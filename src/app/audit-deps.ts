@@ -36,6 +36,7 @@ export function createAuditDeps(context: AuditContext): AuditDeps {
     mirror: warehouse.mirror(projectId, { schema }),
     store: warehouse.audits(projectId),
     stats: createRunStats(Date.now, () => {}),
+    notices: new Set(),
     sampleSize,
     random: Math.random,
     requestCount: service.client.requestCount,

@@ -67,6 +67,7 @@ async function auditStreams(
       if (isMassDeletion(result.gone, result.drawn)) notices.push(massDeletionNotice(result))
     }
   }
+  notices.push(...deps.notices)
   const store = warehouse.audits(project.projectId)
   const estimates = estimateDifferences(await store.listFinished(Date.now() - pooledMs), Date.now())
   const differences: readonly Difference[] = await store.listDifferences(audits.map(({ id }) => id))

@@ -110,7 +110,10 @@ function withSnapshot<T>(
   project: ProjectConfig,
   work: (snapshot: ExportSnapshot) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(ownDatabase(config, project), (warehouse) => warehouse.withSnapshot(work), { access: 'read' })
+  return withWarehouse(ownDatabase(config, project), (warehouse) => warehouse.withSnapshot(work), {
+    access: 'read',
+    readOnly: true,
+  })
 }
 
 function progressOf({ onProgress }: Pick<VerifyOptions, 'onProgress'>) {

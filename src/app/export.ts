@@ -25,7 +25,7 @@ export async function exportFromWarehouse(
   const exported = await withWarehouse(
     project === null ? config : ownDatabase(config, project),
     (warehouse) => warehouse.withSnapshot((snapshot) => exportObjects(request, { snapshot, ...options })),
-    { access: 'read' },
+    { access: 'read', readOnly: true },
   )
   return { ...exported, tookMs: Math.round(performance.now() - began) }
 }

@@ -27,7 +27,7 @@ export function readReport(
       exitCode: 2,
     })
   }
-  return withWarehouse(ownDatabase(config, project), read, { access: 'read' })
+  return withWarehouse(ownDatabase(config, project), read, { access: 'read', readOnly: true })
 }
 
 /** Replaces the file as a whole. Throws UserError if it cannot be written. */

@@ -1,7 +1,10 @@
 /** Runs `verify`: compares the mirror with the service. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { SyncProgress, VerifyReport } from '../core/command-reports.ts'
+import { presentTime } from '../core/cursor-limit.ts'
+import { clockOffsetCursor, type Mirror } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
+import type { EpochSeconds } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import { runVerify } from '../verify/verify.ts'
 import { runVerifySample } from '../verify/verify-sample.ts'
@@ -31,12 +34,14 @@ export function verifyProject(config: Config, project: ProjectConfig, options: V
     (warehouse, warehouseRetry) => {
       const compare = async ({ client }: Service) => {
         const { sampleSize } = options
-        const { projectId, startDate } = project
+        const { projectId, startDate, timeZone } = project
         const mirror = warehouse.mirror(projectId)
         const deps = {
           projectId,
           streams: new Set(streams),
           startDate,
+          timeZone,
+          present: await readPresentTime(mirror),
           get: client.get,
           mirror,
           limit,
@@ -54,4 +59,11 @@ export function verifyProject(config: Config, project: ProjectConfig, options: V
       return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
     },
   )
+}
+
+/** By the service's clock, as the last sync saw it. */
+async function readPresentTime(mirror: Pick<Mirror, 'readCursor' | 'latestMessageTime'>): Promise<EpochSeconds> {
+  const localTime = Math.floor(Date.now() / 1000)
+  const serviceTime = localTime + (Number(await mirror.readCursor(clockOffsetCursor)) || 0)
+  return presentTime({ localTime, serviceTime, newestMessage: (await mirror.latestMessageTime()) ?? 0 })
 }

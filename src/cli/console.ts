@@ -84,21 +84,28 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   const { openStandAlone } = await context.load(() => import('../app/console/stand-alone.ts'))
   const { linkOf } = await import('../app/console/open-console.ts')
   const { serveStandAlone } = await import('../http/console/serve-stand-alone.ts')
-  const opened = await openStandAlone({ databaseUrl, databaseSetting, config, now: context.now })
+  const stopped = new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))
+  const slow = setTimeout(
+    () => context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),
+    slowMs,
+  )
+  const opening = openStandAlone({ databaseUrl, databaseSetting, config, now: context.now })
+  // A thread in the middle of a question to SQLite cannot be stopped, and an ordinary exit would wait for it.
+  void stopped.then(() => delay(closeMs, undefined, { ref: false })).then(() => process.kill(process.pid, 'SIGKILL'))
+  const opened = await opening.finally(() => clearTimeout(slow))
   const http: HttpServer = await serveStandAlone(opened, { port, log, now: context.now })
   const link = linkOf(http.address, opened.links.create())
   context.writeOut(`The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`)
   if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
-  if (!stopSignal.aborted) await new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))
+  if (!stopSignal.aborted) await stopped
   await http.close()
-  const isClosed = await Promise.race([opened.close().then(() => true), delay(closeMs, false, { ref: false })])
-  if (isClosed) return exit(0)
-  // A thread in the middle of a question to SQLite cannot be stopped, and an ordinary exit would wait for it.
-  process.kill(process.pid, 'SIGKILL')
+  await opened.close()
+  return exit(0)
 }
 
-/** Pages have been closed by then. */
-const closeMs = 2000
+/** After Ctrl-C; pages are closed sooner. */
+const closeMs = 5000
+const slowMs = 5000
 
 /** Without a configuration, most people who want to look at a warehouse have its file. */
 function loadConfigured(context: CommandContext): Config {

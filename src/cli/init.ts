@@ -24,7 +24,7 @@ type Options = {
 const help = `
 Asks for the address of the API, the project's id and its key; tests them as deskmirror check does; then writes them into
 .env, which only you may read, or adds a project to deskmirror.yaml if there is one. Without a terminal it takes the
-options, and prints what it would write.
+options and asks nothing.
 
 Examples:
   $ deskmirror init
@@ -59,10 +59,6 @@ async function runInit(context: CommandContext, options: Options): Promise<Comma
     }
   }
   const names = files.map(({ name }) => name).join(' and ')
-  if (!isTerminal) {
-    const next = `Nothing was written, as this is no terminal: write it into ${names} yourself.`
-    return { ...checks, lines: [...checks.lines, '', ...preview(files), '', next], exit: 0 }
-  }
   for (const { name, text } of files) writePrivate(name, text)
   return {
     ...checks,
@@ -177,17 +173,6 @@ function yamlTexts(project: NewProject): readonly NewFile[] {
   const yaml = { name: yamlFile, text }
   if ('file' in project.key) return [yaml]
   return [yaml, { name: envFile, text: addKeyToEnv(readIfThere(envFile), project.name, project.key.value) }]
-}
-
-/** Without a terminal the key is in a file, so none of these texts has it. */
-function preview(files: readonly NewFile[]): string[] {
-  return files.flatMap(({ name, text }) => [
-    `${name} would be:`,
-    ...text
-      .trimEnd()
-      .split('\n')
-      .map((line) => `  ${line}`),
-  ])
 }
 
 /** The same checks as those of `check`. */

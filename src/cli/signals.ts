@@ -13,9 +13,10 @@ export function classifyInterrupt(firstAt: EpochMs | null, now: EpochMs): 'first
 function abortOnSignals(names: readonly NodeJS.Signals[], onFirst: () => void = () => {}): AbortSignal {
   const controller = new AbortController()
   let firstAt: EpochMs | null = null
-  const stop = () => {
+  const stop = (name: NodeJS.Signals) => {
     const kind = classifyInterrupt(firstAt, Date.now())
-    if (kind === 'again') process.exit(1)
+    // The system ends it: an ordinary exit waits for a thread in the middle of a question to SQLite.
+    if (kind === 'again') process.removeAllListeners(name).kill(process.pid, name)
     if (kind === 'echo') return
     firstAt = Date.now()
     onFirst()

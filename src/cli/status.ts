@@ -108,10 +108,12 @@ function streamState({ failed, failedSince, skipped }: StatusReport['streams'][n
   return skipped === null ? '' : 'skipped'
 }
 
-function lastRun({ lastRun: run }: StatusReport, now: EpochMs): string {
+const noEnd = 'recorded no end: its process was killed, or could not write to the warehouse (a full disk)'
+
+function lastRun({ lastRun: run, running }: StatusReport, now: EpochMs): string {
   if (run === null) return 'none yet: run `deskmirror sync`'
   const end = run.finishedAt === null ? `started ${formatAge(run.startedAt, now)}` : formatAge(run.finishedAt, now)
-  return `${run.mode}, ${run.outcome ?? 'not finished'}, ${end}, ${pluralize(run.requests, 'request')}`
+  return `${run.mode}, ${run.outcome ?? (running === null ? noEnd : 'not finished')}, ${end}, ${pluralize(run.requests, 'request')}`
 }
 
 function runningRow({ running }: StatusReport, now: EpochMs): string[][] {

@@ -15,6 +15,7 @@ type Options = CommonOptions & {
   readonly mode: SyncMode
   readonly streams?: readonly StreamName[]
   readonly wait?: true
+  readonly changeTimeZone?: true
 }
 
 const examples = `
@@ -45,6 +46,10 @@ export function syncCommand(context: CommandContext): Command {
     .addOption(streamsOption())
     .addOption(projectOption())
     .option('--wait', 'if another sync of the project is running, wait for its end')
+    .option(
+      '--change-time-zone',
+      'after a change of the time zone: read every rollup again, and replace those of the old one',
+    )
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
@@ -65,6 +70,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
       mode: options.mode,
       streams,
       wait: options.wait === true,
+      changeTimeZone: options.changeTimeZone === true,
       signal,
       onProgress,
       onBudget,

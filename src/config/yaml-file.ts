@@ -11,19 +11,35 @@ export function parseYaml(name: string, text: string) {
   const counter = new LineCounter()
   const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
   const document = withYamlLimits(name, () =>
-    parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'error' }),
+    parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'error', uniqueKeys: false }),
   )
-  const problems = [...syntaxProblems(document, lineAt), ...aliasProblems(document, lineAt)]
+  const problems = [...syntaxProblems(document, lineAt), ...nodeProblems(document, lineAt)]
   if (problems.length > 0) throw new ConfigurationError(problems)
   /** `deskmirror.yaml:7`; the line of the nearest parent if the path is not in the file. */
+  const childOf = createChildLookup()
   const locate = (path: readonly PropertyKey[]): string => {
-    const node = document.getIn(path, true)
+    const node = path.reduce<unknown>(childOf, document.contents)
     const range = isRanged(node) ? node.range : undefined
     if (range != null) return lineAt(range[0])
     return path.length === 0 ? name : locate(path.slice(0, -1))
   }
   const values: unknown = withYamlLimits(name, () => document.toJS({ maxAliasCount: 20 }))
   return { values, locate }
+}
+
+/** The library's own search looks at all keys of a map each time. */
+function createChildLookup() {
+  const known = new WeakMap<object, ReadonlyMap<string, unknown>>()
+  return (parent: unknown, key: PropertyKey): unknown => {
+    const { isMap, isScalar, isSeq } = loadYaml()
+    if (isSeq(parent)) return parent.items[Number(key)]
+    if (!isMap(parent)) return undefined
+    const children =
+      known.get(parent) ??
+      new Map(parent.items.map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair.value]))
+    known.set(parent, children)
+    return children.get(String(key))
+  }
 }
 
 /** The library throws on very deep nesting, and on nested aliases that would exhaust the memory. */
@@ -45,12 +61,25 @@ function syntaxProblems({ errors }: Document, line: (offset: number) => string):
     .map((error) => ({ where: line(error.pos[0]), why: `is not valid YAML (${describeErrorCode(error.code)})` }))
 }
 
-/** The alias is not named: one without an anchor may be a secret that begins with `*`. */
-function aliasProblems(document: Document, line: (offset: number) => string): ConfigProblem[] {
+/** Repeated keys, which the library compares pair by pair; and aliases without an anchor, which may be secrets that begin with `*`. */
+function nodeProblems(document: Document, line: (offset: number) => string): ConfigProblem[] {
   const problems: ConfigProblem[] = []
-  loadYaml().visit(document, {
+  const anchors = new Set<string>()
+  const { visit, isMap, isScalar } = loadYaml()
+  visit(document, {
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchors.add(node.anchor)
+      const keys = new Set<unknown>()
+      for (const { key } of isMap(node) ? node.items : []) {
+        if (!isScalar(key) || key.value === '<<') continue
+        if (keys.has(key.value) && problems.length < maxListed)
+          problems.push({ where: line(key.range?.[0] ?? 0), why: 'is not valid YAML (duplicate key)' })
+        keys.add(key.value)
+      }
+    },
     Alias: (_, alias) => {
-      if (alias.resolve(document) !== undefined) return
+      if (anchors.has(alias.source)) return
+      if (problems.length === maxListed) return visit.BREAK
       const why = 'has an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'
       problems.push({ where: line(alias.range?.[0] ?? 0), why })
     },

@@ -94,14 +94,17 @@ export function isNotFound(error: unknown): boolean {
 export function unreadableRowReason(error: unknown): string | null {
   if (!(error instanceof ApiError)) return null
   const { failure } = error
-  if (isOfOtherProject(failure)) return failure.why
+  if (isForbiddenRow(failure)) return failure.why
   return failure.kind === 'refused' && (failure.status < 300 || isRefusedByService(failure)) ? failure.why : null
 }
 
 /**
- * The paths of conversations and calls name no project, so of these it is the row that is of another one, such as a
- * conversation that was moved there. If it is the key, the lists of the project are denied, too.
+ * A 403 for one row that is not about the key: a code that is not documented, as for writes, or another project. The paths of
+ * conversations and calls name no project, so of these it is the row that is of another one, such as a conversation that was
+ * moved there. If it is the key, the lists of the project are denied, too.
  */
-function isOfOtherProject(failure: ApiFailure): failure is Extract<ApiFailure, { kind: 'denied' }> {
-  return failure.kind === 'denied' && failure.code === 'api_key_wrong_project'
+function isForbiddenRow(failure: ApiFailure): failure is Extract<ApiFailure, { kind: 'denied' }> {
+  if (failure.kind !== 'denied') return false
+  const isKnown = failure.status !== 403 || failure.code.startsWith('api_key_')
+  return failure.code === 'api_key_wrong_project' || !isKnown
 }

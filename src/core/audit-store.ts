@@ -31,7 +31,7 @@ export type AuditRowResult = AuditRow & { readonly state: AuditRowState }
 
 export type AuditStore = {
   readonly readOpen: (stream: AuditedStream) => Promise<OpenAudit | null>
-  /** Ids of existing rows after one, in order. */
+  /** Ids of rows after one, in order, those marked as deleted included. */
   readonly listIds: (stream: AuditedStream, after: string | null, limit: number) => Promise<readonly string[]>
   /** If another process has begun one meanwhile: that one. */
   readonly start: (
@@ -50,6 +50,8 @@ export type AuditStore = {
    * that differed. The result of an audit that another process has finished stays.
    */
   readonly finish: (audit: OpenAudit, now: EpochMs) => Promise<AuditResult>
+  /** Rows that finished audits of the stream found to differ, the latest audits first. */
+  readonly listCorrected: (stream: AuditedStream) => Promise<readonly AuditRow[]>
   /** What differed in these audits. */
   readonly listDifferences: (audits: readonly string[]) => Promise<readonly Difference[]>
   /** Of all streams, oldest first. */

@@ -19,7 +19,7 @@ export type AuditResult = {
   readonly stream: AuditedStream
   readonly startedAt: string
   readonly finishedAt: string
-  /** Rows that could be drawn: those that the mirror had. */
+  /** Rows that could be drawn: those that the mirror had, those marked as deleted included. */
   readonly population: number
   readonly drawn: number
   /** Read again and compared. */

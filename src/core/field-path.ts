@@ -1,18 +1,50 @@
 /** Reads an undocumented field of a row by its dotted path, by the same rules by which columns are discovered. */
-import { asJsonObject, stringifyJson } from './json.ts'
+import { asJsonObject, type JsonObject, stringifyJson } from './json.ts'
 import type { ExtraField, Json } from './row.ts'
 
 /** Column discovery follows nested objects to this depth; anything deeper is one JSON value. */
 export const maxDepth = 5
 
-/** Undefined if the row has no such field, or an object with fields there. A dot may also be part of a name. */
-export function fieldAtPath(row: Json, path: string, depth = 1): ExtraField | undefined {
+/** A name as a part of a path: its own dots are escaped. */
+export function escapeDots(name: string): string {
+  return name.includes('.') ? name.replaceAll('.', '\\.') : name
+}
+
+/** A name with a dot has the path of a nested field, unless the row has both: then its dots stay escaped. */
+export function unescapePaths(values: Map<string, unknown>): void {
+  const escaped = [...values.keys()].filter((path) => path.includes('\\.'))
+  for (const path of escaped.sort()) {
+    const plain = path.replaceAll('\\.', '.')
+    if (values.has(plain)) continue
+    values.set(plain, values.get(path))
+    values.delete(path)
+  }
+}
+
+/** Undefined if the row has no such field, or an object with fields there. */
+export function fieldAtPath(row: Json, path: string): ExtraField | undefined {
+  return (path.includes('\\.') ? fieldAtNames(row, path) : undefined) ?? fieldAtPlainPath(row, path)
+}
+
+function fieldAtNames(row: Json, path: string): ExtraField | undefined {
+  const names = path.replaceAll('\\.', '\0').split('.')
+  let value: Json | undefined = row
+  for (const name of names) {
+    const fields: JsonObject | null = asJsonObject(value)
+    const field = name.replaceAll('\0', '.')
+    value = fields !== null && Object.hasOwn(fields, field) ? fields[field] : undefined
+  }
+  return value === undefined ? undefined : toExtraField(value, names.length)
+}
+
+/** A dot may also be part of a name; a nested field comes first. */
+function fieldAtPlainPath(row: Json, path: string, depth = 1): ExtraField | undefined {
   const fields = asJsonObject(row)
   if (fields === null) return undefined
   for (let dot = path.indexOf('.'); dot !== -1 && depth < maxDepth; dot = path.indexOf('.', dot + 1)) {
     const name = path.slice(0, dot)
     const found = Object.hasOwn(fields, name)
-      ? fieldAtPath(fields[name] ?? null, path.slice(dot + 1), depth + 1)
+      ? fieldAtPlainPath(fields[name] ?? null, path.slice(dot + 1), depth + 1)
       : undefined
     if (found !== undefined) return found
   }

@@ -60,8 +60,16 @@ const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   outbox_poll: 15 * minuteMs,
 }
 
-export function isExpired({ job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>, now: EpochMs): boolean {
-  return now - lastAt > expiresAfterMs[job]
+/** While the warehouse cannot be used, jobs repeat, and fail, within seconds: silence means that the job is gone. */
+const repeatsWithinMs: Ms = 2 * minuteMs
+
+export function isExpired(
+  { job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>,
+  now: EpochMs,
+  isWarehouseError: boolean,
+): boolean {
+  const isRepeated = isWarehouseError && !['pass', 'schedule', 'housekeeping'].includes(job)
+  return now - lastAt > (isRepeated ? repeatsWithinMs : expiresAfterMs[job])
 }
 
 /** The stream that a failing sync job does not read; null for other jobs, and for an audit, without which it is read. */

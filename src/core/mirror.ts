@@ -156,8 +156,16 @@ export type Mirror = {
   readonly listRowsToRecheck: (limit: number) => Promise<readonly string[]>
   /** Removes the recheck marks of these conversations. */
   readonly clearRecheck: (ids: readonly string[]) => Promise<void>
-  /** Sets `deleted_at` on the row and on its children. */
-  readonly markDeleted: (stream: ListStreamName, id: string, at: EpochMs) => Promise<void>
+  /**
+   * Sets `deleted_at` on the row and on its children. Null: marked; else why it was not: too many were marked of late, or are
+   * missing. `isConfirmed`: a person has said that they are deleted.
+   */
+  readonly markDeleted: (
+    stream: ListStreamName,
+    id: string,
+    at: EpochMs,
+    isConfirmed?: boolean,
+  ) => Promise<string | null>
 
   /** The `newest`-th newest `occurred_at` of calls up to `until` (1 = the newest); null if there are fewer. */
   readonly nthNewestCallTime: (newest: number, until: EpochSeconds) => Promise<EpochSeconds | null>

@@ -1,10 +1,18 @@
 /** Which days' rollups a sync run requests. A past day can change at any time, and nothing shows that it did. */
 import type { LocalDay } from './days.ts'
 import type { StoredRollup, SyncMode } from './mirror.ts'
-import { daySeconds, type EpochSeconds, hourSeconds } from './time.ts'
+import { daySeconds, type EpochSeconds, hourSeconds, rfc3339 } from './time.ts'
 
 /** The key of the gap of past days that are missing. */
 export const historyGapKey = 'history'
+
+/** The key of the gap of one day. A rollup that the database cannot hold is the same gap: its key ends with that time. */
+export function dayGapKey({ to }: Pick<LocalDay, 'to'>): string {
+  return `row:${rfc3339(to)}`
+}
+
+/** How many days with a gap an incremental sync tries again: each may cost several attempts. */
+const maxFailedRereads = 3
 
 /** How long after its end a day's rollup is likely to change (late calls, late replies). */
 const settlingSeconds = daySeconds
@@ -22,9 +30,12 @@ export type RereadCounts = { readonly last: number; readonly older: number }
 
 /**
  * The days to read. `missing`: never read, in the given order. `unsettled`: last read before or soon after their end.
- * `last` and `older`: settled ones to read again. All but `missing` are least recently read first.
+ * `last` and `older`: settled ones to read again. `failed`: past days that could not be read the last time. The
+ * unsettled, last and older ones are least recently read first.
  */
-export type RollupPlan = { readonly [Group in 'missing' | 'unsettled' | 'last' | 'older']: readonly LocalDay[] }
+export type RollupPlan = {
+  readonly [Group in 'missing' | 'unsettled' | 'last' | 'older' | 'failed']: readonly LocalDay[]
+}
 
 /** `days`: newest first. `remaining`: what an interrupted run still has to read again; null = decided by the mode. */
 export function planRollups(
@@ -33,19 +44,32 @@ export function planRollups(
   now: EpochSeconds,
   mode: SyncMode,
   remaining: RereadCounts | null,
+  hasGap: (day: LocalDay) => boolean = () => false,
 ): RollupPlan {
   const keyOf = ({ from, to }: Pick<LocalDay, 'from' | 'to'>) => `${from}/${to}`
   const lastReads = new Map(stored.map((rollup) => [keyOf(rollup), rollup.readAt]))
   const lastRead = (day: LocalDay) => lastReads.get(keyOf(day))
   const oldestReadFirst = (all: readonly LocalDay[]) => all.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
-  const { missing = [], unsettled = [], settled = [] } = Object.groupBy(days, (day) => groupOf(day, lastRead(day), now))
+  const {
+    missing = [],
+    unsettled = [],
+    settled = [],
+    failed = [],
+  } = Object.groupBy(days, (day) => (hasGap(day) && day.to <= now ? 'failed' : groupOf(day, lastRead(day), now)))
   const { last, older } = remaining ?? plannedRereads(mode, settled.length)
   return {
     missing,
     unsettled: oldestReadFirst(unsettled),
     last: oldestReadFirst(settled.slice(0, recentDays)).slice(0, last),
     older: oldestReadFirst(settled.slice(recentDays)).slice(0, older),
+    failed: mode === 'incremental' ? takeInTurn(failed, maxFailedRereads, now) : failed,
   }
+}
+
+/** So many, beginning at another one each minute. */
+function takeInTurn(days: readonly LocalDay[], most: number, now: EpochSeconds): LocalDay[] {
+  const start = days.length === 0 ? 0 : Math.floor(now / 60) % days.length
+  return [...days.slice(start), ...days.slice(0, start)].slice(0, most)
 }
 
 function groupOf(day: LocalDay, lastRead: EpochSeconds | undefined, now: EpochSeconds) {

@@ -10,6 +10,9 @@ import { type ListStreamName, listStreamNames, streamSpecs } from './stream-spec
 /** `table` null: the payload does not show it. */
 export type WebhookReference = { readonly id: string; readonly table: ListStreamName | null }
 
+/** A row of the mirror: its id as it is stored, and its table. */
+export type MirroredRow = { readonly id: string; readonly table: ListStreamName }
+
 /** `why`: the reason if there are no references. */
 export type WebhookContent = { readonly references: readonly WebhookReference[]; readonly why: string | null }
 

@@ -1,6 +1,7 @@
 /** Turns what a person asked for into the columns and conditions of one object. */
 import type { ExportColumn, ExportCondition, ExportObject, ExportSelection, ExportType } from '../core/export.ts'
 import { nearestNames } from '../core/nearest-names.ts'
+import { parseDate } from '../core/report-period.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 
@@ -66,13 +67,20 @@ function toBound(object: ExportObject, column: ExportColumn, text: string): stri
     if (isDate) return text
     throw selectionError(object, `${column.name} is a date, and ${text} is not`, 'write a date like 2026-01-31')
   }
-  const at = parseTime(isDate ? `${text}T00:00:00Z` : text)
-  if (at !== undefined) return rfc3339(at)
+  const time = parseExistingTime(isDate ? `${text}T00:00:00Z` : text)
+  if (time !== undefined) return time
   throw selectionError(object, `${text} is neither a date nor a time`, 'write 2026-01-31 or 2026-01-31T08:00:00Z')
 }
 
-function parseDate(text: string): string | undefined {
-  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined
+/** Undefined for 30 February, too, which JavaScript takes for a day in March. */
+function parseExistingTime(text: string): string | undefined {
+  const at = parseDate(text.slice(0, 10)) === undefined ? undefined : parseTime(text)
+  return at === undefined ? undefined : rfc3339(at)
+}
+
+function parseInteger(text: string): bigint | undefined {
+  const value = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined
+  return value !== undefined && BigInt.asIntN(64, value) === value ? value : undefined
 }
 
 function equalTo(object: ExportObject, column: ExportColumn, text: string | null): ExportCondition {
@@ -95,13 +103,10 @@ const typeNames: Readonly<Record<ExportType, string>> = {
 /** Undefined: the text is not a value of the type. */
 const parsers: Readonly<Record<ExportType, (text: string) => string | number | bigint | boolean | undefined>> = {
   text: (text) => text,
-  integer: (text) => (/^-?\d{1,18}$/.test(text) ? BigInt(text) : undefined),
+  integer: parseInteger,
   number: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
-  time: (text) => {
-    const at = parseTime(text)
-    return at === undefined ? undefined : rfc3339(at)
-  },
+  time: parseExistingTime,
   date: parseDate,
   json: () => undefined,
 }

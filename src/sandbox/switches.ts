@@ -68,6 +68,9 @@ export const switchTable = {
     'America/New_York',
     'Asia/Kathmandu',
   ),
+  'availability.answer': choice('the shape of the availability', 'plain', 'list', 'text'),
+  'analytics.unreadable': text('comma-separated dates in UTC whose rollup cannot be read', ''),
+  'analytics.answer': choice('what is answered for them', '400', '404', 'null', 'other-project'),
   'analytics.bots': flag(
     'whether a rollup counts the AI: conversations that only the AI answered as active, and its answers as responses',
     true,
@@ -104,7 +107,7 @@ export const switchTable = {
   'pages.size': amount('rows of a full page of every list, whatever `limit` says; 0 = as `limit` says', 0),
   'pages.hollow': flag('a list with a bound is empty, but claims that more follows', false),
   'single.shape': choice(
-    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, fewer, or another value of one that is not documented (`conversations` have one with `fields.drift`)',
+    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, fewer, or other values of some',
     'same',
     'more',
     'fewer',
@@ -182,6 +185,16 @@ export const switchTable = {
     '410',
     '403',
   ),
+  'missing.rows': choice(
+    'rows that are answered as if they were not there, although they are: none, every one that is read by its id, or all of them in lists, too',
+    'none',
+    'ids',
+    'all',
+  ),
+  'messages.forbidden': amount(
+    '0..1: share of conversations whose messages are answered 403 `conversation_restricted`',
+    0,
+  ),
   'recordings.none': choice('response for a call without a recording', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204', '202'),
@@ -209,7 +222,6 @@ export const switchTable = {
     'plain',
     'hostile',
   ),
-  'rows.gone': flag('lists are empty, and reads by id find nothing', false),
   'rows.hostile': choice(
     'one row in eleven: `odd` ones are unusual but storable; `unfit` ones are too deep, too large, of another project, or no objects',
     'none',

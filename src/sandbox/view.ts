@@ -58,7 +58,7 @@ function createRowsView<T extends TimedRow<Field>, Field extends string>(
 ) {
   return {
     orderedBy(field: Field): Sequence<T> {
-      if (s['rows.gone']) return emptySequence
+      if (s['missing.rows'] === 'all') return emptySequence
       if (!offsets.any && !delays.any(kind)) return store.orderedBy(field)
       const rows: T[] = []
       for (const row of store.all()) {
@@ -70,7 +70,7 @@ function createRowsView<T extends TimedRow<Field>, Field extends string>(
       return sortByTime(rows, timeOf, (a, b) => a.index - b.index)
     },
     find(id: string): T | undefined {
-      const row = s['rows.gone'] ? undefined : store.find(id)
+      const row = s['missing.rows'] === 'none' ? store.find(id) : undefined
       const visible = row === undefined || !s['late.byId'] ? row : store.asOf(row, delays.of(kind, row.index))
       return visible === undefined ? undefined : show(visible)
     },

@@ -1,6 +1,6 @@
 /** Items of the API → rows of the mirror. Documented fields become columns; other fields are passed on by their paths. */
 import { hash } from 'node:crypto'
-import { maxDepth } from '../core/field-path.ts'
+import { escapeDots, maxDepth, unescapePaths } from '../core/field-path.ts'
 import { findKey, hasName } from '../core/item-fields.ts'
 import { type JsonObject, stringifyJson } from '../core/json.ts'
 import type { ExtraField, Json, MirrorRow, Scalar } from '../core/row.ts'
@@ -24,8 +24,9 @@ export function toRow(item: JsonObject, documented: DocumentedFields, own: Mirro
     const value = item[field] as Json
     const known = Object.hasOwn(documented, field) ? documented[field] : undefined
     if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
-    else if (field !== 'projectId') collectExtraFields(field, value, extraFields, 1)
+    else if (field !== 'projectId') collectExtraFields(escapeDots(field), value, extraFields, 1)
   }
+  unescapePaths(extraFields)
   return { columns: Object.assign(columns, own), extraFields, item }
 }
 
@@ -47,7 +48,7 @@ function collectExtraFields(path: string, value: Json, into: Map<string, ExtraFi
     into.set(path, { value: stringifyJson(value), isJsonText: true })
   } else {
     for (const [field, inner] of Object.entries(value as JsonObject))
-      collectExtraFields(`${path}.${field}`, inner, into, depth + 1)
+      collectExtraFields(`${path}.${escapeDots(field)}`, inner, into, depth + 1)
   }
 }
 

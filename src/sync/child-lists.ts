@@ -4,7 +4,7 @@ import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges
 import { formatPendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
-import { type EpochSeconds, type Ms, parseTime } from '../core/time.ts'
+import { type EpochSeconds, type Ms, parseTime, rfc3339 } from '../core/time.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
 import { commitPage, isHasMoreSet, readPages } from './pages.ts'
@@ -51,13 +51,18 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
     const readFrom = ranges.reduce((lo, range) => Math.min(lo, range.lo), Number.POSITIVE_INFINITY)
     const list = stream.list(run.projectId, parent.parentId)
     const incompleteReasons = new Set<string>()
+    let newestRow = ''
     const resultAt = (pendingRanges: PendingRanges): ChildReadResult => {
       const cursor = formatPendingRanges(pendingRanges)
       const delayMs = rereadDelayMs(run, stream, parent, { ranges: pendingRanges, cursor, lowWatermark })
       const dueAt = delayMs === null ? null : run.now() + delayMs
       const { parentId, requestedVersion } = parent
+      const missing = missingNewest(run, stream, parent, newestOf(pendingRanges), newestRow)
+      if (missing !== null) incompleteReasons.add(missing)
       const completeness = toCompleteness(isFullRead, incompleteReasons)
-      return { stream: stream.name, parentId, requestedVersion, cursor, dueAt, ...completeness }
+      // Only a full read can show later that the list has all of them.
+      const position = missing === null ? cursor : null
+      return { stream: stream.name, parentId, requestedVersion, cursor: position, dueAt, ...completeness }
     }
     let duplicateCounts = new Map<string, number>()
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
@@ -65,6 +70,8 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
       if (batch.isLastOfResponse) duplicateCounts = new Map()
       const listed = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
       const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
+      for (const { columns } of rows)
+        if (String(columns.created_at ?? '') > newestRow) newestRow = String(columns.created_at)
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
       const read = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
       const more = { ...read, activeReaders: () => run.readers.active }
@@ -105,6 +112,24 @@ const secondSurelyOverMs = 2000
 /** What a read of a list showed. `cursor`: the text of `ranges`. */
 type ListedRows = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
 
+/** Why the list cannot be complete: its parent shows a newer row; null = it does not. Times beyond the clocks prove nothing. */
+function missingNewest(
+  run: SyncRun,
+  { parentShowsNewest }: ChildListStream,
+  { parentLastActiveAt: shownAt }: PendingParent,
+  newestListed: EpochSeconds,
+  newestRow: string,
+): string | null {
+  if (!parentShowsNewest || shownAt === null || shownAt > run.cursorLimit()) return null
+  if (Math.max(newestListed, parseTime(newestRow) ?? 0) >= shownAt) return null
+  return `the list ends before ${rfc3339(shownAt)}, the time of the last message that the conversation shows`
+}
+
+/** Beyond this time, a list's rows have not been read. */
+function newestOf(ranges: PendingRanges): EpochSeconds {
+  return ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
+}
+
 /** The delay until the list is read again although its parent shows nothing new: the first rule decides; null = never. */
 function rereadDelayMs(
   run: SyncRun,
@@ -112,7 +137,7 @@ function rereadDelayMs(
   parent: PendingParent,
   listed: ListedRows,
 ): Ms | null {
-  const newestListed = listed.ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
+  const newestListed = newestOf(listed.ranges)
   const newestKnown = Math.max(newestListed, parent.parentLastActiveAt ?? 0)
   const ageMs = (run.cursorLimit() - newestKnown) * 1000
   const remainingMs = run.lookBackSeconds * 1000 - ageMs

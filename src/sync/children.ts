@@ -21,6 +21,9 @@ export type ChildReader = (parent: PendingParent, priority: Priority, lowWaterma
 /** How many conversations with future-dated messages an incremental sync reads again, least recently read first. */
 const maxFutureDatedRereads = 200
 
+/** If the service refused so many lists and let none be read, it refuses all of them. */
+const maxRefused = 100
+
 const batchSize = 400
 const concurrency = 16
 
@@ -41,6 +44,7 @@ export async function syncChildren(
   }
   run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
   const failed: PendingParent[] = []
+  const tally: Tally = { read: 0, refused: [] }
   // Children that become pending from now on belong to the next run, so that an incomplete list is not reread at once.
   const now = run.now()
   // No parent is reread twice in one run, even if this machine's clock is set back. A first read does not count.
@@ -52,23 +56,39 @@ export async function syncChildren(
     const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
     if (pending.length === 0) break
     for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
-    failed.push(...(await readAll(run, stream, pending, read)))
+    failed.push(...(await readAll(run, stream, pending, read, tally)))
+    if (tally.read === 0 && tally.refused.length >= maxRefused) break
   }
-  const { length: unread } = await readAll(run, stream, [...disproved(), ...failed], read)
+  const { length: unread } = await readAll(run, stream, [...disproved(), ...failed], read, tally)
   if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
+  const [why] = tally.refused
+  if (tally.read === 0 && tally.refused.length > 1)
+    run.stats.fail(stream, `the service refused all ${tally.refused.length} lists that were requested: ${why}`)
 }
 
+/** `refused`: why, for each list that the service does not let be read. */
+type Tally = { read: number; readonly refused: string[] }
+
 /** Reads the children of these parents. Returns those that failed and are worth a retry. */
-async function readAll(run: SyncRun, stream: ChildStreamName, pending: readonly PendingParent[], read: ChildReader) {
+async function readAll(
+  run: SyncRun,
+  stream: ChildStreamName,
+  pending: readonly PendingParent[],
+  read: ChildReader,
+  tally: Tally,
+) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (parent: PendingParent) => {
     throwIfSliceOver(run)
     try {
       await read(parent, priorityOf(parent), lowWatermark)
+      tally.read += 1
       return []
     } catch (error) {
       await handleChildFailure(run, stream, parent, error)
-      return isRefused(error) || unreadableRowReason(error) !== null ? [] : [parent]
+      const why = unreadableRowReason(error)
+      if (why !== null && !isNotFound(error)) tally.refused.push(why)
+      return isRefused(error) || why !== null ? [] : [parent]
     }
   }
   return (await mapConcurrently(pending, concurrency, attempt)).flat()
@@ -96,7 +116,7 @@ async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent:
   const { failure } = error
   if (failure.kind === 'aborted' || (failure.kind === 'denied' && unreadableRowReason(error) === null)) throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
-  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId))) return
+  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null) return
   const retryAt = run.now() + retryDelayMs(parent.attempts)
   await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
 }

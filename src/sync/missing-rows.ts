@@ -1,12 +1,12 @@
 /** Rows that a list did not show are requested by their ids, and marked as deleted only if the service answers 404. */
 
 import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
-import { toListShape } from '../core/list-shape.ts'
-import { isMassDeletion } from '../core/mass-deletion.ts'
+import { listOnlyFields, toListShape } from '../core/list-shape.ts'
+import { describeMassDeletion, isMassDeletion, massDeletionGapKey } from '../core/mass-deletion.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow } from '../core/row.ts'
-import type { ListStreamName, StreamName } from '../core/stream-specs.ts'
+import type { ListStreamName } from '../core/stream-specs.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { priorityFor, type SyncRun } from './run.ts'
@@ -18,28 +18,27 @@ const concurrency = 8
 /** How many conversations a run rechecks; the others stay marked for the next one. */
 const maxRechecks = 400
 
-/** Set while a suspicious number of rows is missing from a list. Until a full sync, none of them is marked as deleted. */
-const massDeletionCursor = (stream: StreamName) => `${stream}:doubted`
+export type RereadDeps = Pick<SyncRun, 'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'notices' | 'now' | 'signal'>
 
-export type RereadDeps = Pick<SyncRun, 'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'now' | 'signal'>
-
-/** Marks a row that the service answered 404 for. False if it is not marked because its list is in doubt. */
-export async function markRowDeleted(run: RereadDeps, stream: ListStreamName, id: string): Promise<boolean> {
-  if (run.mode !== 'full' && (await run.mirror.readCursor(massDeletionCursor(stream))) !== null) return false
-  await run.mirror.markDeleted(stream, id, run.now())
-  return true
+/** Marks a row that the service answered 404 for. Null: marked; else why a fault is likelier than so many deletions. */
+export async function markRowDeleted(run: RereadDeps, stream: ListStreamName, id: string): Promise<string | null> {
+  const doubt = await run.mirror.markDeleted(stream, id, run.now(), run.mode === 'full')
+  if (doubt !== null) run.notices.add(doubt)
+  return doubt
 }
 
 /** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
 export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRowsKey: string): Promise<void> {
-  const { unseen, living } = await run.mirror.countUnseenRows(stream.name, seenRowsKey, 'all')
-  const isDoubted = isMassDeletion(unseen, living) && run.mode !== 'full'
-  await run.mirror.writeCursor(massDeletionCursor(stream.name), isDoubted ? String(unseen) : null)
+  const { name } = stream
+  const { unseen, living } = await run.mirror.countUnseenRows(name, seenRowsKey, 'all')
+  const isDoubted = run.mode !== 'full' && isMassDeletion(unseen, living)
+  const reason = describeMassDeletion(name, unseen, living)
+  const doubt = { stream: name, from: null, to: null, reason, dedupKey: massDeletionGapKey }
+  const found = isDoubted ? { gaps: [doubt] } : { resolvedGapKeys: [massDeletionGapKey] }
+  await run.mirror.commit({ stream: name, rows: [], requestedAt: run.now(), ...found })
   if (isDoubted) {
-    const what = `the service no longer lists ${unseen} of ${living} mirrored ${stream.name}`
-    const advice = 'If they are really deleted, run `deskmirror sync --mode full`.'
-    run.notices.add(`Nothing was marked as deleted, although ${what}. ${advice}`)
-    return run.stats.fail(stream.name, what)
+    run.notices.add(reason)
+    return run.stats.fail(name, reason)
   }
   run.stats.setRemaining(stream.name, unseen)
   for (let after: string | null = null; ; ) {
@@ -66,7 +65,9 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
   const request = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, priority)
   const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
     if (isNotFound(error)) {
-      if (await markRowDeleted(run, stream.name, id)) run.stats.recordPage(stream.name, 0, { changed: 1 })
+      const doubt = await markRowDeleted(run, stream.name, id)
+      if (doubt === null) run.stats.recordPage(stream.name, 0, { changed: 1 })
+      else run.stats.fail(stream.name, doubt)
       return null
     }
     const why = unreadableRowReason(error)
@@ -81,7 +82,8 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
     if (response === null) return null
     const stored = (await run.mirror.readRawById(stream.name, [id])).get(id)
     const { data, requestedAt } = response
-    const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
+    const listOnly = listOnlyFields(await run.mirror.readBehaviours(), stream.name)
+    const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data, listOnly)], run.projectId)
     const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }
     run.stats.recordPage(stream.name, rows.length, await run.mirror.commit(commit))
     return rows[0] ?? null

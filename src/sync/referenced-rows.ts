@@ -3,8 +3,9 @@
  * mirrored. If it contains no usable ids, an incremental sync of the lists is needed.
  */
 import { ApiError, isRefused } from '../core/api-failure.ts'
-import { childStreamsOf, type ListStreamName } from '../core/stream-specs.ts'
-import { parseWebhook } from '../core/webhook-reference.ts'
+import { idIdentity } from '../core/same-id.ts'
+import { childStreamsOf } from '../core/stream-specs.ts'
+import { type MirroredRow, parseWebhook } from '../core/webhook-reference.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { mapConcurrently } from './map-concurrently.ts'
@@ -13,8 +14,8 @@ import type { SyncRun } from './run.ts'
 
 export type WebhookDeps = RereadDeps & {
   readonly streams: SyncRun['streams']
-  /** The tables of those ids that are mirrored. */
-  readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, ListStreamName>>
+  /** Those that are mirrored, by the identity of their ids. */
+  readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, MirroredRow>>
   /** The outcomes by stream and id that earlier deliveries of this batch already had. Mutable. */
   readonly outcomes: Map<string, RowOutcome>
 }
@@ -31,8 +32,9 @@ export async function syncReferencedRows(deps: WebhookDeps, body: string): Promi
   const { references, why } = parseWebhook(body)
   const ids = references.map(({ id }) => id)
   const mirrored = ids.length === 0 ? null : await deps.locateRows(ids)
-  // The mirror decides about the table of an id; the names in the payload are only hints.
-  const byTable = Map.groupBy(references, ({ id, table }) => mirrored?.get(id) ?? table)
+  // The mirror decides about an id's letters and table; the names in the payload are only hints.
+  const located = references.map((reference) => mirrored?.get(idIdentity(reference.id)) ?? reference)
+  const byTable = Map.groupBy(located, ({ table }) => table)
   const found: string[] = []
   for (const stream of Object.values(listStreams)) {
     const ofStream = (byTable.get(stream.name) ?? []).map(({ id }) => id)

@@ -1,9 +1,12 @@
 /** Where the reading of a stream begins: at its start date, or some minutes behind its cursor. */
+
+import { parseJson } from '../core/json.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges.ts'
 import { allTime, applyLookBack, isImplausibleCursor } from '../core/pagination/pending-ranges.ts'
 import type { MirrorRow } from '../core/row.ts'
 import { hasStartDate, type StreamName } from '../core/stream-specs.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
+import type { ChildListStream } from '../streams/stream.ts'
 import type { SyncRun } from './run.ts'
 
 /** The time range that a stream mirrors. */
@@ -35,6 +38,18 @@ export async function newlyCoveredRanges(run: SyncRun, stream: StreamName): Prom
 export function isBeforeStartDate({ startDate }: Pick<SyncRun, 'startDate'>, { columns }: MirrorRow): boolean {
   const at = parseTime(columns.occurred_at)
   return startDate !== null && at !== undefined && at < startDate
+}
+
+/** A stored row that the service is not asked for, as the start date has moved since it was read. */
+export function isStoredBeforeStartDate(
+  deps: Pick<SyncRun, 'startDate'>,
+  stream: Pick<ChildListStream, 'name' | 'parseRows'>,
+  parent: string,
+  raw: string,
+): boolean {
+  if (deps.startDate === null || !hasStartDate(stream.name)) return false
+  const [row] = stream.parseRows([parseJson(raw)], parent).rows
+  return row !== undefined && isBeforeStartDate(deps, row)
 }
 
 /** Stores how far back the stream has been read. */

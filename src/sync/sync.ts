@@ -153,12 +153,17 @@ function syncStream(run: SyncRun, stream: Stream): Promise<void> {
 /** Stores the current availability of agents. */
 async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void> {
   const { data, requestedAt } = await run.get(stream.path(run.projectId), {}, 'fresh')
-  const other = foreignProject(asJsonObject(data) ?? {}, run.projectId)
-  const rejectedRows = other === null ? [] : [{ id: null, why: `it belongs to another project (${other})` }]
+  const fields = asJsonObject(data)
+  const other = foreignProject(fields ?? {}, run.projectId)
   const present = await createPresentTime(run)
-  const rows = other === null ? [stream.parseRow(data, present())] : []
+  const why =
+    fields === null ? 'it is not a JSON object' : other === null ? null : `it belongs to another project (${other})`
+  const rows = why === null ? [stream.parseRow(data, present())] : []
+  const rejectedRows = why === null ? [] : [{ id: null, why }]
   const result = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
   run.stats.recordPage(stream.name, rows.length, result)
+  // A moment that was missed cannot be read later; what counts is that the present one can be read.
+  if (why === null && result.rejectedRows === undefined) await run.mirror.resolveGaps(stream.name, run.now())
 }
 
 function countingGet(run: SyncRun, stream: StreamName): SyncRun['get'] {

@@ -17,6 +17,7 @@ import { createSample, type Random } from '../core/sample.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { type RereadDeps, rereadByIds } from '../sync/missing-rows.ts'
 import { auditedChild, type CompareDeps, compareParent, type ParentComparison } from './compare-parent.ts'
+import { learnListedFields } from './learn-listed-fields.ts'
 import { settleAll } from './settle-audit-rows.ts'
 
 /** `done`: an incremental sync of the audited streams began after the call and has ended. */
@@ -73,7 +74,9 @@ export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<
 }
 
 async function beginAudit(deps: AuditDeps, stream: AuditedStream): Promise<OpenAudit> {
-  return deps.store.start(stream, await drawSample(deps, stream), deps.now())
+  const sample = await drawSample(deps, stream)
+  await learnListedFields(deps, stream, sample.ids)
+  return deps.store.start(stream, sample, deps.now())
 }
 
 type DrawDeps = Pick<AuditDeps, 'sampleSize' | 'random'> & { readonly store: Pick<AuditStore, 'listIds'> }

@@ -7,17 +7,18 @@ import type { AuditedStream } from '../core/audit.ts'
 import type { SeenDifference } from '../core/audit-store.ts'
 import type { Difference } from '../core/command-reports.ts'
 import { stringifyJson } from '../core/json.ts'
-import { toListShape } from '../core/list-shape.ts'
+import { listOnlyFields, toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
 import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
+import { isSameId } from '../core/same-id.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds } from '../core/time.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { messages } from '../streams/messages.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { visitorActivity } from '../streams/visitor-activity.ts'
-import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
+import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 import { differingFields } from './comparison.ts'
 import { childKey } from './verify.ts'
@@ -41,8 +42,8 @@ export function auditedChild(stream: AuditedStream, mirrored: ReadonlySet<Stream
 }
 
 export type ParentComparison =
-  /** The service answered 404; or `here`: the mirror has marked the row as deleted meanwhile. */
-  | { readonly kind: 'gone'; readonly here: boolean }
+  /** The service answered 404 for a row that the mirror has not marked as deleted. */
+  | { readonly kind: 'gone' }
   /** Its answer is not a row of this project. */
   | { readonly kind: 'unreadable' }
   | {
@@ -69,10 +70,12 @@ export type ComparedChildren = {
  */
 export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentComparison> {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
-  if (stored === undefined) return { kind: 'gone', here: true }
-  const child = auditedChild(stream, deps.streams)
+  const child = stored === undefined ? null : auditedChild(stream, deps.streams)
   const here = child === null ? new Map<string, string>() : await readChildren(deps, child, id)
   const read = await readParent(deps, stream, id, stored)
+  // A row that is marked as deleted: the service should not have it. Its children are read when it is restored.
+  if (read === null && stored === undefined) return { kind: 'compared', differences: [], children: null }
+  if (read === null) return { kind: 'gone' }
   if (typeof read !== 'string') return read
   const own = compareRow(stream, id, stored, read, 'both')
   if (child === null) return { kind: 'compared', differences: own, children: null }
@@ -80,25 +83,26 @@ export async function compareParent(deps: CompareDeps, stream: AuditedStream, id
   return { kind: 'compared', differences: [...own, ...found.differences], children: found.children }
 }
 
-/** The row as the service has it, in the shape of the stored one. */
+/** The row as the service has it, in the shape of the stored one; null: it does not have it. */
 async function readParent(
-  { get, projectId }: CompareDeps,
+  { get, projectId, mirror }: CompareDeps,
   stream: AuditedStream,
   id: string,
-  stored: string,
-): Promise<string | Exclude<ParentComparison, { kind: 'compared' }>> {
+  stored: string | undefined,
+): Promise<string | null | Extract<ParentComparison, { kind: 'unreadable' }>> {
   const list = listStreams[stream]
   const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
     if (isNotFound(error)) return null
     if (unreadableRowReason(error) !== null) return 'unreadable' as const
     throw error
   })
-  if (response === null) return { kind: 'gone', here: false }
+  if (response === null) return null
   if (response === 'unreadable') return { kind: response }
   // The list's shape has all stored fields, so an answer without the row would look like the row.
   const own = list.parseRows([response.data], projectId).rows[0]
-  if (own === undefined || String(own.columns.id) !== id) return { kind: 'unreadable' }
-  const [row] = list.parseRows([toListShape(stored, response.data)], projectId).rows
+  if (own === undefined || !isSameId(String(own.columns.id), id)) return { kind: 'unreadable' }
+  const listOnly = listOnlyFields(await mirror.readBehaviours(), stream)
+  const [row] = list.parseRows([toListShape(stored, response.data, listOnly)], projectId).rows
   return row === undefined ? { kind: 'unreadable' } : stringifyJson(row.item)
 }
 
@@ -150,11 +154,12 @@ async function readServedChildren(deps: CompareDeps, child: ChildListStream, id:
   return { rows, incomplete: incompleteReasons[0] ?? null }
 }
 
-async function readChildren({ mirror }: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {
+async function readChildren(deps: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {
+  const { mirror } = deps
   const found = new Map<string, string>()
   for (let after: RowKey | null = null; ; ) {
     const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(child.name, after, 500, id)
-    for (const { key, raw } of rows) found.set(key.join('/'), raw)
+    for (const { key, raw } of rows) if (!isStoredBeforeStartDate(deps, child, id, raw)) found.set(key.join('/'), raw)
     after = rows.at(-1)?.key ?? null
     if (after === null) return found
   }
@@ -173,6 +178,9 @@ function seen(
   fields: readonly string[],
   stored: string | null,
 ): SeenDifference {
-  const storedHash = stored === null ? null : createHash('sha256').update(stored).digest('hex').slice(0, 16)
-  return { stream, key, kind, fields, storedHash }
+  return { stream, key, kind, fields, storedHash: stored === null ? null : storedHashOf(stored) }
+}
+
+export function storedHashOf(raw: string): string {
+  return createHash('sha256').update(raw).digest('hex').slice(0, 16)
 }

@@ -1,5 +1,5 @@
 /** Works through the rows of an audit that are in one state, batch by batch. */
-import { ApiError, isBudgetUnavailable, isRefused } from '../core/api-failure.ts'
+import { ApiError, isBudgetUnavailable, isRefused, unreadableRowReason } from '../core/api-failure.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { AuditRow, AuditRowResult, AuditStore, OpenAudit, OpenRowState } from '../core/audit-store.ts'
 import type { EpochMs } from '../core/time.ts'
@@ -65,7 +65,7 @@ async function settleBatch(rows: readonly AuditRow[], { from, hasRead, settle }:
       return await settle(row)
     } catch (error) {
       if (!isOfRow(error)) fatal.push(error)
-      else if (isRefused(error)) return toUnreadable(row)
+      else if (isRefused(error) || unreadableRowReason(error) !== null) return toUnreadable(row)
       else failed.push({ row, error })
       return null
     }
@@ -83,5 +83,6 @@ async function settleBatch(rows: readonly AuditRow[], { from, hasRead, settle }:
 /** A failure that may concern only this row. */
 function isOfRow(error: unknown): boolean {
   if (!(error instanceof ApiError) || isBudgetUnavailable(error.failure)) return false
+  if (unreadableRowReason(error) !== null) return true
   return error.failure.kind !== 'aborted' && error.failure.kind !== 'denied'
 }

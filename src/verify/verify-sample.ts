@@ -51,10 +51,7 @@ async function compareSample(deps: VerifySampleDeps, comparison: Comparison, str
     throwIfAborted(deps.signal)
     const found = await compareParent(deps, stream, id)
     if (found.kind === 'unreadable') return comparison.incomplete(stream, unreadableText(id))
-    if (found.kind === 'gone') {
-      if (!found.here) comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
-      return
-    }
+    if (found.kind === 'gone') return comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
     const of = (name: string) => found.differences.filter((difference) => difference.stream === name)
     comparison.add(stream, 1, of(stream))
     if (child === null || found.children === null) return

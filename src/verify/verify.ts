@@ -1,52 +1,66 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
 import { readList } from '../api/list-reader.ts'
 import { ApiError, isNotFound, unreadableRowReason } from '../core/api-failure.ts'
-import type { ApiGet } from '../core/api-request.ts'
 import type { SyncProgress } from '../core/command-reports.ts'
 import { asJsonObject, stringifyJson } from '../core/json.ts'
-import type { MirrorReader, RowKey } from '../core/mirror.ts'
+import type { Mirror } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import { pathSegmentProblem } from '../core/path-segment.ts'
 import { describeRejectedRow, type Json, type MirrorRow } from '../core/row.ts'
 import { type StreamName, streamSpecs } from '../core/stream-specs.ts'
-import type { EpochSeconds } from '../core/time.ts'
 import { allStreams } from '../streams/all-streams.ts'
-import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../streams/stream.ts'
+import type { ChildListStream, ChildObjectStream, ListStream, Stream } from '../streams/stream.ts'
 import { mapInOrder } from '../sync/map-in-order.ts'
-import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
+import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
 import { throwIfAborted } from '../sync/stop.ts'
+import { compareDays, type DayDeps } from './compare-days.ts'
 import { type Comparison, createComparison, type VerifyResult } from './comparison.ts'
+import { readStoredRows, readsAtOnce } from './stored-rows.ts'
 
-type VerifyDeps = {
-  readonly projectId: string
+type VerifyDeps = DayDeps & {
   readonly streams: ReadonlySet<StreamName>
-  readonly startDate: EpochSeconds | null
-  readonly get: ApiGet
-  readonly mirror: MirrorReader
+  readonly mirror: DayDeps['mirror'] & Pick<Mirror, 'readStreamStatuses'>
   /** How many differences are listed; all are counted. */
   readonly limit: number
-  readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
 }
 
 type Verification = VerifyDeps & { readonly comparison: Comparison }
 
-/** Streams whose scope the key lacks are skipped. Throws ApiError for any other failure. */
+/**
+ * Streams whose scope the key lacks are skipped, and one that cannot be read to its end is incomplete. Throws ApiError if
+ * the key is denied, if it is stopped, or if no stream could be read.
+ */
 export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
   const comparison = createComparison(deps)
-  for (const stream of allStreams) {
-    if (!deps.streams.has(stream.name) || stream.kind === 'snapshot') continue
+  const streams = allStreams.filter(({ name, kind }) => deps.streams.has(name) && kind !== 'snapshot')
+  const statuses = await deps.mirror.readStreamStatuses(streams.map(({ name }) => name))
+  const failures: unknown[] = []
+  for (const stream of streams) {
+    if (statuses.get(stream.name) !== 'complete') comparison.incomplete(stream.name, neverRead)
     try {
       await compareStream({ ...deps, comparison, get: comparison.counting(stream.name) }, stream)
       comparison.close(stream.name)
     } catch (error) {
       const scope = missingScope(error, stream)
-      if (scope === null) throw error
-      comparison.skip(stream.name, scope)
+      if (scope !== null) comparison.skip(stream.name, scope)
+      else if (!isOfStream(error)) throw error
+      else {
+        failures.push(error)
+        comparison.incomplete(stream.name, error.message)
+      }
     }
   }
+  if (failures.length === streams.length && failures.length > 0) throw failures[0]
   return comparison.result()
+}
+
+const neverRead = 'no sync has read it to its end yet'
+
+/** The other streams may still be readable. */
+function isOfStream(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.failure.kind === 'refused' || error.failure.kind === 'transient')
 }
 
 /** The scope that a denied call lacked: the stream's own if the response does not name it. Null for other errors. */
@@ -136,7 +150,8 @@ async function compareChildLists(deps: Verification, stream: ChildListStream): P
       if (!isNotFound(error)) onMissed(why)
     }
     const here = new Map<string, string>()
-    for await (const row of readStoredRows(deps, stream.name, parent)) here.set(row.key.join('/'), row.raw)
+    for await (const { key, raw } of readStoredRows(deps, stream.name, parent))
+      if (!isStoredBeforeStartDate(deps, stream, parent, raw)) here.set(key.join('/'), raw)
     return () => {
       for (const [id, raw] of there) deps.comparison.row(stream.name, id, here.get(id), raw)
       // If the service did not list all of them, the others may still exist.
@@ -146,9 +161,6 @@ async function compareChildLists(deps: Verification, stream: ChildListStream): P
   for await (const report of mapInOrder(readParents(deps, stream), readsAtOnce, compareParent)) report()
 }
 
-/** One read at a time would use only a part of the allowance where the service takes longer than a tenth of a second. */
-const readsAtOnce = 16
-
 const childKeys = { messages: ['conversation_id', 'id'], visitor_activity: ['visitor_id', 'entry_hash', 'ordinal'] }
 
 export function childKey({ name }: ChildListStream, row: MirrorRow): string {
@@ -157,21 +169,18 @@ export function childKey({ name }: ChildListStream, row: MirrorRow): string {
 
 async function compareChildObjects(deps: Verification, stream: ChildObjectStream): Promise<void> {
   const compareParent = async (parent: string) => {
-    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'reconcile'))
-    const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
-    const here = (await deps.mirror.readRawById(stream.name, [parent])).get(parent)
-    return () => deps.comparison.row(stream.name, parent, here, there)
+    try {
+      const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'reconcile'))
+      const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
+      const here = (await deps.mirror.readRawById(stream.name, [parent])).get(parent)
+      return () => deps.comparison.row(stream.name, parent, here, there)
+    } catch (error) {
+      const why = unreadableRowReason(error)
+      if (why === null) throw error
+      return () => deps.comparison.incomplete(stream.name, why)
+    }
   }
   for await (const report of mapInOrder(readParents(deps, stream), readsAtOnce, compareParent)) report()
-}
-
-async function compareDays(deps: Verification, stream: DailyStream): Promise<void> {
-  const compareDay = async ({ key, raw }: Awaited<ReturnType<MirrorReader['readRows']>>[number]) => {
-    const [from, to] = key
-    const { data } = await deps.get(stream.path(deps.projectId), { from, to }, 'reconcile')
-    return () => deps.comparison.row(stream.name, key.join('/'), raw, stringifyJson(data))
-  }
-  for await (const report of mapInOrder(readStoredRows(deps, stream.name), readsAtOnce, compareDay)) report()
 }
 
 /** `onMissed`: not every row of the list could be read. */
@@ -195,19 +204,6 @@ async function* readParents(deps: VerifyDeps, { name }: ChildListStream | ChildO
   for await (const { key } of readStoredRows(deps, streamSpecs[name].parent)) {
     const parent = key[0] ?? ''
     if (pathSegmentProblem(parent) === null) yield parent
-  }
-}
-
-/** All mirrored rows of a stream, or of one of its parents, in key order. */
-async function* readStoredRows({ mirror, signal }: VerifyDeps, stream: StreamName, parent: string | null = null) {
-  for (let after: RowKey | null = null; ; ) {
-    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(stream, after, 500, parent)
-    for (const row of rows) {
-      throwIfAborted(signal)
-      yield row
-    }
-    after = rows.at(-1)?.key ?? null
-    if (after === null) return
   }
 }
 

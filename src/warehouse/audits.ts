@@ -39,6 +39,7 @@ export function createAuditStore(context: ProjectDb): AuditStore {
       await set.where((eb) => eb.and({ project_id: project, id })).execute()
     },
     finish: (audit, now) => db.transaction().execute((trx) => finishAudit(context, trx, audit, now)),
+    listCorrected: (stream) => listCorrected(context, stream),
     listDifferences: (audits) => listDifferences(context, audits),
     listFinished: (since) => listFinishedAudits(context, since),
   }
@@ -62,7 +63,7 @@ async function listIds({ db, project }: ProjectDb, stream: AuditedStream, after:
   const from = after === null ? sql`` : sql`and id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(streamSpecs[stream].table)}
-    where project_id = ${project} and deleted_at is null ${from} order by id limit ${limit}`.execute(db)
+    where project_id = ${project} ${from} order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
@@ -112,6 +113,18 @@ async function listRows(
     .limit(limit)
     .execute()
   return rows.map(({ row_id: id, differences }) => ({ id, differences: toDifferences(differences) }))
+}
+
+/** As many as show whether they had to be corrected in vain. */
+const maxCorrected = 200
+
+async function listCorrected({ db, project }: ProjectDb, stream: AuditedStream): Promise<readonly AuditRow[]> {
+  const { rows } = await sql<{ id: string; differences: unknown }>`
+    select row_id as id, differences from sync_audit_rows as audited
+    join sync_audits as audit on audit.project_id = audited.project_id and audit.id = audited.audit_id
+    where audit.project_id = ${project} and audit.stream = ${stream} and audit.finished_at is not null
+    order by audit.id desc, audited.position limit ${maxCorrected}`.execute(db)
+  return rows.map(({ id, differences }) => ({ id, differences: toDifferences(differences) }))
 }
 
 async function listDifferences({ db, project }: ProjectDb, audits: readonly string[]): Promise<readonly Difference[]> {

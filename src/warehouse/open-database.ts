@@ -18,6 +18,8 @@ import { openSqliteThread } from './database/sqlite-thread.ts'
 export type WarehouseOptions = {
   /** `read`: changes nothing, and rejects a database that nothing has been mirrored into. */
   readonly access?: 'write' | 'read'
+  /** Not even a request budget is written. Needs `access: 'read'`. */
+  readonly readOnly?: boolean
   /**
    * Reads by a thread (SQLite) or by few connections (Postgres) that disturb no other work. `brief`: what takes long is
    * given up, in Postgres. Needs `access: 'read'`.
@@ -88,7 +90,7 @@ async function openPool(location: DatabaseLocation, options: WarehouseOptions): 
 
 async function openDriverPool(
   location: DatabaseLocation,
-  { access, apart, synchronous = 'normal', mayBeAway = false }: WarehouseOptions,
+  { access, apart, readOnly = false, synchronous = 'normal', mayBeAway = false }: WarehouseOptions,
 ): Promise<ConnectionPool> {
   const isWriter = access !== 'read'
   if (location.kind === 'postgres') {
@@ -98,7 +100,7 @@ async function openDriverPool(
   }
   return apart !== undefined
     ? openSqliteThread(location.path)
-    : openSqlitePool(location.path, { mustExist: !isWriter, synchronous, waitsForLock: !mayBeAway })
+    : openSqlitePool(location.path, { mustExist: !isWriter, readOnly, synchronous, waitsForLock: !mayBeAway })
 }
 
 /** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */

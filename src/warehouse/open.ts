@@ -119,6 +119,9 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     budgetRecord: budgets.record,
     /** When the key of that budget was last used, wherever the budget is stored. */
     keyUse: budgets.keyUse,
+    /** What keeps the jobs of this installation apart from those of others in the same queue. */
+    installationId: async (): Promise<string> =>
+      (await db.selectFrom('sync_installation').select('id').executeTakeFirstOrThrow()).id,
     workers: createWorkers(db),
     projects: createProjects(db),
     streamStates: createStreamStates(db),

@@ -44,6 +44,7 @@ function joinShards(first: Warehouse, others: readonly Warehouse[], of: (project
     ...ofProjects(of),
     kind: first.kind,
     migration: joinMigrations(all),
+    installationId: first.installationId,
     auditLog: first.auditLog,
     budgetRecord: first.budgetRecord,
     keyUse: first.keyUse,
@@ -99,6 +100,7 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       recordHeartbeat: async (...row) => void (await askEach(({ workers }) => workers.recordHeartbeat(...row))),
       remove: async (id) => void (await askEach(({ workers }) => workers.remove(id))),
       listLive: first.workers.listLive,
+      differ: first.workers.differ,
     },
     budgetHistory: {
       add: async (minutes) => {
@@ -138,7 +140,7 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       claim: (project, ...rest) => of(project).deliveries.claim(project, ...rest),
       settle: (project, ...rest) => of(project).deliveries.settle(project, ...rest),
       postpone: (project, ...rest) => of(project).deliveries.postpone(project, ...rest),
-      findKinds: (project, ids) => of(project).deliveries.findKinds(project, ids),
+      locateRows: (project, ids) => of(project).deliveries.locateRows(project, ids),
       firstDuePerProject: (now) =>
         listOwn(
           ({ deliveries }) => deliveries.firstDuePerProject(now),

@@ -20,7 +20,7 @@ type StatusQuery = {
 /** Of the first database. Throws UserError, also if nothing was ever mirrored. */
 export async function readStatusFrom(databases: Databases, { project, now, policy, streams }: StatusQuery) {
   const { databaseUrl, databaseSetting: setting } = databases
-  const { db, kind } = await openDatabase(databaseUrl, { access: 'read', setting }, openReader)
+  const { db, kind } = await openDatabase(databaseUrl, { access: 'read', readOnly: true, setting }, openReader)
   try {
     return await readStatus(createProjectDb(db, kind, project), now, policy, streams)
   } finally {

@@ -1,11 +1,14 @@
 /** Webhook deliveries: each is stored once, stays pending until it has been processed, and is deleted later. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import { type ListStreamName, listStreamNames, streamSpecs } from '../core/stream-specs.ts'
+import { idIdentity } from '../core/same-id.ts'
+import { listStreamNames, streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
+import type { MirroredRow } from '../core/webhook-reference.ts'
 import type { Db } from './database/connection-pool.ts'
 import { inList } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
+import { byIdentity, lowered } from './mirror/stored-ids.ts'
 
 /** `id`: hash of the body's bytes. `body`: as text. `attempts`: including this one. */
 export type WebhookDelivery = { readonly id: string; readonly body: string; readonly attempts: number }
@@ -58,8 +61,8 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
     },
     /** Deletes the oldest done deliveries of projects that have more than `maxDoneDeliveries`. */
     trimDone: () => trimDone(db),
-    /** Which mirrored table has each of these ids; unknown ids are missing. */
-    findKinds: (project: string, ids: readonly string[]) => findKinds(db, kind, project, ids),
+    /** The mirrored rows with these ids, by the identity of their ids; unknown ids are missing. */
+    locateRows: (project: string, ids: readonly string[]) => locateRows(db, kind, project, ids),
   }
 
   function updateDeliveries(project: string, ids: readonly string[]) {
@@ -118,16 +121,16 @@ async function claim(db: Db, project: string, now: EpochMs, limit: number): Prom
   return rows.map((row) => ({ ...row, body: decodeText(row.body) }))
 }
 
-async function findKinds(
+async function locateRows(
   db: Db,
   kind: DatabaseKind,
   project: string,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, ListStreamName>> {
+): Promise<ReadonlyMap<string, MirroredRow>> {
   const parts = listStreamNames.map(
-    (stream) => sql`select id, cast(${stream} as text) as "kind" from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${project} and id ${inList(kind, ids)}`,
+    (stream) => sql`select id, cast(${stream} as text) as "table" from ${sql.table(streamSpecs[stream].table)}
+      ${byIdentity(kind, stream)} where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`,
   )
-  const { rows } = await sql<{ id: string; kind: ListStreamName }>`${sql.join(parts, sql` union all `)}`.execute(db)
-  return new Map(rows.map((row) => [row.id, row.kind]))
+  const { rows } = await sql<MirroredRow>`${sql.join(parts, sql` union all `)}`.execute(db)
+  return new Map(rows.map((row) => [idIdentity(row.id), row]))
 }

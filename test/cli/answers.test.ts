@@ -417,6 +417,15 @@ describe('status', () => {
       'record',
     )
   })
+  test('says why a run has no end, once nothing runs any more', async () => {
+    const lastRun = { ...report.lastRun!, finishedAt: null, outcome: null }
+    const shown = async (over: Partial<StatusReport>) =>
+      (await runCommand(statusCommand, [], { readStatus: async () => ({ ...report, lastRun, ...over }) }, { now })).out
+    expect(await shown({})).toContain('reconcile, not finished, started 10 min ago')
+    expect(await shown({ running: null })).toContain(
+      'reconcile, recorded no end: its process was killed, or could not write to the warehouse (a full disk), started',
+    )
+  })
   test('shows what fails in the workers, with its start and its reason', async () => {
     const since = '2026-06-01T11:48:00Z'
     const [messages] = report.streams

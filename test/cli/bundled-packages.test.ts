@@ -41,7 +41,7 @@ test('installing makes copies that export what the packages do', async () => {
   mkdirSync(join(folder, 'node_modules'))
   const names = ['kysely', 'zod']
   for (const name of names) symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
-  execFileSync(process.execPath, [join(root, 'build', 'bundle-packages.js'), folder])
+  execFileSync(process.execPath, [join(root, 'bin', 'bundle-packages.mjs'), folder])
   for (const name of names) {
     const { version } = JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'))
     const copy = join(folder, 'node_modules', '.cache', 'deskmirror', `${name}-${version}.mjs`)

@@ -1,8 +1,9 @@
 /** `deskmirror console` and `init` as a person runs them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openHttpServer } from '../../src/http/server.ts'
@@ -38,6 +39,22 @@ describe('console', () => {
     expect(page).toContain('This warehouse is only looked at here')
     child.kill('SIGINT')
     expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('says that a file does not answer, and ends by Ctrl-C all the same', async () => {
+    const cwd = createTempFolder()
+    const foreign = new Database(join(cwd, 'foreign.db'))
+    foreign.exec(
+      "create view sync_schema (name) as with recursive n (i) as (select 1 union all select i + 1 from n) select 'x' from n where i < 0",
+    )
+    foreign.close()
+    const args = [launcher, 'console', 'foreign.db', '--no-open']
+    const child = spawn(process.execPath, args, { cwd, env: cleanEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const [said] = await once(child.stderr.setEncoding('utf8'), 'data')
+    expect(said).toContain('foreign.db has not answered for 5 s; Ctrl-C ends this')
+    child.kill('SIGINT')
+    await once(child, 'exit')
   })
 
   test('says what to do without a warehouse', async () => {
@@ -93,22 +110,22 @@ describe('init without a terminal', () => {
   afterAll(() => service.stop())
   const args = () => ['init', '--base-url', service.baseUrl, '--project-id', service.projectId]
 
-  test('tests the settings and prints what it would write, without the key', async () => {
+  test('tests the settings and writes them, without the key', async () => {
     const cwd = createTempFolder()
     const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile], { cwd })
-    expect([exit, out]).toEqual([0, expect.stringContaining(`DESKMIRROR_API_KEY_FILE=${keyFile}`)])
+    expect([exit, out]).toEqual([0, expect.stringContaining('Written to .env')])
     expect(out).toContain('✓')
-    expect(out).not.toContain(service.key)
-    expect(existsSync(join(cwd, '.env'))).toBe(false)
-    expect(out).toMatch(/^Nothing was written, as this is no terminal: write it into \.env yourself/m)
+    const written = readFileSync(join(cwd, '.env'), 'utf8')
+    expect(written).toContain(`DESKMIRROR_API_KEY_FILE=${keyFile}`)
+    expect(written).not.toContain(service.key)
   })
 
   test('adds to deskmirror.yaml if there is one', async () => {
     const cwd = createTempFolder()
     writeFileSync(join(cwd, 'deskmirror.yaml'), '# ours\nprojects:\n  school: { project_id: x }\n')
     const { exit, out } = await runDeskmirror([...args(), '--api-key-file', keyFile, '--name', 'shop'], { cwd })
-    expect([exit, out]).toEqual([0, expect.stringMatching(/deskmirror\.yaml would be:\n {2}# ours[\s\S]*shop:/)])
-    expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).not.toContain('shop')
+    expect([exit, out]).toEqual([0, expect.stringContaining('Written to deskmirror.yaml')])
+    expect(readFileSync(join(cwd, 'deskmirror.yaml'), 'utf8')).toMatch(/^# ours\n[\s\S]*shop:/)
   })
 
   test.each([

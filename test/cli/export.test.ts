@@ -1,7 +1,8 @@
 /** `deskmirror export`: what the options mean, what contradicts, what is printed; and the real command when it is stopped. */
 import { spawn } from 'node:child_process'
-import { readdirSync, watch } from 'node:fs'
+import { readdirSync, readFileSync, watch } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { exportCommand } from '../../src/cli/export.ts'
 import { renderExportProgress } from '../../src/cli/render/export-progress.ts'
@@ -137,6 +138,22 @@ describe('the real command', () => {
     const unknown = await runDeskmirror(['export', 'conversation'], { cwd, env })
     expect([unknown.exit, unknown.out]).toEqual([2, ''])
     expect(unknown.err).toMatch(/perhaps conversations/)
+  })
+
+  test('leaves a file alone that it only reads, whatever its journal and the names in it', async () => {
+    const { cwd, env } = await makeWarehouse()
+    const path = env.DESKMIRROR_DATABASE_URL.slice('sqlite:'.length)
+    const owner = new Database(path)
+    owner.exec('create table "a.b" ("c.d" text primary key, "e.f" integer); insert into "a.b" values (\'x\', 1)')
+    owner.exec('create view "v.w" as select "e.f" as "g.h" from "a.b"')
+    owner.pragma('journal_mode = delete')
+    owner.close()
+    const before = readFileSync(path)
+    const table = await runDeskmirror(['export', 'a.b', '--where', 'e.f=1'], { cwd, env })
+    expect([table.err, table.out]).toEqual(['', 'c.d,e.f\r\nx,1\r\n'])
+    expect((await runDeskmirror(['export', 'v.w'], { cwd, env })).out).toBe('g.h\r\n1\r\n')
+    await runDeskmirror(['report', '--json'], { cwd, env })
+    expect(readFileSync(path).equals(before)).toBe(true)
   })
 
   test.each([

@@ -20,6 +20,9 @@ type Service = {
   readonly networks: readonly string[]
   readonly read_only?: boolean
   readonly cap_drop?: readonly string[]
+  readonly mem_limit?: string
+  readonly pids_limit?: number
+  readonly logging?: { readonly options: Readonly<Record<string, string>> }
 }
 type Compose = {
   readonly services: Readonly<Record<string, Service>>
@@ -128,10 +131,25 @@ describe('the fleet', () => {
     const ports = services.flatMap(([, { ports = [] }]) => ports)
     expect(ports.length).toBeGreaterThan(0)
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
-    expect([compose.services['redis']?.networks, compose.services['postgres']?.networks]).toEqual([
-      ['inside'],
-      ['inside'],
-    ])
+    expect(compose.services['postgres']?.networks).toEqual(['inside'])
+  })
+
+  test('lets only workers reach Redis, and only with its password', () => {
+    const { command = [], networks = [] } = compose.services['redis'] ?? {}
+    const others = services.filter(([, service]) => service.networks.some((name) => networks.includes(name)))
+    expect(others.map(([name]) => name)).toEqual(['worker', 'board', 'redis'])
+    expect(command.join(' ')).toContain('requirepass %s')
+    const password = readFileSync(secret('redis-password'), 'utf8')
+    expect(readFileSync(secret('worker/queue-url'), 'utf8')).toBe(`redis://:${password}@redis:6379`)
+    expect(yaml('deploy/config/deskmirror.yaml.example').queue_url).toEqual({ file: '/run/secrets/queue-url' })
+  })
+
+  test('limits the memory, the processes and the logs of each container', () => {
+    const unlimited = services.filter(
+      ([, { mem_limit: memory, pids_limit: processes, logging }]) =>
+        memory === undefined || processes === undefined || logging?.options['max-size'] === undefined,
+    )
+    expect(unlimited.map(([name]) => name)).toEqual([])
   })
 
   test('gives workers no privileges, and a read-only file system', () => {

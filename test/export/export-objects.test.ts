@@ -51,6 +51,8 @@ for (const db of sqliteAndPostgres) {
       expect(await values('visitors', 'id', where('vip', 'true'))).toEqual(['v1'])
       expect(await values('visitors', 'id', where('plan__price', '9.50'))).toEqual(['v1'])
       expect(await values('conversations', 'id', where('handled_at', '2026-01-01T00:00:09Z'))).toEqual(['c2'])
+      expect(await values('messages', 'id', where('id', '9223372036854775807'))).toEqual([])
+      await expect(values('messages', 'id', where('id', '9223372036854775808'))).rejects.toThrow(/is an integer/)
       await expect(values('visitors', 'id', where('vip', 'maybe'))).rejects.toThrow(
         /vip is true or false, and maybe is not/,
       )
@@ -75,7 +77,8 @@ for (const db of sqliteAndPostgres) {
         next: expect.stringMatching(/^perhaps created_at/),
       })
       await expect(values('sync_budgets', 'name', { since: '2026-01-01' })).rejects.toThrow(/no column with a time/)
-      await expect(values('messages', 'id', { since: 'yesterday' })).rejects.toThrow(/neither a date nor a time/)
+      for (const since of ['yesterday', '2026-02-30', '2026-02-29', '2026-02-30T08:00:00Z', '2026-13-01'])
+        await expect(values('messages', 'id', { since })).rejects.toThrow(/neither a date nor a time/)
     })
 
     test('a view that fails is named, without the values that its error may quote', async () => {

@@ -1,7 +1,7 @@
 /** Errors and warnings about the queue's store, and how few of them are logged. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -228,6 +228,37 @@ describe('a server', () => {
     expect(await refusal(nowhere, 20_000)).toMatchObject({ next: expect.stringMatching(/create the database/) })
   })
 
+  /** What each does to the server; its configuration is restored by `heal`. */
+  const outages: readonly (readonly [string, (admin: Redis) => Promise<unknown>])[] = [
+    ['OOM', (admin) => admin.config('SET', 'maxmemory', '1')],
+    ['READONLY', (admin) => admin.replicaof('127.0.0.1', 1)],
+    ['NOREPLICAS', (admin) => admin.config('SET', 'min-replicas-to-write', '1')],
+    ['MISCONF', failToSave],
+  ]
+  const heal = async (admin: Redis) => {
+    await admin.config('SET', 'maxmemory', '0')
+    await admin.replicaof('NO', 'ONE')
+    await admin.config('SET', 'min-replicas-to-write', '0')
+    await admin.config('SET', 'save', '')
+  }
+
+  test.each(outages)('that answers %s is waited for like one that is down', async (code, begin) => {
+    const admin = new Redis(redis.url)
+    onTestFinished(() => admin.disconnect())
+    await begin(admin)
+    onTestFinished(() => heal(admin))
+    const error = await refusal(redis.url, 300)
+    expect(error).toMatchObject({ exitCode: 1, why: expect.stringContaining(code) })
+    expect(error.next).not.toContain('ACL')
+
+    await admin.config('RESETSTAT')
+    const opening = openBackend(redis.url, { folder: '', log: silentLog, connectTimeoutMs: 60_000 })
+    const attempts = async () => Number(/total_error_replies:(\d+)/.exec(await admin.info())?.[1])
+    await vi.waitUntil(async () => (await attempts()) > 1, { interval: 20, timeout: 60_000 })
+    await heal(admin)
+    await (await opening).close()
+  })
+
   test('Redis without the database, or with missing permissions, needs a person and says what to do', async () => {
     const elsewhere = at(redis.url, (url) => Object.assign(url, { pathname: '/4711' }))
     expect(await refusal(elsewhere, 20_000)).toMatchObject({ exitCode: 2, why: 'this Redis has no database 4711' })
@@ -324,3 +355,14 @@ describe('a server', () => {
     expect(events).toEqual([expect.objectContaining({ event: 'queue.disconnected', backend: 'redis' })])
   })
 })
+
+/** Its folder refuses the snapshot, as a full disk would. */
+async function failToSave(admin: Redis): Promise<void> {
+  const [, folder = ''] = (await admin.config('GET', 'dir')) as string[]
+  chmodSync(folder, 0o500)
+  await admin.config('SET', 'save', '3600 1')
+  await admin.bgsave()
+  const failed = async () => (await admin.info('persistence')).includes('rdb_last_bgsave_status:err')
+  await vi.waitUntil(failed, { interval: 20, timeout: 60_000 })
+  chmodSync(folder, 0o700)
+}

@@ -131,3 +131,20 @@ test('a full sync rereads pending and postponed conversations completely', async
     }
   })
 })
+
+test('a list that ends before the last message that its conversation shows is not complete, however old that is', async () => {
+  await withHiddenMessages({ 'messages.limit': 'honoured', 'late.of': 'messages' }, async (context, conversation) => {
+    const { sandbox, warehouse, sync } = context
+    sandbox.advance(3 * 86_400_000)
+    sandbox.mutate.visitorWrites(conversation)
+    sandbox.advance(3_600_000)
+    sandbox.setSwitches({ 'late.share': 1, 'late.seconds': 7200 })
+    const reason = expect.stringContaining('the time of the last message that the conversation shows')
+    for (const mode of ['incremental', 'incremental', 'reconcile'] as const)
+      expect(await sync({ mode })).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages', reason }] })
+    expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 0 }])
+    sandbox.setSwitches({ 'late.share': 0 })
+    expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+    expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 1 }])
+  })
+})

@@ -86,7 +86,7 @@ describe('the history of the rollups', () => {
     expect(await storedDays(warehouse)).toEqual(['2026-06-12', '2026-06-13', '2026-06-14', '2026-06-15'])
     // An earlier start date adds the days between, and only those are requested besides today.
     expect((await sync({ ...rollups, project: { startDate: startDate - 86_400 } })).outcome).toBe('complete')
-    expect(requestedDays(sandbox).map((from) => from.slice(0, 10))).toEqual(['2026-06-11', '2026-06-15'])
+    expect(requestedDays(sandbox).map((from) => from.slice(0, 10))).toEqual(['2026-06-15', '2026-06-11'])
   })
 
   test('begins earlier when an earlier row appears, or a list that the key could not read before', async () => {
@@ -148,21 +148,114 @@ describe('the history of the rollups', () => {
   })
 })
 
+test.each(['list', 'text'] as const)(
+  'an availability that is a %s is no row, and a gap until one can be read',
+  async (shape) => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    sandbox.setSwitches({ 'availability.answer': shape })
+    const unreadable = await sync(only('availability'))
+    expect(unreadable).toMatchObject({
+      outcome: 'gaps',
+      gaps: [{ reason: expect.stringContaining('not a JSON object') }],
+    })
+    expect(await column(warehouse, 'select count(*) from availability_snapshots')).toEqual([0])
+    sandbox.setSwitches({ 'availability.answer': 'plain' })
+    expect(await sync(only('availability'))).toMatchObject({ outcome: 'complete', gaps: [] })
+  },
+)
+
+describe('a day whose rollup cannot be read', () => {
+  const bad = '2026-06-10'
+  const answers = ['400', '404', 'null', 'other-project'] as const
+  const callsOn = async (warehouse: Warehouse, day: string) =>
+    column(warehouse, `select value from analytics_metrics where metric = 'calls.total' and day = '${day}'`)
+
+  test.each(answers)('is a gap of that day; all others are read, and read again (%s)', async (answer) => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    sandbox.setSwitches({ 'analytics.unreadable': bad, 'analytics.answer': answer })
+    const first = await sync()
+    expect(first).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'analytics', from: `${bad}T00:00:00Z` }] })
+    expect(await storedDays(warehouse)).toHaveLength(days - 1)
+    const before = await callsOn(warehouse, '2026-06-15')
+    sandbox.mutate.addCall(undefined, 0)
+    sandbox.advance(24 * hour)
+    expect(await sync({ ...rollups })).toMatchObject({ outcome: 'gaps' })
+    expect(await callsOn(warehouse, '2026-06-15')).toEqual([Number(before[0]) + 1])
+    expect(await storedDays(warehouse)).toHaveLength(days)
+    expect(await gaps(warehouse)).toHaveLength(1)
+
+    sandbox.setSwitches({ 'analytics.unreadable': '' })
+    expect(await sync({ ...rollups })).toMatchObject({ outcome: 'complete', gaps: [] })
+    expect(await storedDays(warehouse)).toHaveLength(days + 1)
+  })
+
+  test('keeps what was stored of it, and does not delay the others', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    await sync()
+    sandbox.advance(3 * hour)
+    sandbox.setSwitches({ 'analytics.unreadable': '2026-06-14,2026-06-15' })
+    for (let n = 0; n < 4; n++) {
+      sandbox.advance(24 * hour)
+      sandbox.mutate.addCall(undefined, 0)
+      await sync(rollups)
+      const today = new Date(sandbox.now()).toISOString().slice(0, 10)
+      expect(await callsOn(warehouse, today)).toEqual([1])
+    }
+    expect(await gaps(warehouse)).toHaveLength(2)
+    expect(await storedDays(warehouse)).toHaveLength(days + 4)
+  })
+
+  test('fails the stream if no day at all can be read, after few requests', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    const all = Array.from({ length: 30 }, (_, n) => `2026-06-${String(n + 1).padStart(2, '0')}`)
+    sandbox.setSwitches({ 'analytics.unreadable': all.join() })
+    expect(await sync()).toMatchObject({ outcome: 'failed' })
+    expect(requestedDays(sandbox).length).toBeLessThanOrEqual(6)
+    sandbox.setSwitches({ 'analytics.unreadable': '' })
+    expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+    expect(await storedDays(warehouse)).toHaveLength(days)
+  })
+
+  test('is no gap any more when it is a day of no zone that is mirrored', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    sandbox.setSwitches({ 'analytics.unreadable': bad })
+    const startDate = Math.floor(Date.parse(`${bad}T00:00:00Z`) / 1000)
+    await sync({ ...rollups, project: { startDate } })
+    expect(await gaps(warehouse)).toHaveLength(1)
+    const later = { ...rollups, project: { startDate: startDate + 86_400 } }
+    expect(await sync(later)).toMatchObject({ outcome: 'complete', gaps: [] })
+  })
+
+  test('is not requested while the start date lies in the future', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    const startDate = Math.floor(sandbox.now() / 1000) + 3 * 86_400
+    const result = await sync({ ...rollups, project: { startDate } })
+    expect(result.notices.join()).toContain('start date')
+    expect(await storedDays(warehouse)).toEqual([])
+  })
+})
+
 for (const db of [sqlite, postgres]) {
   describe(`another time zone — ${db.name}`, () => {
-    test('replaces the old one: never windows of two zones, none twice, even after an interruption', async () => {
+    test('replaces the old rollups one by one, and only when a person has confirmed it', async () => {
       const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
       expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
+      let previous = 'UTC'
       for (const timeZone of db === sqlite ? testedZones : testedZones.slice(0, 2)) {
+        await expect(sync({ ...rollups, project: { timeZone } })).rejects.toMatchObject({ exitCode: 2 })
+        expect(await zones(warehouse)).toEqual([previous])
         const stop = new AbortController()
         const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 4 && stop.abort()
-        const cut = await sync({ ...rollups, project: { timeZone }, signal: stop.signal, onProgress })
+        const confirmed = { ...rollups, project: { timeZone }, changeTimeZone: true }
+        const cut = await sync({ ...confirmed, signal: stop.signal, onProgress })
         expect(cut.outcome).toBe('interrupted')
         expect(cut.notices.join()).toContain(`days of ${timeZone}`)
-        expect(await zones(warehouse)).toEqual([timeZone])
-        expect(await overlapping(warehouse)).toEqual([])
-        expect((await startedConversations(warehouse, sandbox)).sum).toBeLessThan(40)
+        expect(await zones(warehouse)).toEqual([previous, timeZone].toSorted())
+        // No second is lost, and at most one old day is beside days that cover a part of it.
+        // Each pair is found twice.
+        expect((await overlapping(warehouse)).length).toBeLessThanOrEqual(2)
+        expect((await startedConversations(warehouse, sandbox)).sum).toBeGreaterThanOrEqual(40)
         expect(await gaps(warehouse)).toEqual([`the rollups of these days are read again, as days of ${timeZone}`])
 
         expect((await sync({ ...rollups, project: { timeZone } })).outcome).toBe('complete')
@@ -171,7 +264,22 @@ for (const db of [sqlite, postgres]) {
         expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
         expect(new Set(await storedDays(warehouse)).size).toBe((await storedDays(warehouse)).length)
         expect(await gaps(warehouse)).toEqual([])
+        previous = timeZone
       }
+    })
+
+    test('keeps the old rollups of a day that cannot be read in the new zone', async () => {
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
+      await sync()
+      sandbox.setSwitches({ 'analytics.unreadable': '2026-06-09' })
+      const project = { timeZone: 'Asia/Tokyo' }
+      expect((await sync({ ...rollups, project, changeTimeZone: true })).outcome).toBe('gaps')
+      const old = `select day from analytics_rollups where time_zone = 'UTC' order by day`
+      expect(await column(warehouse, old)).toEqual(['2026-06-09', '2026-06-10'])
+      sandbox.setSwitches({ 'analytics.unreadable': '' })
+      expect((await sync({ ...rollups, project })).outcome).toBe('complete')
+      expect(await column(warehouse, old)).toEqual([])
+      expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
     })
 
     test('costs nothing if its days are the same: another name, or a winter', async () => {
@@ -213,7 +321,7 @@ for (const db of [sqlite, postgres]) {
       await sync()
       sandbox.addKey({ key: 'svc_live_none', scopes: ['conversations:read'] })
       const project = { timeZone: 'Asia/Tokyo', apiKey: secret('svc_live_none') }
-      expect((await sync({ ...rollups, project })).outcome).toBe('gaps')
+      expect((await sync({ ...rollups, project, changeTimeZone: true })).outcome).toBe('gaps')
       expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
       expect(await zones(warehouse)).toEqual(['UTC'])
     })

@@ -1,5 +1,6 @@
 /** Rows read by their ids beside the list's copies, empty pages with `hasMore`, and pages that run in both directions. */
 import { expect, test } from 'vitest'
+import { sqliteAndPostgres } from '../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -32,6 +33,27 @@ test('ids are sent in the letters in which the service shows them', async () => 
         expect(await warehouse.query(`select id from ${table} where deleted_at is not null`)).toEqual([])
     }
   })
+})
+
+test('an id is the same row in whichever letters it is shown, on both databases', async () => {
+  for (const db of sqliteAndPostgres) {
+    const letters = { 'ids.letters': 'upper-in-lists', 'conversations.order': 'newest' } as const
+    await withSandbox({ ...options, db, switches: letters }, async ({ sandbox, warehouse, sync }) => {
+      const count = async (table: string) => Number((await warehouse.query(`select count(*) as n from ${table}`))[0]!.n)
+      const counts = async () =>
+        Promise.all(['conversations', 'messages', 'visitors', 'visitor_activity', 'calls'].map(count))
+      await sync()
+      const before = await counts()
+      const isOpen = (row: unknown) => (row as { handledAt: unknown }).handledAt === null
+      const open = [...sandbox.truth('conversations')].filter(({ row }) => isOpen(row))
+      for (const { id } of open) sandbox.mutate.setHandled(id!, true)
+      for (const mode of ['incremental', 'reconcile', 'incremental'] as const)
+        expect(await sync({ mode })).toMatchObject({ gaps: [] })
+      expect(await counts()).toEqual(before)
+      const parted = 'select id from conversations where visitor_id not in (select id from visitors)'
+      expect(await warehouse.query(parted)).toEqual([])
+    })
+  }
 })
 
 test('empty pages with `hasMore` are a gap, and the scan ends', async () => {

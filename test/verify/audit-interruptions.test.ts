@@ -53,6 +53,7 @@ function auditOf(warehouse: Warehouse, over: Partial<AuditDeps> = {}) {
     mirror: warehouse.mirror('p'),
     store: warehouse.audits('p'),
     stats: createRunStats(Date.now, () => {}),
+    notices: new Set(),
     sampleSize: 1000,
     // Draws in the order of the ids.
     random: () => 1 - Number.EPSILON,

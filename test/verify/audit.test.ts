@@ -140,6 +140,53 @@ test('rows that the service has deleted are marked, and do not count as differin
   })
 })
 
+test('rows that were marked as deleted are drawn, too, and restored if the service still has them', async () => {
+  await withSandbox(world, async (context) => {
+    const { sandbox, warehouse, sync } = context
+    await sync()
+    sandbox.mutate.deleteConversation(conversationId(sandbox, 5))
+    await sync({ mode: 'reconcile' })
+    const gone = '2026-01-01T00:00:00Z'
+    const some =
+      '(select id from conversations where deleted_at is null and handled_at is not null order by id limit 7)'
+    await warehouse.query(`update message_rows set deleted_at = '${gone}' where conversation_id in ${some}`)
+    await warehouse.query(`update conversations set deleted_at = '${gone}' where id in ${some}`)
+    const report = await audit(context)
+    expect(counts(report)[0]).toEqual(['conversations', 30, 7, 0, 0])
+    expect(new Set(report.differences.map(({ kind }) => kind))).toEqual(new Set(['missing here']))
+    await sync()
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+    expect(counts(await audit(context))[0]).toEqual(['conversations', 30, 0, 0, 0])
+  })
+})
+
+test('fields that a read by id shows otherwise than the list are learned, and both copies no longer replace each other', async () => {
+  await withSandbox({ ...world, switches: { 'single.shape': 'other' } }, async (context) => {
+    const { sandbox, warehouse, sync } = context
+    const learned = () => warehouse.query(`select name, value from service_behaviours where name like '%.fields_by_id'`)
+    await sync()
+    expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([30, 20])
+    await sync({ mode: 'reconcile' })
+    expect(counts(await audit(context)).map(([, , differing]) => differing)).toEqual([0, 0])
+    expect(await learned()).toEqual([
+      { name: 'conversations.fields_by_id', value: '["status"]' },
+      { name: 'visitors.fields_by_id', value: '["customFields","pageViews"]' },
+    ])
+    const changes = () => warehouse.query('select field, old_value, new_value from conversation_changes')
+    const before = (await changes()).length
+    sandbox.mutate.setHandled(handledLongAgo(sandbox)[0]!, false)
+    const { streams } = await sync({ mode: 'reconcile' })
+    await audit(context)
+    expect(streams.map(({ stream, changed }) => [stream, changed])).toContainEqual(['conversations', 1])
+    expect(streams.map(({ stream, changed }) => [stream, changed])).toContainEqual(['visitors', 0])
+    expect((await changes()).length).toBe(before + 1)
+    sandbox.setSwitches({ 'single.shape': 'same' })
+    await sync({ mode: 'reconcile' })
+    await audit(context)
+    expect(await learned()).toMatchObject([{ value: '[]' }, { value: '[]' }])
+  })
+})
+
 test('a mirror that has never been read to its end is not audited', async () => {
   await withSandbox(world, async (context) => {
     await context.sync({ streams: ['conversations'] })

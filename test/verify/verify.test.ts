@@ -1,13 +1,21 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../../src/core/api-failure.ts'
-import { streamNames } from '../../src/core/stream-specs.ts'
+import { type StreamName, streamNames } from '../../src/core/stream-specs.ts'
 import { rfc3339 } from '../../src/core/time.ts'
 import { runVerify } from '../../src/verify/verify.ts'
 import { runVerifySample } from '../../src/verify/verify-sample.ts'
 
+const days = { timeZone: 'UTC', present: 0 }
+const lists = {
+  readStreamStatuses: async (streams: readonly StreamName[]) =>
+    new Map(streams.map((name) => [name, 'complete'] as const)),
+  earliestTime: async () => null,
+}
+
 test('a stream whose scope the key lacks is skipped, even if the message does not name the scope', async () => {
   const denied = { kind: 'denied', status: 403, code: 'api_key_scope_missing', scope: null } as const
   const report = await runVerify({
+    ...days,
     projectId: 'p',
     streams: new Set(streamNames),
     startDate: null,
@@ -16,7 +24,7 @@ test('a stream whose scope the key lacks is skipped, even if the message does no
       const data = { items: [], hasMore: false }
       return { data, status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 }
     },
-    mirror: { readRows: async () => [], readRawById: async () => new Map() },
+    mirror: { ...lists, readRows: async () => [], readRawById: async () => new Map() },
     limit: 10,
     signal: new AbortController().signal,
     onProgress: () => {},
@@ -29,6 +37,7 @@ test('a message is not called gone if the service did not list all of them, and 
   const message = (id: number) => ({ id, conversationId: 'c', createdAt: rfc3339(1_767_225_600 + id) })
   const listed = Array.from({ length: 200 }, (_, n) => message(n + 1))
   const report = await runVerify({
+    ...days,
     projectId: 'p',
     streams: new Set(['messages']),
     startDate: null,
@@ -38,6 +47,7 @@ test('a message is not called gone if the service did not list all of them, and 
       ...{ status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 },
     }),
     mirror: {
+      ...lists,
       readRows: async (stream, after) => {
         if (after !== null) return []
         if (stream === 'conversations') return [{ key: ['c'], raw: '{"id":"c"}' }]
@@ -64,11 +74,13 @@ const page = (items: readonly unknown[]) => ({
 test('a row that is not readable is not silently left out of the comparison', async () => {
   const stored = { conversations: '{"id":"c"}', messages: '{"id":1,"conversationId":"c"}' }
   const report = await runVerify({
+    ...days,
     projectId: 'p',
     streams: new Set(['conversations', 'messages']),
     startDate: null,
     get: async (path) => page(path.endsWith('/messages') ? [{ content: 'no id' }] : [{ id: 'c' }, { visitorId: 'v' }]),
     mirror: {
+      ...lists,
       readRows: async (stream, after) => {
         if (after !== null) return []
         return stream === 'messages'

@@ -220,6 +220,15 @@ for (const db of sqliteAndPostgres) {
       ])
       await mirror.commit(commit('analytics', [rollup(...day, { calls: { total: 4 } })]))
       expect(await metrics()).toEqual([{ metric: 'calls.total', value: 4 }])
+      // A name with a dot beside the nested field; an integer that no column of numbers holds.
+      const odd = { 'calls.total': 5, calls: { total: 6 }, 'a.b': 7, big: 9_007_199_254_740_993n, even: 2n ** 60n }
+      await mirror.commit(commit('analytics', [rollup(...day, odd)]))
+      expect(await metrics()).toEqual([
+        { metric: 'a.b', value: 7 },
+        { metric: 'calls.total', value: 6 },
+        { metric: 'calls\\.total', value: 5 },
+        { metric: 'even', value: 2 ** 60 },
+      ])
     })
 
     test('an availability snapshot is a row per time', async () => {

@@ -1,13 +1,16 @@
 /** Undocumented fields become columns when they first appear. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { fieldAtPath } from '../../src/core/field-path.ts'
 import type { Json } from '../../src/core/row.ts'
 import { toRow } from '../../src/streams/item.ts'
 import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases, sqliteAndPostgres } from '../support/databases.ts'
 import { activity, commit, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
+
+const postgres = databases.at(-1)!
 
 /** SQLite has no booleans: both databases' values as numbers. */
 const toNumber = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
@@ -70,6 +73,45 @@ for (const db of sqliteAndPostgres) {
       expect(await list('select type from discovered_fields order by path')).toEqual(
         ['text', 'text', 'text', 'text', 'number'].sort().reverse(),
       )
+    })
+
+    test('a value that did not fit is filled in once its column can be widened, whether or not it comes again', async () => {
+      const { warehouse, mirror, list } = await openTestWarehouse(db)
+      await mirror.commit(commit('visitors', [visitor('v1', { score: 1, plan: 1 })]))
+      const frozen = warehouse.mirror('main', { schema: 'freeze' })
+      await frozen.commit(commit('visitors', [visitor('v2', { score: 2.5, plan: 'gold' })]))
+      expect(await list('select score from visitors order by id')).toEqual([1, null])
+      const later = warehouse.mirror('main')
+      await later.startRun('incremental', 1)
+      expect(await list('select score from visitors order by id')).toEqual([1, 2.5])
+      expect(await list('select plan from visitors order by id')).toEqual(['1', 'gold'])
+      expect(await list('select count(*) from discovered_fields where needed_type is not null')).toEqual([0])
+    })
+
+    test('a wider column has every value as it came', async () => {
+      const { mirror, all } = await openTestWarehouse(db)
+      const store = (id: string, extra: object) => mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
+      const [a, b] = [9_007_199_254_740_993n, -(2n ** 63n)]
+      await store('v1', { size: a, amount: 0.5, since: '2026-01-01T02:00:00+02:00', list: { z: [1, { a: 1, b: 2 }] } })
+      await store('v2', { size: b, amount: a, since: 'long ago', list: { z: 'none' } })
+      await store('v3', { size: 0.5, amount: b, since: '9999-12-31T23:59:59-01:00', list: { z: true } })
+      await mirror.startRun('incremental', 1)
+      expect(await all('select size, amount, since, list__z as z from visitors order by id')).toEqual([
+        { size: String(a), amount: '0.5', since: '2026-01-01T02:00:00+02:00', z: '[1,{"a":1,"b":2}]' },
+        { size: String(b), amount: String(a), since: 'long ago', z: 'none' },
+        { size: '0.5', amount: String(b), since: '9999-12-31T23:59:59-01:00', z: 'true' },
+      ])
+    })
+
+    test('a name with a dot and a nested field of the same path have columns of their own', async () => {
+      const { mirror, all, list } = await openTestWarehouse(db)
+      await mirror.commit(commit('visitors', [visitor('v1', { 'utm.source': 'name', utm: { source: 'nested' } })]))
+      const [dotted, nested] = await list(
+        "select column_name from discovered_fields where path like 'utm%' order by path desc",
+      )
+      expect(await all(`select "${dotted}" as dotted, "${nested}" as nested from visitors`)).toEqual([
+        { dotted: 'name', nested: 'nested' },
+      ])
     })
 
     test('integers beyond 2^53 are integers, beyond 64 bits text', async () => {
@@ -166,6 +208,22 @@ for (const db of sqliteAndPostgres) {
   })
 }
 
+test('a value that did not fit while a long query held the table is filled in later', async () => {
+  const { database, mirror, list } = await openTestWarehouse(postgres)
+  await mirror.commit(commit('visitors', [visitor('v1', { score: 1 })]))
+  const reader = new pg.Client({ connectionString: database.url! })
+  await reader.connect()
+  onTestFinished(() => reader.end())
+  await reader.query('begin')
+  await reader.query(`select * from "${new URL(database.url!).searchParams.get('schema')}".visitors`)
+  await mirror.commit(commit('visitors', [visitor('v2', { score: 2.5, fresh: 'x' })]))
+  expect(await list('select score from visitors order by id')).toEqual([1, null])
+  await reader.query('rollback')
+  await mirror.startRun('incremental', 1)
+  expect(await list('select score from visitors order by id')).toEqual([1, 2.5])
+  expect(await list('select fresh from visitors order by id')).toEqual([null, 'x'])
+})
+
 test.each([
   ['plan', 'plan'],
   ['customFields.planName', 'custom_fields__plan_name'],
@@ -178,7 +236,7 @@ test.each([
 })
 
 test('a field is found in a stored row as it was found when the row arrived', () => {
-  const name = fc.constantFrom('a', 'b', 'c', 'd.e', '')
+  const name = fc.constantFrom('a', 'b', 'c', 'd.e', 'a.b', 'b.c', '')
   const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
     tree: fc.oneof(
       { maxDepth: 7, withCrossShrink: true },
@@ -189,7 +247,8 @@ test('a field is found in a stored row as it was found when the row arrived', ()
   const wire = fc.dictionary(name, tree, { noNullPrototype: true })
   fc.assert(
     fc.property(wire, (row) => {
-      for (const [path, extra] of toRow(row, {}).extraFields) expect(fieldAtPath(row, path)).toEqual(extra)
+      const { extraFields } = toRow(row, {})
+      for (const [path, extra] of extraFields) expect(fieldAtPath(row, path)).toEqual(extra)
     }),
     { numRuns: 300 },
   )

@@ -141,7 +141,7 @@ for (const db of sqliteAndPostgres) {
         commit('messages', [], { childRead: { ...child, completeness: 'incomplete', why: 'no paging' } }),
       )
       expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([false])
-      expect(await mirror.listOpenGaps('messages')).toEqual([
+      expect(await mirror.listOpenGaps('messages')).toMatchObject([
         { stream: 'messages', from: null, to: null, reason: 'no paging' },
       ])
       expect(await mirror.countPendingParents('messages', later)).toBe(0)
@@ -216,7 +216,8 @@ for (const db of sqliteAndPostgres) {
         'c0',
         'c1',
       ])
-      expect(await mirror.requestFullRereads('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(4)
+      // Two of them are pending anyway.
+      expect(await mirror.requestFullRereads('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(2 + 4)
       expect(await mirror.requestFullRereads('messages', 'all', 50)).toBe(10)
       expect(await mirror.countPendingParents('messages', 50)).toBe(10)
     })
@@ -278,12 +279,12 @@ for (const db of sqliteAndPostgres) {
       const span = { stream: 'calls', from: 200, to: 300, reason: 'unreadable' } as const
       await mirror.commit(commit('calls', [], { gaps: [gap, span] }))
       await mirror.commit(commit('calls', [], { gaps: [gap] }))
-      expect(await mirror.listOpenGaps('calls')).toEqual([gap, span])
+      expect(await mirror.listOpenGaps('calls')).toMatchObject([gap, span])
       const since = Date.now() + 1000
       const laterMirror = warehouse.mirror('main', { clock: () => since })
       await laterMirror.commit(commit('calls', [], { gaps: [gap] }))
       expect(await laterMirror.resolveGaps('calls', since)).toBe(1)
-      expect(await mirror.listOpenGaps('calls')).toEqual([gap])
+      expect(await mirror.listOpenGaps('calls')).toMatchObject([gap])
       await mirror.commit(commit('calls', [], { gaps: [span] }))
       expect(await count('sync_gaps')).toBe(3)
       expect(await mirror.resolveGaps('calls', since + 1)).toBe(2)

@@ -1,7 +1,7 @@
 /** Rows as the streams produce them: a test names the columns that it is about, the rest has defaults. */
-import { stringifyJson } from '../../src/core/json.ts'
 import type { MirrorCommit } from '../../src/core/mirror.ts'
-import type { ExtraField, Json, MirrorRow, Scalar } from '../../src/core/row.ts'
+import type { Json, MirrorRow, Scalar } from '../../src/core/row.ts'
+import { toRow } from '../../src/streams/item.ts'
 
 export const timeAt = (second: number): string =>
   new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString().replace('.000', '')
@@ -9,20 +9,7 @@ export const timeAt = (second: number): string =>
 type Columns = Readonly<Record<string, Scalar>>
 
 function row(columns: Columns, extra: Readonly<Record<string, Json>> = {}): MirrorRow {
-  return { columns, extraFields: flattenFields(extra), item: { ...columns, ...extra } }
-}
-
-/** Undocumented fields by dotted path. */
-function flattenFields(fields: Readonly<Record<string, Json>>, prefix = ''): Map<string, ExtraField> {
-  const found = new Map<string, ExtraField>()
-  for (const [name, value] of Object.entries(fields)) {
-    const path = prefix + name
-    if (Array.isArray(value)) found.set(path, { value: stringifyJson(value), isJsonText: true })
-    else if (typeof value === 'object' && value !== null) {
-      for (const [inner, extra] of flattenFields(value as Record<string, Json>, `${path}.`)) found.set(inner, extra)
-    } else found.set(path, { value: value as Scalar, isJsonText: false })
-  }
-  return found
+  return { columns, extraFields: toRow(extra, {}).extraFields, item: { ...columns, ...extra } }
 }
 
 export const conversation = (id: string, columns: Columns = {}, extra = {}): MirrorRow =>

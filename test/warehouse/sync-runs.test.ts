@@ -153,7 +153,7 @@ for (const db of sqliteAndPostgres) {
 
     test('status shows live workers, a paused project, and a lost request budget', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      await warehouse.workers.recordHeartbeat('w1', 'embedded', now)
+      await warehouse.workers.recordHeartbeat({ id: 'w1', queue: 'embedded', configuration: '' }, now)
       await warehouse.projects.setPause('main', { until: now + 60_000, keyFingerprint: 'k', why: 'api_key_invalid' })
       await warehouse.projects.recordBudgetLoss('main', 'Redis was emptied', now)
       const status = await warehouse.status('main', now, usualPolicy)

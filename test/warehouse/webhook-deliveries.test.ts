@@ -87,14 +87,14 @@ for (const db of sqliteAndPostgres) {
       await mirror.commit(commit('visitors', [visitor('v1')]))
       await mirror.commit(commit('calls', [call('k1')]))
       const ids = ['c1', 'v1', 'k1', 'x']
-      expect(await warehouse.deliveries.findKinds('main', ids)).toEqual(
+      expect(await warehouse.deliveries.locateRows('main', ids)).toEqual(
         new Map([
-          ['c1', 'conversations'],
-          ['v1', 'visitors'],
-          ['k1', 'calls'],
+          ['c1', { id: 'c1', table: 'conversations' }],
+          ['v1', { id: 'v1', table: 'visitors' }],
+          ['k1', { id: 'k1', table: 'calls' }],
         ]),
       )
-      expect(await warehouse.deliveries.findKinds('other', ids)).toEqual(new Map())
+      expect(await warehouse.deliveries.locateRows('other', ids)).toEqual(new Map())
     })
 
     test('children can be marked pending although the parent has not changed', async () => {

@@ -4,7 +4,7 @@
  */
 import { errorText } from '../../core/error-text.ts'
 import { type FailingJob, failedSync, isExpired, type JobFailure, type JobIdentity } from '../../core/job-failure.ts'
-import type { EpochMs } from '../../core/time.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Logger } from '../../log.ts'
 import { WarehouseError } from '../../warehouse/database/explain-error.ts'
@@ -19,6 +19,8 @@ type JobFailuresDeps = {
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
   readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
+  /** The file of the warehouse was removed or replaced: only a new process uses another one. */
+  readonly onFileLost?: (error: WarehouseError) => void
   readonly now?: () => EpochMs
   /** Whether the project's database, one of several, does not answer. */
   readonly isAway?: (projectId: string) => boolean
@@ -35,11 +37,16 @@ type FailingEntry = {
 /** Further failing jobs are only counted: with this many, the number is what matters. */
 const maxTracked = 500
 
+/** Workers store a failure within minutes, once the warehouse answers. */
+const successKeptMs: Ms = 15 * 60_000
+
 export function createJobFailures({ jobFailures, projects, log, metrics, ...deps }: JobFailuresDeps) {
-  const { now = Date.now, isAway = () => false } = deps
-  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ jobFailures, projects, now, isAway })
+  const { now = Date.now, isAway = () => false, onFileLost = () => {} } = deps
+  const table = createFailureTable({ jobFailures, projects, now, isAway })
+  const { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh } = table
   const outage = createOutageTracker(log, now, () => projects().some(({ projectId }) => isAway(projectId)))
-  const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
+  const isUnusable = () => [...failing.values()].some(({ cause }) => cause === 'unusable')
+  const updateOutage = () => outage.update(isUnusable())
 
   return {
     /**
@@ -48,8 +55,10 @@ export function createJobFailures({ jobFailures, projects, log, metrics, ...deps
      */
     recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
       metrics.countJobFailure(identity)
+      if (error instanceof WarehouseError && /^FILE_(GONE|REPLACED)$/.test(error.code)) onFileLost(error)
       const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       const before = failing.get(key)
+      forgetSuccess(key)
       if (before === undefined && failing.size >= maxTracked) return false
       const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
       const failure = nextJobFailure(before?.failure, identity, errorText(error), now())
@@ -68,6 +77,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, ...deps
     recordSuccess: async (identity: JobIdentity): Promise<void> => {
       if (identity.job !== 'schedule') outage.responded()
       const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
+      noteSuccess(key)
       const entry = failing.get(key)
       if (entry !== undefined) {
         const { failure, cause } = entry
@@ -78,7 +88,10 @@ export function createJobFailures({ jobFailures, projects, log, metrics, ...deps
       }
       updateOutage()
     },
-    /** Reads what other workers stored, and stores what could not be stored before. Rejects if the warehouse is away. */
+    /**
+     * Reads what other workers stored, removes what a success here has refuted, and forgets the failures of the warehouse
+     * that its answer refutes. Rejects if the warehouse is away.
+     */
     refresh: async (): Promise<void> => {
       await refresh(outage.responded)
       updateOutage()
@@ -89,8 +102,8 @@ export function createJobFailures({ jobFailures, projects, log, metrics, ...deps
         failure,
         isWarehouseError: cause !== 'other',
       })),
-    /** Why the warehouse cannot be used, according to the failed jobs; null: it can, as far as known. */
-    warehouseProblem: outage.why,
+    /** Why the warehouse cannot be used although it answers, according to the failed jobs; null: it can, as far as known. */
+    warehouseProblem: () => (isUnusable() ? outage.why() : null),
   }
 }
 
@@ -102,8 +115,10 @@ function createFailureTable({
   isAway,
 }: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now' | 'isAway'>>) {
   const failing = new Map<string, FailingEntry>()
-  /** Stored failures of jobs that have succeeded: they may still be read, or could not be removed yet. */
-  const recovered = new Map<string, { readonly failure: JobFailure; readonly isRemoved: boolean }>()
+  /** When each job succeeded last. Another worker may have stored an earlier failure of it, or store it later. */
+  const succeededAt = new Map<string, EpochMs>()
+  const noteSuccess = (key: string) => void succeededAt.set(key, now())
+  const forgetSuccess = (key: string) => void succeededAt.delete(key)
 
   const storeEntry = async (key: string): Promise<void> => {
     const entry = failing.get(key)
@@ -115,31 +130,39 @@ function createFailureTable({
     const latest = failing.get(key)
     if (latest !== undefined) failing.set(key, { ...latest, isStored })
   }
+  /** If it fails, the next refresh finds the row again. */
   const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
     failing.delete(key)
-    recovered.set(key, { failure, isRemoved: false })
-    await jobFailures.clear(failure).then(
-      () => recovered.set(key, { failure, isRemoved: true }),
-      () => {},
-    )
+    await jobFailures.clear(failure).catch(() => {})
+  }
+  /** The warehouse has answered since `askedAt`. */
+  const forgetRefuted = (askedAt: EpochMs) => {
+    const isConfigured = (id: string) => id === '' || projects().some(({ projectId }) => projectId === id)
+    for (const [key, { cause, failure }] of failing) {
+      const { projectId, lastAt } = failure
+      const isRefuted = cause === 'unavailable' && lastAt <= askedAt && !isAway(projectId)
+      if (isRefuted || (cause !== 'other' && !isConfigured(projectId))) failing.delete(key)
+    }
+    for (const [key, at] of succeededAt) if (now() - at > successKeptMs) succeededAt.delete(key)
   }
   const refresh = async (onResponse: () => void): Promise<void> => {
     const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
-    for (const [key, { isRemoved }] of recovered) if (isRemoved) recovered.delete(key)
+    const askedAt = now()
     const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
     onResponse()
+    forgetRefuted(askedAt)
     const isKnown = (key: string) => !isAway(failing.get(key)?.failure.projectId ?? '')
     for (const key of stored) if (!rows.has(key) && isKnown(key)) failing.delete(key)
     for (const [key, failure] of rows) {
-      const identity = toJobIdentity(failure, projects())
-      if (!failing.has(key) && !recovered.has(key))
-        failing.set(key, { identity, failure, cause: 'other', isStored: true })
+      if ((succeededAt.get(key) ?? 0) >= failure.lastAt) await removeEntry(key, failure)
+      else if (!failing.has(key))
+        failing.set(key, { identity: toJobIdentity(failure, projects()), failure, cause: 'other', isStored: true })
     }
-    for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
-    for (const [key, { failure, isRemoved }] of recovered) if (!isRemoved) await removeEntry(key, failure)
+    for (const [key, { failure, cause }] of failing)
+      if (isExpired(failure, now(), cause !== 'other')) await removeEntry(key, failure)
     for (const [key, entry] of failing) if (!entry.isStored) await storeEntry(key)
   }
-  return { failing, storeEntry, removeEntry, refresh }
+  return { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh }
 }
 
 /** Whether jobs can use the warehouse: one log line when an outage begins, and one when it ends. */

@@ -66,7 +66,7 @@ async function processClaimed(
   claimed: readonly WebhookDelivery[],
   { enqueueFollowUps }: DeliveriesOptions,
 ): Promise<DeliveriesResult> {
-  const { warehouse, metrics } = resources
+  const { warehouse, metrics, log } = resources
   const deps = webhookDeps(warehouse, project, service)
   const done: { readonly id: string; readonly found: string; readonly needsListSync: boolean }[] = []
   let failure: ApiFailure | null = null
@@ -79,10 +79,11 @@ async function processClaimed(
       break
     }
   }
+  for (const notice of deps.notices) log.warn({ event: 'sync.noticed', project: project.name, notice })
   for (const report of deps.stats.reports()) metrics.countStream(project.name, report)
   const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
-  await refreshFacts(warehouse, project, { signal: service.signal, log: resources.log })
+  await refreshFacts(warehouse, project, { signal: service.signal, log })
   for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())
   if (failure === null) return { kind: 'done', deliveries: done.length, lists }
 
@@ -103,9 +104,10 @@ function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, sig
     streams: new Set(streams),
     get: client.get,
     mirror: warehouse.mirror(projectId, { schema }),
-    locateRows: (ids) => warehouse.deliveries.findKinds(projectId, ids),
+    locateRows: (ids) => warehouse.deliveries.locateRows(projectId, ids),
     outcomes: new Map(),
     stats: createRunStats(Date.now, () => {}),
+    notices: new Set(),
     now: Date.now,
     signal,
   }

@@ -43,8 +43,11 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     lastCompletions: () => readLastCompletions(warehouse),
     mirrorHealth: (projects: readonly ProjectConfig[]) => readMirrorHealth(resources, projects),
     tryAcquireLeadership: leadership.tryAcquire,
-    /** Records that this worker runs, for `status`. `queue`: redis, postgres or embedded. */
-    recordHeartbeat: (queue: string) => warehouse.workers.recordHeartbeat(workerId, queue, Date.now()),
+    /** Records that this worker runs, and how it is configured, for `status` and for the others. */
+    recordHeartbeat: (queue: string, configuration: string) =>
+      warehouse.workers.recordHeartbeat({ id: workerId, queue, configuration }, Date.now()),
+    /** Whether the running workers have different projects or schedules, as while a change is rolled out. */
+    workersDiffer: () => warehouse.workers.differ(Date.now()),
     runHousekeeping: () => runHousekeeping(warehouse),
     close: async () => {
       await leadership.release()

@@ -38,5 +38,10 @@ function describeFound(value: unknown): string | null {
 }
 
 function toJson(value: object): string {
-  return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member))
+  try {
+    return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member))
+  } catch {
+    // It is nested hundreds of thousands of times.
+    return Array.isArray(value) ? '[…]' : '{…}'
+  }
 }

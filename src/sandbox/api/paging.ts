@@ -100,9 +100,11 @@ export function toSingleRow(row: Json, shape: Switches['single.shape']): Json {
   return row
 }
 
-/** An undocumented field, as another part of the service counts or names it. */
+/** Some fields as another part of the service counts or names them: one with a column, the others undocumented. */
 function otherValue(name: string, value: Json): Json {
-  if (!['priority', 'pageViews', 'country_code', 'cost', 'rating'].includes(name)) return value
+  if (!['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(name))
+    return value
+  if (typeof value === 'object' && value !== null) return { ...value, plan: 'by id' }
   return typeof value === 'number' ? value + 1 : `${String(value)}, by id`
 }
 

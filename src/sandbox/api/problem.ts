@@ -11,6 +11,7 @@ const problemStatus = {
   api_key_scope_missing: 403,
   VALIDATION_ERROR: 400,
   NOT_FOUND: 404,
+  conversation_restricted: 403,
   rate_limited: 429,
   INTERNAL_ERROR: 500,
   SERVICE_UNAVAILABLE: 503,

@@ -55,10 +55,10 @@ export async function markFactsOfUpdated(
   )
 }
 
-/** The row and its children were deleted. */
-export async function markFactsOfDeletedRow(trx: ProjectDb, stream: StreamName, id: string): Promise<void> {
+/** Rows of a list were deleted with their children, or restored. */
+export async function markFactsOfParents(trx: ProjectDb, stream: StreamName, ids: readonly string[]): Promise<void> {
   const ofChildren = Object.entries(kindOfStream).filter(([child]) => parentOf(child as StreamName) === stream)
-  for (const kind of new Set(ofChildren.map(([, kind]) => kind))) await markPendingFacts(trx, kind, [id])
+  for (const kind of new Set(ofChildren.map(([, kind]) => kind))) await markPendingFacts(trx, kind, ids)
 }
 
 function parentOf(stream: StreamName): string | null {

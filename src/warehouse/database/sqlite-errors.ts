@@ -52,7 +52,7 @@ export const sqliteExplanations = (setting: string): ExplanationTable => [
   tryAgain(
     /^FILE_(GONE|REPLACED)/,
     'the file was moved, removed or replaced while it was in use; what was written since then is not in it',
-    'restore the right file, and run the command again',
+    'restore the right file, and start deskmirror again',
   ),
   fixFirst(
     /bindings file|ERR_DLOPEN_FAILED|MODULE_NOT_FOUND/,

@@ -1,10 +1,11 @@
 /** The thread behind `sqlite-thread.ts`: answers one statement after the other. */
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { createStatementCache, runStatement } from './sqlite.ts'
+import { createStatementCache, distrustSchema, runStatement } from './sqlite.ts'
 import type { ThreadAnswer, ThreadRequest } from './sqlite-thread.ts'
 
 const database = new Database(String(workerData.path), { readonly: true, timeout: 5000 })
+distrustSchema(database)
 database.pragma('cache_size = -8192')
 const prepare = createStatementCache(database)
 

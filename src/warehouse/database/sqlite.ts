@@ -10,6 +10,8 @@ type SqliteOptions = {
   readonly synchronous: 'normal' | 'full'
   /** Opening waits for a lock, which blocks the whole process. Default: true. */
   readonly waitsForLock?: boolean
+  /** The file may come from anyone: nothing is written into it, and functions with effects do not run in its schema. */
+  readonly readOnly?: boolean
   /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
   readonly addFunctions?: (database: Database.Database) => void
 }
@@ -23,9 +25,11 @@ const maxLockWaitMs = 30_000
 export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
   const timeout = options.waitsForLock === false ? busyTimeoutMs : maxLockWaitMs
-  const database = new Database(path, { fileMustExist: options.mustExist, timeout })
+  const { readOnly = false } = options
+  const database = new Database(path, { fileMustExist: options.mustExist, readonly: readOnly, timeout })
   try {
-    database.pragma('journal_mode = wal')
+    if (readOnly) distrustSchema(database)
+    else database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
     // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not measurably faster.
     database.pragma('cache_size = -8192')
@@ -74,6 +78,11 @@ function optimizeOnClose(database: Database.Database): void {
   try {
     if (!database.inTransaction) database.pragma(optimizeAllTables)
   } catch {}
+}
+
+/** better-sqlite3 opens every database as defensive. */
+export function distrustSchema(database: Database.Database): void {
+  database.pragma('trusted_schema = off')
 }
 
 /** The statements before which the file is checked. */

@@ -12,7 +12,7 @@ import type { ProjectDb } from '../database/project-db.ts'
 import { createValueEncoder } from '../mirror/encode-value.ts'
 import { keyParameters, readRowsAfterKey } from '../mirror/reader.ts'
 import { storedTable } from '../mirror/stream-tables.ts'
-import { columnTypeOf, type FieldType } from './field-type.ts'
+import { canHold, columnTypeOf, type FieldType, fieldTypeOf, toFieldType, widerType } from './field-type.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
 const batchRows = 500
@@ -38,12 +38,17 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const range = { table, columns: tables[table].key, where: sql`true`, limit: batchRows }
   const after = position.fill_after === '' ? null : JSON.parse(position.fill_after)
   const batch = await readRowsAfterKey(db, kind, { ...range, after })
-  for (const row of batch) await backfillRow(trx, table, fields, row)
+  const neededTypes = new Map<string, FieldType>()
+  for (const row of batch) await backfillRow(trx, table, fields, row, neededTypes)
   const last = batch.at(-1)
   const reached = batch.length < batchRows || last === undefined ? null : JSON.stringify(last.key)
   const paths = fields.map(({ path }) => path)
+  const isField = sql`stream = ${position.stream} and path ${inList(kind, paths)}`
   await sql`update discovered_fields set fill_after = ${trx.typed('text', reached)}
-    where stream = ${position.stream} and path ${inList(kind, paths)}`.execute(db)
+    where ${isField} and fill_after = ${position.fill_after}`.execute(db)
+  for (const [path, type] of neededTypes)
+    await sql`update discovered_fields set needed_type = ${type}
+      where stream = ${position.stream} and path = ${path}`.execute(db)
   return true
 }
 
@@ -66,19 +71,26 @@ async function backfillRow(
   table: MirroredTable,
   fields: readonly UnfilledColumn[],
   row: { readonly key: RowKey; readonly raw: string },
+  /** Receives the types of values that do not fit their column, by path. */
+  neededTypes: Map<string, FieldType>,
 ): Promise<void> {
   const item = parseJson(decodeJson(kind, row.raw))
-  const assignments = fields.flatMap(({ path, type, column_name }) => {
+  const filled = fields.flatMap(({ path, type, column_name }) => {
     const extra = fieldAtPath(item, decodeText(path))
     if (extra === undefined || extra.value === null) return []
-    const column = columnTypeOf[type as FieldType]
-    const value = createValueEncoder(column, kind, { escaped: 0 })(extra.value)
-    return [sql`${sql.ref(column_name)} = ${typed(column, value)}`]
+    const [held, own] = [type as FieldType, fieldTypeOf(extra)]
+    if (own !== null && !canHold(held, extra))
+      neededTypes.set(path, toFieldType(widerType(neededTypes.get(path) ?? held, own)))
+    const column = columnTypeOf[held]
+    const value = typed(column, createValueEncoder(column, kind, { escaped: 0 })(extra.value))
+    return [{ name: sql.ref(column_name), value }]
   })
   const parameters = keyParameters(kind, table, tables[table].key, row.key)
   const keyConditions = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)
-  for (const batch of batchesOf(assignments, maxColumnsPerUpdate)) {
-    await sql`update ${sql.table(storedTable(table))} set ${sql.join(batch)}
-      where ${sql.join(keyConditions, sql` and `)}`.execute(db)
+  for (const batch of batchesOf(filled, maxColumnsPerUpdate)) {
+    const assignments = batch.map(({ name, value }) => sql`${name} = ${value}`)
+    const differences = batch.map(({ name, value }) => sql`${name} is distinct from ${value}`)
+    await sql`update ${sql.table(storedTable(table))} set ${sql.join(assignments)}
+      where ${sql.join(keyConditions, sql` and `)} and (${sql.join(differences, sql` or `)})`.execute(db)
   }
 }

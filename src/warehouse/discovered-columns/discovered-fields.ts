@@ -6,22 +6,34 @@ import type { ExtraField, MirrorRow } from '../../core/row.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
+import { decodeText } from '../database/escape.ts'
 import { storedTable } from '../mirror/stream-tables.ts'
 import { columnName } from './column-name.ts'
 import {
+  type DiscoveredField,
   type FieldRecord,
   type KnownFields,
   readDiscoveredFields,
   recordFields,
   type StreamFields,
 } from './field-records.ts'
-import { canHold, columnTypeOf, type FieldType, fieldTypeOf, widerType } from './field-type.ts'
+import {
+  canHold,
+  columnTypeOf,
+  type FieldType,
+  fieldTypeOf,
+  toFieldType,
+  type ValueType,
+  widerType,
+} from './field-type.ts'
 import { showColumns } from './show-columns.ts'
 import { widenColumn } from './widen-column.ts'
 
 export type DiscoveredFields = {
   /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
   readonly ensureColumns: (stream: StreamName, rows: readonly MirrorRow[], at: number) => Promise<StreamFields>
+  /** Adds and widens the columns that earlier values needed; false = none. Then they are to be filled. */
+  readonly widenRemembered: (at: number) => Promise<boolean>
   /** Forgets what was read, as other processes may have found new fields. */
   readonly invalidate: () => void
 }
@@ -49,25 +61,47 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
       known.set(stream, current)
       const neededTypes = findNeededTypes(current, rows, options.schema)
       if (neededTypes.size === 0) return current
-      const applyChanges = (withOptions: DiscoveryOptions) =>
-        options.db.transaction().execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
-      const updated = await applyChanges(options)
-        .catch((error: unknown) =>
-          isTableFull(error) ? applyChanges({ ...options, schema: 'freeze' }) : Promise.reject(error),
-        )
-        .catch((error: unknown) => (isLockTimeout(error) ? current : Promise.reject(error)))
+      const updated = await applyNeededTypes(options, stream, neededTypes, at)
       known.set(stream, updated)
       return updated
+    },
+    widenRemembered: async (at) => {
+      const { rows } = await sql<{ stream: StreamName; path: string; type: FieldType }>`
+        select distinct stream, path, needed_type as type from discovered_fields
+        where needed_type is not null`.execute(options.db)
+      for (const [stream, fields] of Map.groupBy(rows, (row) => row.stream)) {
+        const neededTypes = new Map(fields.map(({ path, type }) => [decodeText(path), type]))
+        known.set(stream, await applyNeededTypes(options, stream, neededTypes, at))
+      }
+      return rows.length > 0
     },
     invalidate: () => known.clear(),
   }
 }
 
+/**
+ * Where a long query has the table locked, waiting for it would also block all later readers; and a table can be full. Then
+ * the types are only remembered, and later runs try again.
+ */
+function applyNeededTypes(
+  options: DiscoveryOptions,
+  stream: StreamName,
+  neededTypes: ReadonlyMap<string, ValueType>,
+  at: number,
+): Promise<KnownFields> {
+  const apply = (withOptions: DiscoveryOptions) =>
+    options.db.transaction().execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
+  return apply(options).catch((error: unknown) => {
+    if (!isTableFull(error) && !isLockTimeout(error)) throw error
+    return apply({ ...options, schema: 'freeze' })
+  })
+}
+
 type SchemaMode = DiscoveryOptions['schema']
 
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
-function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: SchemaMode): Map<string, FieldType> {
-  const neededTypes = new Map<string, FieldType>()
+function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: SchemaMode): Map<string, ValueType> {
+  const neededTypes = new Map<string, ValueType>()
   for (const row of rows) {
     for (const [path, extra] of row.extraFields) {
       const earlierType = neededTypes.get(path)
@@ -80,11 +114,12 @@ function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema:
   return neededTypes
 }
 
-function neededType(known: KnownFields, path: string, extra: ExtraField, schema: SchemaMode): FieldType | null {
+function neededType(known: KnownFields, path: string, extra: ExtraField, schema: SchemaMode): ValueType | null {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
   const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
-  const isTooNarrow = field.column !== null && schema === 'discover' && !canHold(field.type, extra)
+  const heldType = schema === 'freeze' ? (field.neededType ?? field.type) : field.type
+  const isTooNarrow = field.column !== null && !canHold(heldType, extra)
   return isTooNarrow || canAddColumn || !known.recordedPaths.has(path) ? fieldTypeOf(extra) : null
 }
 
@@ -93,7 +128,7 @@ async function addOrWidenColumns(
   trx: Db,
   { kind, project, schema }: DiscoveryOptions,
   stream: StreamName,
-  neededTypes: ReadonlyMap<string, FieldType>,
+  neededTypes: ReadonlyMap<string, ValueType>,
   at: number,
 ): Promise<KnownFields> {
   await acquireLock(trx, kind, 'deskmirror.fields')
@@ -105,19 +140,21 @@ async function addOrWidenColumns(
   const added: NewColumn[] = []
   for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const field = known.byPath.get(path)
-    const newType = field === undefined ? type : widerType(field.type, type)
     const column = field?.column ?? null
+    const newType = await typeForAll(trx, table, field, type)
     if (column === null && schema === 'discover' && known.withColumn.length + added.length < maxColumns) {
       const name = columnName(path, taken)
       added.push({ column: name, type: newType })
-      records.push({ path, column: name, type: newType, needsBackfill: true })
+      records.push({ path, column: name, type: newType, neededType: null, needsBackfill: true })
       taken.add(name)
     } else if (field !== undefined && column !== null && newType !== field.type && schema === 'discover') {
       const widenedColumn = await widenColumn(trx, kind, { table, column, from: field.type, to: newType, taken })
-      records.push({ path, column: widenedColumn, type: newType, needsBackfill: widenedColumn !== column })
+      records.push({ path, column: widenedColumn, type: newType, neededType: null, needsBackfill: true })
       taken.add(widenedColumn)
     } else {
-      records.push({ path, column, type: field?.type ?? type, needsBackfill: false })
+      const fits = schema === 'discover' || (column !== null && newType === field?.type)
+      const neededType = fits ? null : newType
+      records.push({ path, column, type: field?.type ?? newType, neededType, needsBackfill: false })
     }
   }
   const tableHasRows = added.length === 0 || (await hasRows(trx, table))
@@ -127,10 +164,7 @@ async function addOrWidenColumns(
   return readDiscoveredFields(trx, project, stream)
 }
 
-/**
- * A long query has the table locked. Waiting for it would also block all later readers, so the rows are stored without
- * the new columns. A later page adds them, and then they are filled from `raw`. Code: Postgres, lock_not_available.
- */
+/** Postgres: lock_not_available. */
 function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '55P03'
 }
@@ -140,6 +174,23 @@ function isTableFull(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   const isFullInSqlite = error.code === 'SQLITE_ERROR' && error.message.startsWith('too many columns')
   return isFullInSqlite || /^54/.test(String(error.code))
+}
+
+/** The type for the values of the column, those that did not fit it, and new ones. */
+async function typeForAll(
+  trx: Db,
+  table: string,
+  field: DiscoveredField | undefined,
+  type: ValueType,
+): Promise<FieldType> {
+  if (field === undefined) return toFieldType(type)
+  const wanted = toFieldType(widerType(widerType(field.type, field.neededType ?? field.type), type))
+  if (field.column === null || field.type !== 'integer' || wanted !== 'number') return wanted
+  const { rows } = await sql`
+    select 1 from ${sql.table(table)} where abs(${sql.ref(field.column)}) > ${Number.MAX_SAFE_INTEGER} limit 1`.execute(
+    trx,
+  )
+  return rows.length > 0 ? 'text' : wanted
 }
 
 async function readTableColumns(trx: Db, kind: DatabaseKind, table: string): Promise<string[]> {

@@ -8,11 +8,13 @@ import { batchesOf } from '../database/dialect.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { FieldType } from './field-type.ts'
 
-type DiscoveredField = {
+export type DiscoveredField = {
   readonly path: string
   /** Null: the field stays in `raw` only. */
   readonly column: string | null
   readonly type: FieldType
+  /** The type that values need that did not fit the column; null = all fitted. */
+  readonly neededType: FieldType | null
 }
 
 export type StreamFields = {
@@ -28,16 +30,17 @@ export type KnownFields = StreamFields & { readonly recordedPaths: ReadonlySet<s
 export async function readDiscoveredFields(db: Db, project: string, stream: StreamName): Promise<KnownFields> {
   const rows = await db
     .selectFrom('discovered_fields')
-    .select(['project_id', 'path', 'column_name', 'type'])
+    .select(['project_id', 'path', 'column_name', 'type', 'needed_type'])
     .where('stream', '=', stream)
     .orderBy('path')
     .orderBy('project_id')
     .execute()
   const byPath = new Map<string, DiscoveredField>()
   const recordedPaths = new Set<string>()
-  for (const { project_id, path: stored, column_name: column, type } of rows) {
+  for (const { project_id, path: stored, column_name: column, type, needed_type } of rows) {
     const path = decodeText(stored)
-    if (byPath.get(path)?.column == null) byPath.set(path, { path, column, type: type as FieldType })
+    const neededType = needed_type as FieldType | null
+    if (byPath.get(path)?.column == null) byPath.set(path, { path, column, type: type as FieldType, neededType })
     if (project_id === project) recordedPaths.add(path)
   }
   const withColumn = [...byPath.values()].flatMap((field) =>
@@ -50,6 +53,7 @@ export type FieldRecord = {
   readonly path: string
   readonly column: string | null
   readonly type: FieldType
+  readonly neededType: FieldType | null
   /** Stored rows may have the field too. */
   readonly needsBackfill: boolean
 }
@@ -67,9 +71,9 @@ export async function recordFields(
   records: readonly FieldRecord[],
 ): Promise<void> {
   const first_seen_at = toTimestamp(at)
-  const rows = records.map(({ path, column, type, needsBackfill }) => ({
+  const rows = records.map(({ path, column, type, neededType, needsBackfill }) => ({
     ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },
-    ...{ first_seen_at, fill_after: needsBackfill ? '' : null },
+    ...{ needed_type: neededType, first_seen_at, fill_after: needsBackfill ? '' : null },
   }))
   for (const batch of batchesOf(rows, 200)) {
     await trx
@@ -79,16 +83,17 @@ export async function recordFields(
         conflict.columns(['project_id', 'stream', 'path']).doUpdateSet((eb) => ({
           column_name: eb.ref('excluded.column_name'),
           type: eb.ref('excluded.type'),
+          needed_type: eb.ref('excluded.needed_type'),
           fill_after: sql<string | null>`coalesce(excluded.fill_after, discovered_fields.fill_after)`,
         })),
       )
       .execute()
   }
   await sql`
-    update discovered_fields set column_name = own.column_name, type = own.type from discovered_fields as own
+    update discovered_fields set column_name = own.column_name, type = own.type, needed_type = own.needed_type
+    from discovered_fields as own
     where own.project_id = ${project} and own.stream = ${stream} and own.column_name is not null
       and discovered_fields.stream = own.stream and discovered_fields.path = own.path
-      and (discovered_fields.column_name is distinct from own.column_name or discovered_fields.type <> own.type)`.execute(
-    trx,
-  )
+      and (discovered_fields.column_name is distinct from own.column_name or discovered_fields.type <> own.type
+        or discovered_fields.needed_type is distinct from own.needed_type)`.execute(trx)
 }

@@ -83,10 +83,10 @@ async function typesOfValues(
 ): Promise<ReadonlyMap<string, ExportType>> {
   if (columns.length === 0) return new Map()
   const widest = columns.map((column, n) => {
-    const rank = sql`case typeof(${sql.ref(column)}) when 'null' then 0 when 'integer' then 1 when 'real' then 2 else 3 end`
+    const rank = sql`case typeof(${sql.id(column)}) when 'null' then 0 when 'integer' then 1 when 'real' then 2 else 3 end`
     return sql`max(${rank}) as ${sql.ref(`c${n}`)}`
   })
-  const [row = {}] = await run(sql<Record<string, number | null>>`select ${sql.join(widest)} from ${sql.table(object)}`)
+  const [row = {}] = await run(sql<Record<string, number | null>>`select ${sql.join(widest)} from ${sql.id(object)}`)
   const typesByRank: readonly ExportType[] = ['text', 'integer', 'number', 'text']
   return new Map(columns.map((column, n) => [column, typesByRank[row[`c${n}`] ?? 0] ?? 'text']))
 }

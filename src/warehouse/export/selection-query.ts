@@ -22,29 +22,29 @@ const nativeTypes =
 function selectedColumn(kind: DatabaseKind, { columns }: SourceObject, name: string): RawBuilder<unknown> {
   const declared = columns.find((column) => column.name === name)?.declared ?? ''
   const isNative = kind === 'sqlite' || nativeTypes.test(declared)
-  return isNative ? sql.ref(name) : sql`cast(${sql.ref(name)} as text) as ${sql.ref(name)}`
+  return isNative ? sql.id(name) : sql`cast(${sql.id(name)} as text) as ${sql.id(name)}`
 }
 
 /** By the key, whose index then serves; without one by all columns, compared alike in both databases. */
 function orderBy(kind: DatabaseKind, { key, columns }: SourceObject): readonly RawBuilder<unknown>[] {
-  if (key.length > 0) return key.map((name) => sql.ref(name))
+  if (key.length > 0) return key.map((name) => sql.id(name))
   const comparable = columns.filter(({ type }) => type !== 'json')
   return comparable.map(({ name, declared }) => {
     const collation =
       kind === 'postgres' && /^(text|char|character varying|name)/.test(declared) ? sql`collate "C"` : sql``
-    return sql`${sql.ref(name)} ${collation} nulls first`
+    return sql`${sql.id(name)} ${collation} nulls first`
   })
 }
 
 function fromWhere(kind: DatabaseKind, { object, conditions }: ExportSelection): RawBuilder<unknown> {
   const where = conditions.map((condition) => toSql(kind, condition))
   const filter = where.length === 0 ? sql`` : sql`where ${sql.join(where, sql` and `)}`
-  return sql`from ${sql.table(object.name)} ${filter}`
+  return sql`from ${sql.id(object.name)} ${filter}`
 }
 
 function toSql(kind: DatabaseKind, { column, operator, value }: ExportCondition): RawBuilder<unknown> {
-  if (value === null) return sql`${sql.ref(column.name)} is null`
+  if (value === null) return sql`${sql.id(column.name)} is null`
   const stored = typeof value === 'string' && column.type === 'text' ? encodeText(kind, value) : value
   const sqlValue = kind === 'sqlite' && typeof stored === 'boolean' ? Number(stored) : stored
-  return sql`${sql.ref(column.name)} ${sql.raw(operator)} ${typedParameter(kind, column.type, sqlValue)}`
+  return sql`${sql.id(column.name)} ${sql.raw(operator)} ${typedParameter(kind, column.type, sqlValue)}`
 }

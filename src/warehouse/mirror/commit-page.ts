@@ -19,6 +19,7 @@ import { recordBehaviours } from './learned-behaviours.ts'
 import { addPendingChildren, marksFactsOfParent, recordChildReads, unlistedGapKey } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { addToIdSet } from './seen-rows.ts'
+import { withStoredIds } from './stored-ids.ts'
 import { keyColumns } from './stream-tables.ts'
 import { addEscapedCount } from './sync-runs.ts'
 
@@ -64,9 +65,11 @@ type Page = {
 /** `stored`: the ids of new and changed rows; for a stream without dependents, none. */
 type AfterStore = (stored: readonly string[]) => Promise<void>
 
-async function storeRows(page: Page, { childRead, seenRowsKey }: MirrorCommit): Promise<number> {
-  const { trx, plan, rows, stream } = page
-  if (rows.length === 0) return 0
+async function storeRows(encoded: Page, { childRead, seenRowsKey }: MirrorCommit): Promise<number> {
+  const { trx, plan, stream } = encoded
+  if (encoded.rows.length === 0) return 0
+  const rows = await withStoredIds(trx, stream, plan, encoded.rows)
+  const page = { ...encoded, rows }
   const afterStore = await (storeHooks[stream] ?? markAllChildrenPending)(page)
   const { changed, returned } = await trx.upsert(trx.db, plan.shape, rows)
   await afterStore(returned)

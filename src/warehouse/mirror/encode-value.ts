@@ -93,7 +93,8 @@ const booleanTexts: ReadonlyMap<string, boolean> = new Map([
 /** The times that both databases can store and RFC 3339 can express. */
 const [minTime, maxTime] = [parseTime('0001-01-01T00:00:00Z') ?? 0, parseTime('9999-12-31T23:59:59Z') ?? 0]
 
-function toTime(value: string | number | bigint | boolean): SqlValue {
+/** Null: not a time, or one that the databases do not store. */
+export function toTime(value: string | number | bigint | boolean): SqlValue {
   if (typeof value !== 'string') return null
   if (isNormalizedTime(value)) return value
   const at = parseTime(value)

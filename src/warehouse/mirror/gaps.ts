@@ -1,6 +1,7 @@
 /** Gaps: data that is known to be missing. Each gap is open only once, however often it is found. */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
+import { massDeletionGapKey } from '../../core/mass-deletion.ts'
 import type { Gap } from '../../core/row.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../core/time.ts'
@@ -66,20 +67,36 @@ export async function closeGaps(
   )
 }
 
-/** Closes gaps that a complete read since `since` did not find again, except those of parents. */
+/** Why that gap is open; null = it is not. */
+export async function readGapReason(
+  { db, project }: ProjectDb,
+  stream: StreamName,
+  key: string,
+): Promise<string | null> {
+  const { rows } = await sql<{ reason: string }>`
+    select reason from sync_gaps
+    where project_id = ${project} and stream = ${stream} and subject = ${key} and resolved_at is null`.execute(db)
+  return rows[0]?.reason ?? null
+}
+
+/** Closes gaps that a complete read since `since` did not find again, except those that are not about the list's pages. */
 export async function resolveGaps({ db, project, clock }: ProjectDb, stream: StreamName, since: EpochMs) {
   const { numAffectedRows } = await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
     where project_id = ${project} and stream = ${stream} and resolved_at is null
-      and subject not like 'parent:%' and (seen_at is null or seen_at < ${since})`.execute(db)
+      and subject not like 'parent:%' and subject <> ${massDeletionGapKey} and (seen_at is null or seen_at < ${since})`.execute(
+    db,
+  )
   return Number(numAffectedRows)
 }
 
 export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamName): Promise<Gap[]> {
-  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string }>`
-    select from_ts, to_ts, reason from sync_gaps
+  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string; subject: string }>`
+    select from_ts, to_ts, reason, subject from sync_gaps
     where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, subject`.execute(db)
-  return rows.map((row) => ({ stream, from: toSeconds(row.from_ts), to: toSeconds(row.to_ts), reason: row.reason }))
+  return rows.map(({ from_ts, to_ts, reason, subject: dedupKey }) => {
+    return { stream, from: toSeconds(from_ts), to: toSeconds(to_ts), reason, dedupKey }
+  })
 }
 
 function toSeconds(text: string | null): EpochSeconds | null {

@@ -75,7 +75,12 @@ export function createMirror(
     startRun: async (mode, now) => {
       context.fields.invalidate()
       runId = await startRun(context, mode, now, lockToken)
-      if (schema === 'discover') await backfillColumns(context)
+      // What is filled from `raw` may show values that need a still wider column: at most twice, to a number and to text.
+      for (let round = 0; schema === 'discover' && round < 3; round++) {
+        const hasWidened = await context.fields.widenRemembered(now)
+        if (round === 0 || hasWidened) await backfillColumns(context)
+        else break
+      }
       await rewriteRawFor(db, kind, maxRewriteMs)
       return runId
     },

@@ -65,10 +65,10 @@ async function updateReadState(
 ) {
   const listed = rowsParameter(
     kind,
-    { parent: 'text', version: 'integer', due: 'integer', at: 'integer', cursor: 'text' },
+    { parent: 'text', version: 'integer', due: 'integer', at: 'integer', full: 'integer', cursor: 'text' },
     reads.map(({ read, now }) => {
       const { parentId: parent, requestedVersion: version, dueAt: due, cursor } = read
-      return { parent, version, due, at: now, cursor }
+      return { parent, version, due, at: now, full: read.completeness === 'unchanged' ? null : now, cursor }
     }),
   )
   const parents = reads.map(({ read }) => read.parentId)
@@ -80,7 +80,8 @@ async function updateReadState(
     update sync_children set
       fetched = case when fetched > reads.version then fetched else reads.version end,
       due_at = case when wanted > reads.version then coalesce(due_at, reads.at) else reads.due end,
-      attempts = 0, error = null, whole = null, checked_at = reads.at, position = reads.cursor
+      attempts = 0, error = null, whole = null, checked_at = reads.at,
+      full_read_at = coalesce(reads.full, full_read_at), position = reads.cursor
     from reads
     where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, parents)}
       and parent_id = reads.parent`,
@@ -207,8 +208,8 @@ export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string,
 }
 
 /**
- * Marks children pending for a full re-read, those with the oldest read first; returns how many. `all`: also those that
- * are already pending, as their stored rows may be wrong.
+ * Marks children pending for a full re-read; returns how many. `all`: of all parents. Else those that are pending anyway, which
+ * costs no request, and as many others, of which all was least recently read: a busy list would otherwise never be.
  */
 export async function requestFullRereads(
   { db, project, typed }: ProjectDb,
@@ -216,16 +217,16 @@ export async function requestFullRereads(
   which: RereadChoice,
   now: EpochMs,
 ): Promise<number> {
-  const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
   const all = db.selectFrom('sync_children').where((eb) => eb.and({ project_id: project, stream }))
   const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
+  const isDue = sql`due_at is not null and due_at <= ${now}`
   const result = await sql`
     update sync_children set due_at = ${typed('integer', now)}, whole = 1
-    where project_id = ${project} and stream = ${stream} and parent_id in (
+    where project_id = ${project} and stream = ${stream} and (fetched > 0 and ${isDue} or parent_id in (
       select parent_id from sync_children
-      where project_id = ${project} and stream = ${stream} and ${isEligible}
-      order by checked_at limit ${limit})`.execute(db)
+      where project_id = ${project} and stream = ${stream} and ${which === 'all' ? sql`true` : sql`fetched > 0 and not (${isDue})`}
+      order by coalesce(full_read_at, 0), checked_at limit ${limit}))`.execute(db)
   return Number(result.numAffectedRows ?? 0n)
 }
 

@@ -3,7 +3,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import type { RowKey } from '../../core/mirror.ts'
+import { idIdentity } from '../../core/same-id.ts'
 import {
+  isListStream,
   isPagedStream,
   type MirroredTable,
   type StreamName,
@@ -15,6 +17,7 @@ import type { Db } from '../database/connection-pool.ts'
 import { inList, typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { byIdentity, lowered } from './stored-ids.ts'
 import { hasDeletedAt, keyColumns, withoutNullability } from './stream-tables.ts'
 
 /** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
@@ -67,11 +70,21 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
 export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
+  const isAsked = isListStream(stream)
+    ? sql`lower(${id}) ${inList(kind, lowered(ids))}`
+    : sql`${id} ${inList(kind, ids)}`
   const { rows } = await sql<{ id: string; raw: string }>`
     select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}
-    where project_id = ${project} ${notDeleted(stream)} and ${id} ${inList(kind, ids)}
-    `.execute(db)
-  return new Map(rows.map((row) => [row.id, decodeJson(kind, row.raw)]))
+    ${isListStream(stream) ? byIdentity(kind, stream) : sql``}
+    where project_id = ${project} ${notDeleted(stream)} and ${isAsked}`.execute(db)
+  const stored = new Map(rows.map((row) => [idIdentity(row.id), row.raw]))
+  const found = (asked: string) => stored.get(idIdentity(asked))
+  return new Map(
+    ids.flatMap((asked) => {
+      const raw = found(asked)
+      return raw === undefined ? [] : [[asked, decodeJson(kind, raw)] as const]
+    }),
+  )
 }
 
 function rawColumn(kind: DatabaseKind) {

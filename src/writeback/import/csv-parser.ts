@@ -38,6 +38,7 @@ export function createCsvParser(
   }
   return {
     parseLine: (line) => (line.line === 1 && hasSeparatorLine ? null : takeRecord(records.parseLine(line))),
+    isLost: records.isLost,
     end() {
       const last = takeRecord(records.end())
       return last === null && state.at === 'rejected' ? state.header : last

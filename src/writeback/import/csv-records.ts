@@ -25,6 +25,7 @@ type OpenRecord = {
 export type RecordParser = {
   /** The record that the line completes; null while one is open. */
   readonly parseLine: (line: TextLine) => CsvRecord | null
+  readonly isLost: () => boolean
   /** The record that is still open at the end of the file. */
   readonly end: () => CsvRecord | null
 }
@@ -50,9 +51,13 @@ export function createRecordParser(separator: CsvSeparator): RecordParser {
       const end = parseCells(open, line.text, separator)
       return end === 'open' ? null : finishRecord(end === 'invalid' ? strayQuote : null)
     },
+    isLost: () => open !== null && open.size > maxRecordBytes,
     end: () => finishRecord(unclosedQuote),
   }
 }
+
+/** A record that is too long is read up to here, for the rows below it. */
+const maxRecordBytes = 8 * maxLineBytes
 
 const strayQuote = toMistake(
   null,

@@ -23,6 +23,8 @@ export type LineSource =
 /** Parses physical lines one after another, and returns a row when one is complete. */
 export type LineParser = {
   readonly parseLine: (line: TextLine) => ImportLine | null
+  /** A quote has been open for so long that what follows means nothing. */
+  readonly isLost: () => boolean
   /** The row that is still open at the end of the file. */
   readonly end: () => ImportLine | null
 }

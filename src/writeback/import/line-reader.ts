@@ -13,27 +13,34 @@ export const lineTooLong = toMistake(null, 'is longer than 1 MiB')
 
 const lineEndBytes = { lf: 0x0a, cr: 0x0d } as const
 
-/** Counts lines from 1. Text after the last line end is a line if it is not empty. Drops a BOM. */
+/** In batches, as a file can have millions of empty lines. Counts from 1. Text after the last line end is a line if it is not empty. Drops a BOM. */
 export async function* readTextLines(
   bytes: AsyncIterable<Uint8Array>,
   { encoding, lineEnd }: Pick<FileForm, 'encoding' | 'lineEnd'>,
-): AsyncGenerator<TextLine> {
+): AsyncGenerator<readonly TextLine[]> {
   const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
   const decode = isUtf16 ? decodeUtf8 : createDecoder(encoding)
   let line = 0
-  for await (const { pieces, size } of splitBytes(isUtf16 ? utf16ToUtf8(bytes, encoding) : bytes, lineEnd)) {
+  const toTextLine = ({ pieces, size }: LineBytes): TextLine => {
     line += 1
-    if (size > maxLineBytes) yield { line, text: '', mistake: lineTooLong }
-    else {
-      const { text, mistake } = decode(Buffer.concat(pieces, size))
-      yield { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, mistake }
-    }
+    if (size > maxLineBytes) return { line, text: '', mistake: lineTooLong }
+    if (size === 0) return { line, text: '', mistake: null }
+    const { text, mistake } = decode(Buffer.concat(pieces, size))
+    return { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, mistake }
   }
+  for await (const lines of splitBytes(isUtf16 ? utf16ToUtf8(bytes, encoding) : bytes, lineEnd))
+    yield lines.map(toTextLine)
 }
 
 type LineBytes = { readonly pieces: readonly Uint8Array[]; readonly size: number }
 
-async function* splitBytes(bytes: AsyncIterable<Uint8Array>, lineEnd: FileForm['lineEnd']): AsyncGenerator<LineBytes> {
+const emptyLine: LineBytes = { pieces: [], size: 0 }
+
+/** Yields the lines that end in each chunk. */
+async function* splitBytes(
+  bytes: AsyncIterable<Uint8Array>,
+  lineEnd: FileForm['lineEnd'],
+): AsyncGenerator<readonly LineBytes[]> {
   const endByte = lineEndBytes[lineEnd]
   let pieces: Uint8Array[] = []
   let size = 0
@@ -43,17 +50,20 @@ async function* splitBytes(bytes: AsyncIterable<Uint8Array>, lineEnd: FileForm['
     else if (piece.length > 0) pieces.push(piece)
   }
   for await (const chunk of bytes) {
+    const lines: LineBytes[] = []
     let from = 0
-    for (let end = chunk.indexOf(endByte); end >= 0; end = chunk.indexOf(endByte, from)) {
-      addPiece(chunk.subarray(from, end))
-      yield { pieces, size }
-      pieces = []
+    const nextEnd = () => (chunk[from] === endByte ? from : chunk.indexOf(endByte, from))
+    for (let end = nextEnd(); end >= 0; end = nextEnd()) {
+      if (end > from) addPiece(chunk.subarray(from, end))
+      lines.push(size === 0 ? emptyLine : { pieces, size })
+      if (size > 0) pieces = []
       size = 0
       from = end + 1
     }
     addPiece(chunk.subarray(from))
+    yield lines
   }
-  if (size > 0) yield { pieces, size }
+  if (size > 0) yield [{ pieces, size }]
 }
 
 type DecodedLine = Pick<TextLine, 'text' | 'mistake'>

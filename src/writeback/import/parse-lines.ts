@@ -24,9 +24,12 @@ export async function* parseLines(
   const { head, all } = await peek(bytes)
   const form = detectFileForm(head, format, encoding)
   const parser = form.format === 'csv' ? createCsvParser(form, ignoreColumns) : jsonLinesParser
-  for await (const textLine of readTextLines(all, form)) {
-    const line = parser.parseLine(textLine)
-    if (line !== null) yield line
+  for await (const textLines of readTextLines(all, form)) {
+    for (const textLine of textLines) {
+      const line = parser.parseLine(textLine)
+      if (line !== null) yield line
+    }
+    if (parser.isLost()) break
   }
   const last = parser.end()
   if (last !== null) yield last
@@ -65,7 +68,7 @@ async function peek(
   return { head: Buffer.concat(chunks), all: rest() }
 }
 
-export const jsonLinesParser: LineParser = { parseLine: parseJsonLine, end: () => null }
+export const jsonLinesParser: LineParser = { parseLine: parseJsonLine, isLost: () => false, end: () => null }
 
 function parseJsonLine({ line, text, mistake }: TextLine): ImportLine | null {
   if (mistake === null && text.trim() === '') return null

@@ -142,7 +142,11 @@ for (const { kind, make } of workerStores) {
         sandbox.mutate.addConversation()
         return waitUntilEqual(await startWorkerInProcess(config), sandbox)
       }
-      const backend = await openBackend(stores.queueUrl, { folder: '', log: silent })
+      const backend = await openBackend(stores.queueUrl, {
+        folder: '',
+        log: silent,
+        installation: await stores.warehouse.installationId(),
+      })
       for (const name of ['schedules', 'sync', 'backfill']) await backend.queue(name).obliterate({ force: true })
       await backend.close()
       sandbox.mutate.addConversation()
@@ -187,7 +191,11 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       })
       onTestFinished(sandbox.stop)
       const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
-      const backend = await openBackend(stores.queueUrl, { folder: '', log: silent })
+      const backend = await openBackend(stores.queueUrl, {
+        folder: '',
+        log: silent,
+        installation: await stores.warehouse.installationId(),
+      })
       const syncQueue = backend.queue<unknown>('sync')
       await syncQueue.add('x', { project: 'shop', stream: 'messages', mode: 'everything' })
       await syncQueue.add('x', { project: 'unknown', stream: 'messages', mode: 'incremental' })

@@ -1,6 +1,6 @@
 /** A failing job is logged once, counted, shown with its reason and since when, and logged again when it recovers. */
 import { execFileSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
@@ -154,6 +154,21 @@ test('a full disk is one log line that names the stream, and the rows are stored
   expect(await worker.ended).toBe(0)
 })
 
+test('a SQLite file that is removed under a worker ends it, to be started again', async () => {
+  const stores = await workerStores[0]!.make()
+  onTestFinished(stores.drop)
+  const warehouse = await stores.open()
+  const sandbox = await startTestSandbox()
+  const queueUrl = `${await startTestRedis()}/15`
+  const worker = startWorkerProcess({ databaseUrl: stores.databaseUrl, queueUrl }, sandbox)
+  await waitUntilEqual(worker, warehouse, sandbox)
+  const path = stores.databaseUrl.slice('sqlite:'.length)
+  renameSync(path, `${path}.moved`)
+  const { why } = await worker.waitFor(({ event }) => event === 'worker.failed')
+  expect(why).toContain('moved, removed or replaced')
+  expect(await worker.ended).toBe(1)
+})
+
 test('a Postgres that stops and starts again is one log line each, whatever the worker does meanwhile', async () => {
   const server = await startPrivatePostgres()
   onTestFinished(server.stop)
@@ -176,6 +191,9 @@ test('a Postgres that stops and starts again is one log line each, whatever the 
   await waitUntilEqual(worker, after, sandbox)
   expect([logged(worker, 'warehouse.lost').length, logged(worker, 'warehouse.back').length]).toEqual([1, 1])
   expect(logged(worker, 'job.failed')).toEqual([])
+  // The queue is elsewhere.
+  expect(logged(worker, 'queue.disconnected')).toEqual([])
+  expect(await metricsOf(worker.address)).not.toMatch(/^deskmirror_queue_errors_total [1-9]/m)
 })
 
 test('a Redis that is away is named by /readyz, and is one log line when it disconnects and one when it is back', async () => {

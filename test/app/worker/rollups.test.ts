@@ -4,7 +4,7 @@ import { defaultSchedules } from '../../../src/core/default-schedules.ts'
 import { secret } from '../../../src/core/secret.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { projectConfigOf } from '../../sync/sync-sandbox.ts'
+import { projectConfigOf, type SyncOverrides, syncOnce } from '../../sync/sync-sandbox.ts'
 import { workerStores } from './fixtures.ts'
 import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import type { LogReader } from './log-reader.ts'
@@ -69,6 +69,14 @@ test('rollups begin when the lists have been read, and adapt to a granted scope,
   await waitForRollups(worker, warehouse, sandbox, startDate * 1000)
 
   worker.reload(workerConfig(stores, [{ ...project, startDate, timeZone: 'Asia/Kolkata' }]))
+  // A worker replaces no rollups by itself; once a person has confirmed the zone, it reads what is left.
+  await worker.waitFor(({ event, why }) => event === 'sync.failed' && String(why).includes('--change-time-zone'))
+  expect(await warehouse.query(`select 1 from analytics_rollups where time_zone <> 'UTC'`)).toEqual([])
+  const stop = new AbortController()
+  const zone = { ...project, startDate, timeZone: 'Asia/Kolkata' }
+  const confirmed = { streams: ['analytics'] as const, wait: true, changeTimeZone: true, signal: stop.signal }
+  const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 2 && stop.abort()
+  await syncOnce(stores.databaseUrl, sandbox, { ...confirmed, project: zone, queueUrl: stores.queueUrl, onProgress })
   await waitForRollups(worker, warehouse, sandbox, startDate * 1000, 'Asia/Kolkata')
   expect(await warehouse.query(`select 1 from analytics_metrics where time_zone <> 'Asia/Kolkata'`)).toEqual([])
   const gaps = () => warehouse.query('select 1 from sync_gaps where resolved_at is null')

@@ -158,8 +158,9 @@ for (const { kind, make } of workerStores) {
 describe('processing deliveries', () => {
   const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-  const openContext = async (over: Partial<ProjectConfig> = {}) => {
+  const openContext = async (over: Partial<ProjectConfig> = {}, options: Parameters<typeof startSandbox>[0] = {}) => {
     const sandbox = await startTestSandbox({
+      ...options,
       keys: [{ key: 'svc_live_all' }, { key: 'svc_live_chat', scopes: ['conversations:read'] }],
     })
     const stores = await workerStores[0]!.make()
@@ -207,6 +208,32 @@ describe('processing deliveries', () => {
     await processDue()
     expect(await found()).toEqual(['conversations: 1 gone; calls: 1 gone'])
     expect(await warehouse.query('select id, deleted_at from conversations order by id')).toEqual(before)
+  })
+
+  test('an id in other letters is that of the mirrored row, whose children are read, too', async () => {
+    const { warehouse, store, processDue, found } = await openContext()
+    const id = await idOf(warehouse, 'conversations')
+    await warehouse.query('update sync_children set due_at = null')
+    await store({ conversationId: id.toUpperCase() })
+    await processDue()
+    expect(await found()).toEqual(['conversations: 1 read'])
+    expect(await warehouse.query('select parent_id from sync_children where due_at is not null')).toEqual([
+      { parent_id: id },
+    ])
+    expect(await warehouse.query('select id from conversations')).toHaveLength(size.conversations)
+  })
+
+  test('many deliveries cannot mark what one sync may not, each one row', async () => {
+    const { sandbox, warehouse, store, processDue } = await openContext({}, { size: { ...size, conversations: 120 } })
+    sandbox.setSwitches({ 'missing.rows': 'ids' })
+    for (const { id } of await warehouse.query('select id from conversations')) {
+      await store({ conversationId: id })
+      await processDue()
+    }
+    expect(await warehouse.query('select id from conversations where deleted_at is not null')).toEqual([])
+    expect(await warehouse.query('select reason from sync_gaps where resolved_at is null')).toMatchObject([
+      { reason: expect.stringContaining('no longer lists 31 of 120 mirrored conversations') },
+    ])
   })
 
   test('unknown ids, and ids of streams that are not mirrored, cause a sync of the lists', async () => {

@@ -10,6 +10,7 @@ import { csvHeader, toCsvRow } from '../../../src/writeback/import/csv-columns.t
 import { createRecordParser } from '../../../src/writeback/import/csv-records.ts'
 import { csvSeparators } from '../../../src/writeback/import/file-form.ts'
 import { readTextLines } from '../../../src/writeback/import/line-reader.ts'
+import { parseLines } from '../../../src/writeback/import/parse-lines.ts'
 import {
   anyRequest,
   chunks,
@@ -194,6 +195,16 @@ describe('mistakes', () => {
     ])
   })
 
+  test('behind a quote that is open for 8 MiB nothing more is read', async () => {
+    let chunksRead = 0
+    async function* file() {
+      yield Buffer.from('operation,visitor_id,content\nnote,v1,"open ')
+      for (; chunksRead < 64; chunksRead += 1) yield Buffer.from(`${'x'.repeat(1023)}\n`.repeat(1024))
+    }
+    expect((await Array.fromAsync(parseLines(file()))).map(summarizeLine)).toEqual(['2: is longer than 1 MiB'])
+    expect(chunksRead).toBeLessThan(12)
+  })
+
   test('a record of many lines may not exceed 1 MiB, and the others are read', async () => {
     const long = 'a line of text\n'.repeat(80_000)
     const found = await parseCsv(header, `note,${visitor},"${long}"`, `note,${visitor},"x\ny"`)
@@ -267,9 +278,9 @@ describe('writing', () => {
         // A BOM at the start of a file is dropped.
         const file = `\uFEFF${rows.map(toCsvLine).join('')}`
         const records = createRecordParser(',')
-        const read = (await Array.fromAsync(readTextLines(chunks(file), utf8))).map(
-          (line) => records.parseLine(line)?.cells ?? [],
-        )
+        const read = (await Array.fromAsync(readTextLines(chunks(file), utf8)))
+          .flat()
+          .map((line) => records.parseLine(line)?.cells ?? [])
         expect(read.filter((cells) => cells.length > 0)).toEqual(rows)
         expect(records.end()).toBeNull()
       }),
@@ -297,7 +308,7 @@ describe('writing', () => {
     const noise = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', 'a', '\r', '\n'), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(noise, fc.constantFrom(...csvSeparators), async (parts, separator) => {
-        const lines = await Array.fromAsync(readTextLines(chunks(parts.join('')), utf8))
+        const lines = (await Array.fromAsync(readTextLines(chunks(parts.join('')), utf8))).flat()
         const records = createRecordParser(separator)
         const found = [...lines.map(records.parseLine), records.end()].filter((record) => record !== null)
         const begins = found.map(({ line }) => line)

@@ -105,6 +105,17 @@ describe('any file', () => {
     ])
   })
 
+  test('values that are nested hundreds of thousands of times are a mistake of their row', async () => {
+    const nested = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
+    const file = [`{"operation":"note","visitor_id":${nested}}`, nested, json(note)].join('\n')
+    const found = await parseAllLines(file)
+    expect(found.map(({ line, result }) => [line, result.ok])).toEqual([
+      [1, false],
+      [2, false],
+      [3, true],
+    ])
+  })
+
   test('a line of 1 MiB is read, a longer one is a mistake, and the others are read', async () => {
     const padded = (length: number) => json(note).padEnd(length)
     const file = [padded(maxLineBytes), padded(maxLineBytes + 1), json(note)].join('\n')

@@ -3,7 +3,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import bundledPackages from '../bin/bundled-packages.js'
+import bundledPackages from './bundled-packages.js'
 
 const root = process.argv[2] || join(dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -20,7 +20,7 @@ async function bundlePackages({ build }) {
       platform: 'node',
       output: { comments: false },
       write: false,
-      logLevel: 'silent',
+      logLevel: 'silent'
     })
     const file = bundledPackages.copyOf(root, name)
     mkdirSync(dirname(file), { recursive: true })

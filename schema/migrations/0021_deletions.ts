@@ -1,0 +1,91 @@
+/** Deletions are counted by time, child lists have the time of their last full read, and rows that other letters doubled are joined. */
+import { type Kysely, sql } from 'kysely'
+import { type DatabaseKind, sqlTypes } from '../column-types.ts'
+
+export async function deletions(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+  const run = async (text: string) => void (await sql.raw(text).execute(db))
+  for (const table of Object.keys(lists)) {
+    await run(`drop index ${table}_deleted`)
+    await run(`create index ${table}_deleted on ${table} (project_id, deleted_at) where deleted_at is not null`)
+    await run(`create index ${table}_by_identity on ${table} (project_id, lower(id))`)
+  }
+  // A gap says so now.
+  await run(`delete from sync_cursors where stream like '%:doubted'`)
+  await run(`alter table sync_children add column full_read_at ${sqlTypes[kind].integer}`)
+  await joinDoubledRows(db, kind, run)
+}
+
+/** By list: the table and key of its children, their stream, and what else names its rows. */
+const lists = {
+  conversations: {
+    child: 'message_rows',
+    stream: 'messages',
+    parent: 'conversation_id',
+    key: ['id'],
+    references: ['conversation_changes'],
+  },
+  visitors: {
+    child: 'visitor_activity',
+    stream: 'visitor_activity',
+    parent: 'visitor_id',
+    key: ['entry_hash', 'ordinal'],
+    references: ['conversations'],
+  },
+  calls: { child: 'call_recordings', stream: 'call_recordings', parent: 'call_id', key: [], references: [] },
+} as const
+
+/** The spelling that was read last stays; it gets the children that only others have, and is read again. */
+async function joinDoubledRows(db: Kysely<unknown>, kind: DatabaseKind, run: (text: string) => Promise<void>) {
+  const { key, integer } = sqlTypes[kind]
+  for (const [table, list] of Object.entries(lists)) {
+    await run(`create table doubled_ids (project_id ${key} not null, id ${key} not null, kept ${key} not null,
+      place ${integer} not null, primary key (project_id, id))`)
+    await run(`insert into doubled_ids select project_id, id, kept, place from (
+      select project_id, id, first_value(id) over same_id as kept, row_number() over same_id as place from ${table}
+      where id like '________-____-____-____-____________'
+      window same_id as (partition by project_id, lower(id)
+        order by case when deleted_at is null then 0 else 1 end, asked_at desc, id)) as spelled where place > 1`)
+    const { rows } = await sql<{ place: number }>`select distinct place from doubled_ids order by place`.execute(db)
+    // One spelling after the other, so that no two bring the same child.
+    for (const { place } of rows) await joinChildren(list, Number(place), run)
+    if (rows.length > 0) await joinParents(table, list, kind, run)
+    await run('drop table doubled_ids')
+  }
+}
+
+type List = (typeof lists)[keyof typeof lists]
+
+async function joinChildren({ child, parent, key }: List, place: number, run: (text: string) => Promise<void>) {
+  const doubled = `from doubled_ids where doubled_ids.project_id = ${child}.project_id and doubled_ids.id = ${child}.${parent}
+    and place = ${place}`
+  const kept = `(select kept ${doubled})`
+  const sameKey = key.map((name) => ` and other.${name} = ${child}.${name}`).join('')
+  await run(`update ${child} set ${parent} = ${kept} where exists (select 1 ${doubled}) and not exists (
+    select 1 from ${child} as other
+    where other.project_id = ${child}.project_id and other.${parent} = ${kept}${sameKey})`)
+  await run(`delete from ${child} where exists (select 1 ${doubled})`)
+}
+
+async function joinParents(table: string, list: List, kind: DatabaseKind, run: (text: string) => Promise<void>) {
+  const { stream, parent, references } = list
+  for (const other of references) {
+    const doubled = `from doubled_ids where doubled_ids.project_id = ${other}.project_id and doubled_ids.id = ${other}.${parent}`
+    await run(`update ${other} set ${parent} = (select kept ${doubled}) where exists (select 1 ${doubled})`)
+  }
+  const of = (name: string, column: string) => `exists (select 1 from doubled_ids
+    where doubled_ids.project_id = ${name}.project_id and ${column})`
+  const isOfStream = `stream = '${stream}'`
+  await run(
+    `update sync_children set whole = 1, due_at = 1 where ${isOfStream} and ${of('sync_children', 'kept = parent_id')}`,
+  )
+  await run(`delete from sync_children where ${isOfStream} and ${of('sync_children', 'doubled_ids.id = parent_id')}`)
+  const now = kind === 'sqlite' ? `strftime('%Y-%m-%dT%H:%M:%SZ', 'now')` : 'now()'
+  await run(`update sync_gaps set resolved_at = ${now} where ${isOfStream} and resolved_at is null
+    and ${of('sync_gaps', `subject in ('parent:' || doubled_ids.id, 'parent:' || doubled_ids.id || ':unread')`)}`)
+  await run(`delete from ${table} where ${of(table, `doubled_ids.id = ${table}.id`)}`)
+  const fact = { conversations: 'conversation', visitors: 'visitor' }[table]
+  if (fact === undefined) return
+  for (const id of ['id', 'kept'])
+    await run(`insert into facts_due (project_id, kind, id) select project_id, '${fact}', ${id} from doubled_ids
+      where true on conflict do nothing`)
+}
