@@ -10,6 +10,7 @@ import type {
   SendEstimate,
   ShowWritebackReport,
 } from '../core/outbox/reports.ts'
+import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import { laneBlockingStatuses, type OutboxDecision } from '../core/outbox/state.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
 import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
@@ -94,18 +95,19 @@ export function forEachWriteback(
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, (admin, warehouse) => readWriteback(admin, warehouse, project, id))
+  return withOutbox(config, project, (admin, warehouse) =>
+    readWriteback(admin, warehouse.reviewReader(project.projectId), project, id),
+  )
 }
 
 /** The same with an open warehouse, for pages. */
 export async function readWriteback(
   admin: OutboxAdmin,
-  warehouse: Warehouse,
-  project: Pick<ProjectConfig, 'name' | 'projectId'>,
+  reader: ReviewReader,
+  project: Pick<ProjectConfig, 'name'>,
   id: string,
 ): Promise<ShowWritebackReport> {
   const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
-  const reader = warehouse.reviewReader(project.projectId)
   const [writeback] = await nameEntries(reader, entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
   const [check = null] = await reader.readChecks([writeback.id])

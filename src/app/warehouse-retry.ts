@@ -77,7 +77,17 @@ export function createWarehouseRetry({
  * for each new member.
  */
 const notRetried = [
-  ...(['kind', 'migration', 'isAway', 'close', 'ping', 'query', 'withSnapshot', 'grantToAnalyst'] as const),
+  ...([
+    'kind',
+    'migration',
+    'isAway',
+    'close',
+    'ping',
+    'query',
+    'withSnapshot',
+    'outboxSnapshot',
+    'grantToAnalyst',
+  ] as const),
   // Pages that people look at fail soon, and so do their decisions.
   ...(['console', 'auditLog', 'reportData', 'revertSource', 'reviewReader', 'importLookups', 'listProjects'] as const),
   // An audit and a migration continue when they are started again.

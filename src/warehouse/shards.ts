@@ -61,6 +61,7 @@ function ofProjects(of: (project: string) => Warehouse) {
     rollups: (project, ...rest) => of(project).rollups(project, ...rest),
     outbox: (project) => of(project).outbox(project),
     outboxAdmin: (project) => of(project).outboxAdmin(project),
+    outboxSnapshot: (project, work) => of(project).outboxSnapshot(project, work),
     revertSource: (project) => of(project).revertSource(project),
     reviewReader: (project) => of(project).reviewReader(project),
     importLookups: (project) => of(project).importLookups(project),

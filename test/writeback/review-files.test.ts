@@ -35,6 +35,8 @@ function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'wo
     firstWords: text,
     after: null,
     blockedBy: null,
+    expect: null,
+    expiresAt: null,
   } as const
   return withCheck(review, {
     ...review,

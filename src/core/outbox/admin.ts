@@ -2,7 +2,7 @@
 
 import type { Ms } from '../time.ts'
 import type { Rest } from './batch-estimate.ts'
-import type { Batch, BatchDescription, BatchSummary, SelectionDigest } from './batches.ts'
+import type { Batch, BatchDescription, BatchSummary, NamedSelection, SelectionDigest } from './batches.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from './outbox-entry.ts'
 import type { BatchDecision, OutboxDecision, StatusCounts, WritebackStatus } from './state.ts'
@@ -97,7 +97,8 @@ export type OutboxAdmin = {
     shown: ShownSelection,
     terms: DecisionTerms,
   ) => Promise<DecisionResult | SelectionMoved>
-  /** Names the rows of the filter as they are. */
+  /** The first `limit` rows of the filter, and what names all of them as they are. */
+  readonly readSelection: (filter: OutboxFilter, limit: number) => Promise<NamedSelection>
   readonly digestOf: (filter: OutboxFilter) => Promise<SelectionDigest>
   /** The latest events of the rows, newest first. */
   readonly listLatestEvents: (

@@ -12,7 +12,7 @@ import { countByOperation, countByStatus, findIds, listEntries, listEvents, list
 import { followDecisions } from './follow-decisions.ts'
 import { groupReasons } from './reasons.ts'
 import { toTimeValue } from './row.ts'
-import { computeDigest } from './selection-digest.ts'
+import { readSelection } from './selection-digest.ts'
 
 export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
   return {
@@ -31,7 +31,8 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
     groupReasons: groupReasons.bind(null, context),
     countAhead: countAhead.bind(null, context),
     findRest: findRest.bind(null, context),
-    digestOf: (filter) => computeDigest(context, filter),
+    readSelection: readSelection.bind(null, context),
+    digestOf: async (filter) => (await readSelection(context, filter, 0)).named,
     listBatches: listBatches.bind(null, context),
     findBatch: findBatch.bind(null, context),
     listBatchNames: listBatchNames.bind(null, context),
