@@ -125,14 +125,14 @@ export async function readWriteback(
   }
 }
 
-export type DecisionRequest = { readonly selection: OutboxFilter; readonly by: string }
+export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit'> & { readonly selection: OutboxFilter }
 
 /** Approves, takes an approval back, cancels, retries or resolves. `by`: the person's name. */
 export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, by }: DecisionRequest,
+  { selection, ...made }: DecisionRequest,
 ): Promise<DecisionReport> {
   // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
   const isOnly = config.projects.length === 1
@@ -142,7 +142,7 @@ export function decideWritebacks(
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
     const filter = { ...selection, orWithoutProject }
-    return { project: project.name, ...(await executeDecision(admin, decision, filter, toTerms(project, by))) }
+    return { project: project.name, ...(await executeDecision(admin, decision, filter, toTerms(project, made))) }
   })
 }
 
@@ -150,11 +150,11 @@ export function decideWritebacks(
 export function approveShown(
   config: Config,
   project: ProjectConfig,
-  { selection, by, shown }: DecisionRequest & { readonly shown: ShownSelection },
+  { selection, shown, ...made }: DecisionRequest & { readonly shown: ShownSelection },
 ): Promise<DecisionReport | SelectionMismatch> {
   return withOutbox(config, project, async (admin) => ({
     project: project.name,
-    ...(await executeApproval(admin, selection, shown, toTerms(project, by))),
+    ...(await executeApproval(admin, selection, shown, toTerms(project, made))),
   }))
 }
 
@@ -163,16 +163,19 @@ export function decideShown(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, by, shown }: DecisionRequest & { readonly shown: ShownSelection },
+  { selection, shown, ...made }: DecisionRequest & { readonly shown: ShownSelection },
 ): Promise<DecisionReport | SelectionMismatch> {
   return withOutbox(config, project, async (admin) => ({
     project: project.name,
-    ...(await executeShown(admin, decision, selection, shown, toTerms(project, by))),
+    ...(await executeShown(admin, decision, selection, shown, toTerms(project, made))),
   }))
 }
 
-function toTerms({ approveGraceMs, approveOwn }: ProjectConfig, by: string): DecisionTerms {
-  return { by, graceMs: approveGraceMs, approveOwn }
+function toTerms(
+  { approveGraceMs, approveOwn }: ProjectConfig,
+  made: Pick<DecisionTerms, 'by' | 'audit'>,
+): DecisionTerms {
+  return { ...made, graceMs: approveGraceMs, approveOwn }
 }
 
 /** Opens the warehouse, and assigns rows without a project to the only project. */

@@ -1,5 +1,5 @@
 /** Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs was sent. */
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { DecisionTerms, OutboxAdmin } from '../core/outbox/admin.ts'
 import type { BatchSummary, NotReverted, RevertReport } from '../core/outbox/batches.ts'
 import { type LaneToRevert, revertLane } from '../core/outbox/revert.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
@@ -11,14 +11,17 @@ export type RevertSource = {
   readonly readLanes: (batch: string) => AsyncIterable<LaneToRevert>
 }
 
+/** `batch`: its name or a unique beginning of it. `by`: who takes it back. */
+export type RevertRequest = { readonly batch: string } & Pick<DecisionTerms, 'by' | 'audit'>
+
 const rowsPerInsert = 200
 const rowsReported = 1000
 
-/** `batch`: its name or a unique beginning of it. Throws UserError if it can still be sent, or was taken back before. */
+/** Throws UserError if it can still be sent, or was taken back before. */
 export async function revertBatch(
   admin: OutboxAdmin,
   source: RevertSource,
-  { batch: name, by }: { readonly batch: string; readonly by: string },
+  { batch: name, ...request }: RevertRequest,
 ): Promise<Omit<RevertReport, 'project' | 'notReverted'> & { readonly notReverted: readonly NotReverted[] }> {
   const batch = await requireBatch(admin, name)
   requireSettled(batch)
@@ -35,14 +38,19 @@ export async function revertBatch(
       if (notReverted.length < rowsReported) notReverted.push(row)
     }
   }
-  const queued = requests.length === 0 ? 0 : await queueDrafts(admin, requests, { revertId, batch, by })
+  const queued = await queueDrafts(admin, requests, { revertId, batch, ...request })
   return { reverts: batch.id, batch: queued === 0 ? null : revertId, queued, counts, notReverted }
 }
 
 async function queueDrafts(
   admin: OutboxAdmin,
   requests: readonly WritebackRequest[],
-  { revertId, batch, by }: { readonly revertId: string; readonly batch: BatchSummary; readonly by: string },
+  {
+    revertId,
+    batch,
+    by,
+    audit,
+  }: Omit<RevertRequest, 'batch'> & { readonly revertId: string; readonly batch: BatchSummary },
 ): Promise<number> {
   const chunks = []
   for (let from = 0; from < requests.length; from += rowsPerInsert)
@@ -52,6 +60,7 @@ async function queueDrafts(
     batchId: revertId,
     createdBy: by,
     expiresAt: null,
+    ...(audit && { audit }),
     batch: { title: `Takes back ${batch.title ?? batch.id}`, source: 'revert', note: null, reverts: batch.id },
   })
   return 'queued' in result ? result.queued : 0

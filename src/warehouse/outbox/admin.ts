@@ -49,10 +49,11 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
 
 async function decideBatch(
   context: ProjectDb,
-  ...[decision, batch, by]: Parameters<OutboxAdmin['decideBatch']>
+  ...[decision, batch, by, options]: Parameters<OutboxAdmin['decideBatch']>
 ): ReturnType<OutboxAdmin['decideBatch']> {
-  const result = await recordBatchDecision(context, decision, batch, by)
-  if (result === null) return null
+  if (options?.shown !== undefined) await followDecisions(context, Number.POSITIVE_INFINITY)
+  const result = await recordBatchDecision(context, decision, batch, by, options)
+  if (result === null || !('inFlight' in result)) return result
   const isApplied = await followDecisions(context, performance.now() + applyForMs)
   return isApplied ? result : { ...result, following: true }
 }
