@@ -73,6 +73,7 @@ export async function readBatch(
     estimate: await estimateBatch(admin, warehouse, project, batch),
     approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
     revertedBy: await admin.findRevertOf(batch.id),
+    revertible: await admin.countRevertible(batch.id),
   }
 }
 

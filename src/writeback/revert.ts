@@ -7,7 +7,7 @@ import { UserError } from '../core/user-error.ts'
 import { requireBatch } from './find-batch.ts'
 
 export type RevertSource = {
-  /** The rows of a batch by conversation and visitor, with what the mirror shows of each. */
+  /** The rows of a batch that were not taken back, by conversation and visitor, with what the mirror shows of each. */
   readonly readLanes: (batch: string) => AsyncIterable<LaneToRevert>
 }
 
@@ -29,8 +29,10 @@ export async function revertBatch(
   const requests: WritebackRequest[] = []
   const counts: Partial<Record<NotReverted['outcome'], number>> = {}
   const notReverted: NotReverted[] = []
+  let arrived = 0
   for await (const lane of source.readLanes(batch.id)) {
     const revert = revertLane(lane)
+    arrived += lane.rows.filter(({ status }) => status === 'succeeded').length
     // The ref keeps two people who take it back at the same time from queueing it twice.
     if (revert.request !== null) requests.push({ ...revert.request, ref: `${revertId}/${lane.rows[0]?.id ?? ''}` })
     for (const row of revert.notReverted) {
@@ -38,6 +40,7 @@ export async function revertBatch(
       if (notReverted.length < rowsReported) notReverted.push(row)
     }
   }
+  if (arrived === 0) await rejectReverted(admin, batch.id)
   const queued = await queueDrafts(admin, requests, { revertId, batch, ...request })
   return { reverts: batch.id, batch: queued === 0 ? null : revertId, queued, counts, notReverted }
 }
@@ -78,20 +81,22 @@ function requireSettled({ id, stoppedAt, counts }: BatchSummary): void {
   throw new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
 }
 
-/** A revert that was cancelled before anything of it was sent does not count. The name must not end like an import's. */
+/** Of what has been taken back nothing is left to take back. */
+async function rejectReverted(admin: OutboxAdmin, id: string): Promise<void> {
+  const name = await admin.findRevertOf(id)
+  if (name === null) return
+  throw new UserError({
+    what: 'nothing was queued',
+    why: `${id} is taken back by ${name}`,
+    next: `\`deskmirror writeback batches show ${name}\` shows it`,
+    exitCode: 2,
+  })
+}
+
+/** The name must not end like an import's. */
 async function chooseName(admin: OutboxAdmin, id: string): Promise<string> {
   for (let n = 1; ; n++) {
     const name = n === 1 ? `${id}-revert` : `${id}-revert-${n}`
-    const known = await admin.findBatch(name)
-    if (known === null) return name
-    const isGivenUp = Object.keys(known.counts).every((status) => status === 'cancelled')
-    if (isGivenUp) continue
-    const why = `${id} is taken back by ${name}`
-    throw new UserError({
-      what: 'nothing was queued',
-      why,
-      next: `\`deskmirror writeback batches show ${name}\` shows it`,
-      exitCode: 2,
-    })
+    if ((await admin.findBatch(name)) === null) return name
   }
 }

@@ -96,6 +96,7 @@ function consequences({ decision, data, takesMs, graceMs }: ConfirmView): readon
           ? ['The mirror as it is now counts as what you saw, so look at the conversations first.']
           : []),
         ...(takesMs === null || takesMs === 0 ? [] : [`It takes about ${spanText(takesMs)}.`]),
+        ...(decision === 'resume' ? ['“Stop” keeps what has not left by then.'] : []),
         decision !== 'approve'
           ? 'Sending begins at once.'
           : graceMs === 0
@@ -104,7 +105,9 @@ function consequences({ decision, data, takesMs, graceMs }: ConfirmView): readon
       ]
     }
     case 'cancel':
-      return ['They are not sent. Send again brings them back.']
+      return [
+        'They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.',
+      ]
     default:
       return []
   }

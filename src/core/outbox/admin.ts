@@ -125,6 +125,8 @@ export type OutboxAdmin = {
   readonly listBatchNames: (limit: number) => Promise<readonly string[]>
   /** The name of the newest batch that takes this one back; null if none does. */
   readonly findRevertOf: (id: string) => Promise<string | null>
+  /** Its flags and corrections that arrived after it was last taken back. */
+  readonly countRevertible: (id: string) => Promise<number>
   /** Open write-backs of others that were queued before the batch's first open one. */
   readonly countAhead: (batch: string) => Promise<number>
   /** Until when nothing of the batch leaves, because each of its queued rows waits; null if one does not. */

@@ -83,6 +83,8 @@ export type BatchReport = {
   readonly approval: SelectionDigest | null
   /** The batch that takes this one back. */
   readonly revertedBy: string | null
+  /** Rows that arrived, can be taken back and are not yet. */
+  readonly revertible: number
 }
 
 /** Identifies exactly the write-backs that were shown: SHA-256 over all that decides what leaves, in the order of the queue. */

@@ -5,7 +5,7 @@ import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { countAhead, findRest } from './batch-queue.ts'
 import { recordBatchDecision } from './batch-stops.ts'
-import { findBatch, findRevertOf, listBatches, listBatchNames, listStoppedBatches } from './batches.ts'
+import { countRevertible, findBatch, findRevertOf, listBatches, listBatchNames, listStoppedBatches } from './batches.ts'
 import { applyDecision, applyForMs, decideShown, revokeSending } from './decisions.ts'
 import { enqueue, findDuplicateRefs, findImport, readQueueMark } from './enqueue.ts'
 import { countByOperation, countByStatus, findIds, listEntries, listEvents, listLatestEvents } from './entries.ts'
@@ -37,6 +37,7 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
     findBatch: findBatch.bind(null, context),
     listBatchNames: listBatchNames.bind(null, context),
     listStoppedBatches: listStoppedBatches.bind(null, context),
+    countRevertible: countRevertible.bind(null, context),
     findRevertOf: findRevertOf.bind(null, context),
     decide: applyDecision.bind(null, context),
     decideShown: decideShown.bind(null, context),
