@@ -64,7 +64,7 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
   },
 })
 
-/** Somebody else has set all of it since, or we did, before the warehouse went back to a backup. */
+/** Someone else has set all of it since, or we did, before the warehouse went back to a backup. */
 async function isThereAlready(
   { deps, writeback }: Task,
   payload: WritebackPayload['visitor'],
