@@ -24,6 +24,7 @@ import { requireBatch } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
 import { resolveIds } from '../writeback/resolve-ids.ts'
+import { findClockNotice } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
@@ -142,7 +143,8 @@ export function decideWritebacks(
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
     const filter = { ...selection, orWithoutProject }
-    return { project: project.name, ...(await executeDecision(admin, decision, filter, toTerms(project, made))) }
+    const report = await executeDecision(admin, decision, filter, toTerms(project, made))
+    return { project: project.name, ...report, ...(await clockNotices(warehouse, project)) }
   })
 }
 
@@ -152,8 +154,9 @@ export function approveShown(
   project: ProjectConfig,
   { selection, shown, ...made }: DecisionRequest & { readonly shown: ShownSelection },
 ): Promise<DecisionReport | SelectionMismatch> {
-  return withOutbox(config, project, async (admin) => ({
+  return withOutbox(config, project, async (admin, warehouse) => ({
     project: project.name,
+    ...(await clockNotices(warehouse, project)),
     ...(await executeApproval(admin, selection, shown, toTerms(project, made))),
   }))
 }
@@ -169,6 +172,11 @@ export function decideShown(
     project: project.name,
     ...(await executeShown(admin, decision, selection, shown, toTerms(project, made))),
   }))
+}
+
+async function clockNotices(warehouse: Warehouse, project: ProjectConfig): Promise<Pick<DecisionReport, 'notices'>> {
+  const notice = await findClockNotice(warehouse, project)
+  return notice === null ? {} : { notices: [notice] }
 }
 
 function toTerms(

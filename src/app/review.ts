@@ -110,7 +110,7 @@ async function askService<T>(
         onProgress(rows)
         reportBudget(service, onBudget)
       }
-      const deps: CheckDeps = { ...writebackDeps(warehouse, project, service, log), ...parts, onChecked }
+      const deps: CheckDeps = { ...(await writebackDeps(warehouse, project, service, log)), ...parts, onChecked }
       try {
         const result = await withRequestCounting(warehouse, project, 'dry_run', service, () => work(deps, limit))
         return { result, requests: service.client.requestCount() }

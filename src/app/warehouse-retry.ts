@@ -108,6 +108,7 @@ export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): 
     outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
     // A lock whose response was lost is held by no process, and expires.
     lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
+    readClock: (project) => retry.run(() => warehouse.readClock(project)),
     behaviours: (project) => retryAllMethods(warehouse.behaviours(project), retry),
     rememberRowCounts: (...args) => retry.run(() => warehouse.rememberRowCounts(...args)),
     status: (...args) => retry.run(() => warehouse.status(...args)),

@@ -20,6 +20,7 @@ import { createAuditLog } from './console/audit-log.ts'
 import { createBudgetHistory } from './console/budget.ts'
 import { createConsoleReads } from './console/console-reads.ts'
 import { type ConnectionPool, openKysely } from './database/connection-pool.ts'
+import { readClock } from './database/database-clock.ts'
 import type { MigrationSummary } from './database/migrate.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { withSnapshotOf } from './database/snapshot.ts'
@@ -94,6 +95,8 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
         const context = createProjectDb(frozen, kind, project)
         return work({ admin: createOutboxAdmin(context), reader: createReviewReader(context) })
       }),
+    /** The clock by which the project's decisions, graces, expiries and claims go. */
+    readClock: (_project: string) => readClock(db, kind),
     revertSource: (project: string) => createRevertSource(ofProject(project)),
     reviewReader: (project: string) => createReviewReader(ofProject(project)),
     importLookups: (project: string) => createImportLookups(ofProject(project)),

@@ -72,6 +72,7 @@ function ofProjects(of: (project: string) => Warehouse) {
     outbox: (project) => of(project).outbox(project),
     outboxAdmin: (project) => of(project).outboxAdmin(project),
     outboxSnapshot: (project, work) => of(project).outboxSnapshot(project, work),
+    readClock: (project) => of(project).readClock(project),
     revertSource: (project) => of(project).revertSource(project),
     reviewReader: (project) => of(project).reviewReader(project),
     importLookups: (project) => of(project).importLookups(project),

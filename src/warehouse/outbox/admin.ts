@@ -71,7 +71,8 @@ async function listBlockedLanes({ db, project }: ProjectDb): Promise<BlockedLane
 async function assignProject(context: ProjectDb): Promise<number> {
   const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(context.db)
   if (rows.length === 0) return 0
-  return inDurableTransaction(context, async ({ db, project }) => {
+  return inDurableTransaction(context, async (trx) => {
+    const { db, project } = trx
     const others = await sql`select 1 from sync_streams where project_id <> ${project} limit 1`.execute(db)
     if (others.rows.length > 0) return 0
     // A row whose id already exists in the project is a duplicate and is left alone.
@@ -83,7 +84,7 @@ async function assignProject(context: ProjectDb): Promise<number> {
       (select id from writebacks where ${assignable})`.execute(db)
     const why = 'its ref was queued before'
     await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
-      finished_at = ${toTimeValue(context)} where ${assignable} and ${known}`.execute(db)
+      finished_at = ${toTimeValue(trx)} where ${assignable} and ${known}`.execute(db)
     const { numAffectedRows } = await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
     await assignBatches({ ...context, db })
     return Number(numAffectedRows ?? 0n)

@@ -7,6 +7,7 @@ import type { BatchDecisionOptions, SelectionMoved } from '../../core/outbox/adm
 import type { BatchDecision } from '../../core/outbox/state.ts'
 import { appendEvent } from '../console/audit-log.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { readClock } from '../database/database-clock.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { acquireCancellationLock, findWindowEnd } from './cancellations.ts'
@@ -73,7 +74,7 @@ function applyNextWindow(context: ProjectDb): Promise<boolean> {
   const { project, typed } = context
   const skip = context.kind === 'postgres' ? sql`for update skip locked` : sql``
   const once = async (db: Db) => {
-    const trx = { ...context, db }
+    const trx = { ...context, db, clock: await readClock(db, context.kind) }
     const { rows } = await sql<FollowingBatch>`
       select id, stopped_at as "stoppedAt", done_to as "doneTo", coalesce(done_by, '') as "doneBy" from writeback_batches
       where project_id = ${project} and done_to is not null order by id limit 1 ${skip}`.execute(db)

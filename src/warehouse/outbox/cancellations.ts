@@ -37,9 +37,9 @@ export function recordCancellation(
   { batch, orWithoutProject, by, audit }: CancellationScope,
   revokeSending: (trx: ProjectDb) => Promise<void>,
 ): Promise<{ readonly count: number; readonly ids: readonly string[] }> {
-  const now = toTimeValue(context)
   return inDurableTransaction(context, async (trx) => {
     const { db, project, typed } = trx
+    const now = toTimeValue(trx)
     await acquireCancellationLock(trx, 'exclusive')
     const isAlreadyCancelled = (await hasOpenCancellation(trx)) ? coveredByCancelSql : sql`false`
     const covered = sql`project_id in (${sql.join(orWithoutProject ? [project, ''] : [project])}) and ${unsentSql}
