@@ -31,7 +31,7 @@ export function openWorkerConsole(config: () => Config, warehouse: Warehouse, lo
     useLink: (code) => warehouse.auditLog.useLink(code, Date.now()),
     audit: {
       append: (event) => warehouse.auditLog.append(event, Date.now()),
-      list: async (before, limit) => (await reader.warehouse()).auditLog.list(before, limit),
+      list: warehouse.auditLog.list,
     },
     isReadOnly: false,
     log,

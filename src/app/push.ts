@@ -10,6 +10,7 @@ import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import { databasesOf } from '../warehouse/databases.ts'
 import { type SendProgress, sendQueued } from '../writeback/send/send-queued.ts'
+import { findClockNotice } from './clock-notice.ts'
 import { refreshFacts } from './facts.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import { withRetryingOutbox } from './outbox.ts'
@@ -39,9 +40,11 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   const startedAt = Date.now()
   return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
     const work = async (service: Service): Promise<PushReport> => {
+      const clockNotice = await findClockNotice(warehouse, project)
+      if (clockNotice !== null) options.notify?.(clockNotice)
       const total = await countUnsettledByOperation(admin)
       const limits = await readSlotLimits(warehouse, project)
-      const result = await sendQueued(writebackDeps(warehouse, project, service, log, warehouseRetry), {
+      const result = await sendQueued(await writebackDeps(warehouse, project, service, log, warehouseRetry), {
         maxConcurrentLanes,
         despiteFailures,
         onProgress: (progress) => {

@@ -77,7 +77,17 @@ export function createWarehouseRetry({
  * for each new member.
  */
 const notRetried = [
-  ...(['kind', 'migration', 'isAway', 'close', 'ping', 'query', 'withSnapshot', 'grantToAnalyst'] as const),
+  ...([
+    'kind',
+    'migration',
+    'isAway',
+    'close',
+    'ping',
+    'query',
+    'withSnapshot',
+    'outboxSnapshot',
+    'grantToAnalyst',
+  ] as const),
   // Pages that people look at fail soon, and so do their decisions.
   ...(['console', 'auditLog', 'reportData', 'revertSource', 'reviewReader', 'importLookups', 'listProjects'] as const),
   // An audit and a migration continue when they are started again.
@@ -98,6 +108,7 @@ export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): 
     outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
     // A lock whose response was lost is held by no process, and expires.
     lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
+    readClock: (project) => retry.run(() => warehouse.readClock(project)),
     behaviours: (project) => retryAllMethods(warehouse.behaviours(project), retry),
     rememberRowCounts: (...args) => retry.run(() => warehouse.rememberRowCounts(...args)),
     status: (...args) => retry.run(() => warehouse.status(...args)),

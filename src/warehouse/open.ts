@@ -2,6 +2,8 @@
 import { sql } from 'kysely'
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
 import type { ServiceBehaviour } from '../core/row.ts'
@@ -18,8 +20,10 @@ import { createAuditLog } from './console/audit-log.ts'
 import { createBudgetHistory } from './console/budget.ts'
 import { createConsoleReads } from './console/console-reads.ts'
 import { type ConnectionPool, openKysely } from './database/connection-pool.ts'
+import { readClock } from './database/database-clock.ts'
 import type { MigrationSummary } from './database/migrate.ts'
 import { createProjectDb } from './database/project-db.ts'
+import { withSnapshotOf } from './database/snapshot.ts'
 import { analyzeAllTables } from './database/statistics.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
@@ -42,6 +46,9 @@ import { listGaps, readStatus } from './status.ts'
 import { createStreamStates } from './stream-states.ts'
 import { createDeliveries } from './webhook-deliveries.ts'
 import { createWorkers } from './workers.ts'
+
+/** What people look at before they decide. */
+export type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 
@@ -82,6 +89,14 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** The project's queue of write-backs: for the sender, and for people. */
     outbox: (project: string) => createOutboxRepository(ofProject(project)),
     outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),
+    /** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
+    outboxSnapshot: <T>(project: string, work: (reads: OutboxReads) => Promise<T>): Promise<T> =>
+      withSnapshotOf(db, kind, (frozen) => {
+        const context = createProjectDb(frozen, kind, project)
+        return work({ admin: createOutboxAdmin(context), reader: createReviewReader(context) })
+      }),
+    /** The clock by which the project's decisions, graces, expiries and claims go. */
+    readClock: (_project: string) => readClock(db, kind),
     revertSource: (project: string) => createRevertSource(ofProject(project)),
     reviewReader: (project: string) => createReviewReader(ofProject(project)),
     importLookups: (project: string) => createImportLookups(ofProject(project)),

@@ -44,7 +44,17 @@ function joinShards(first: Warehouse, others: readonly Warehouse[], of: (project
     ...ofProjects(of),
     kind: first.kind,
     migration: joinMigrations(all),
-    auditLog: first.auditLog,
+    auditLog: {
+      ...first.auditLog,
+      // A decision is recorded in the database of its project.
+      list: async (before, limit) => {
+        const events = await Promise.all(all.map(({ auditLog }) => auditLog.list(before, limit)))
+        return events
+          .flat()
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+          .slice(0, limit)
+      },
+    },
     budgetRecord: first.budgetRecord,
     keyUse: first.keyUse,
     /** Objects without a project are those of the first database. */
@@ -61,6 +71,8 @@ function ofProjects(of: (project: string) => Warehouse) {
     rollups: (project, ...rest) => of(project).rollups(project, ...rest),
     outbox: (project) => of(project).outbox(project),
     outboxAdmin: (project) => of(project).outboxAdmin(project),
+    outboxSnapshot: (project, work) => of(project).outboxSnapshot(project, work),
+    readClock: (project) => of(project).readClock(project),
     revertSource: (project) => of(project).revertSource(project),
     reviewReader: (project) => of(project).reviewReader(project),
     importLookups: (project) => of(project).importLookups(project),

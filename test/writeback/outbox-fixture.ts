@@ -23,7 +23,10 @@ export type OutboxFixture = {
   readonly visitors: () => readonly string[]
   /** Queues lines in import form and returns the ids. */
   readonly queue: (...lines: readonly RequestLine[]) => Promise<readonly string[]>
-  readonly push: (over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean }) => Promise<PushReport>
+  readonly push: (
+    over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean; readonly signal?: AbortSignal },
+  ) => Promise<PushReport>
+  readonly project: ProjectConfig
   readonly all: () => Promise<readonly OutboxEntry[]>
   readonly secret: typeof secret
   /** Statuses of all write-backs, in queue order. */
@@ -75,11 +78,12 @@ export async function createOutboxFixture({
       const result = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
       return 'ids' in result ? result.ids : []
     },
-    push: ({ despiteFailures = false, ...over } = {}) => {
+    project: projectWith({}),
+    push: ({ despiteFailures = false, signal = new AbortController().signal, ...over } = {}) => {
       const config = configOf(instance.url!, projectWith(over))
       const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
       return pushProject(config, projectWith(over), {
-        signal: new AbortController().signal,
+        signal,
         onProgress: () => {},
         onBudget: () => {},
         log,

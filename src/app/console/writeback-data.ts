@@ -68,26 +68,28 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     /** Null: there is no such write-back. */
     writeback: async (project: ConsoleProject, id: string): Promise<WritebackData | null> => {
       const warehouse = await open(project.projectId)
-      const admin = warehouse.outboxAdmin(project.projectId)
-      const [entry] = await admin.list({ ids: [id] }, 1)
-      if (entry === undefined) return null
-      const report = await readWriteback(admin, warehouse, project, id)
-      const { conversationId } = report.writeback
+      const shown = await warehouse.outboxSnapshot(project.projectId, async ({ admin, reader }) => {
+        const { entries, named } = await admin.readSelection({ ids: [id] }, 1)
+        return entries.length === 0 ? null : { named, report: await readWriteback(admin, reader, project, id) }
+      })
+      if (shown === null) return null
+      const { conversationId } = shown.report.writeback
       const conversation =
         conversationId === null ? null : await warehouse.console(project.projectId).conversation(conversationId, null)
-      return { report, conversation }
+      return { ...shown, conversation }
     },
     /** What a decision is about, and the digest that names it. */
     selection: async (project: ConsoleProject, filter: OutboxFilter, limit: number): Promise<SelectionData> => {
       const warehouse = await open(project.projectId)
-      const admin = warehouse.outboxAdmin(project.projectId)
-      const entries = await nameEntries(warehouse.reviewReader(project.projectId), await admin.list(filter, limit))
-      return {
-        entries,
-        named: await admin.digestOf(filter),
-        operations: await admin.countByOperation(filter),
-        batch: filter.batch === undefined ? null : await admin.findBatch(filter.batch),
-      }
+      return warehouse.outboxSnapshot(project.projectId, async ({ admin, reader }) => {
+        const { entries, named } = await admin.readSelection(filter, limit)
+        return {
+          named,
+          entries: await nameEntries(reader, entries),
+          operations: await admin.countByOperation(filter),
+          batch: filter.batch === undefined ? null : await admin.findBatch(filter.batch),
+        }
+      })
     },
     /** How long so many rows take once nothing is before them. */
     estimateMs: async (project: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> => {

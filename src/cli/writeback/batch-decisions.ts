@@ -52,7 +52,7 @@ export function revertCommand(context: CommandContext): Command {
       'after',
       `
 Replies and notes cannot be taken back. What someone has changed since stays as it is, and is listed. The new batch is
-sent only after it is approved.
+sent only after it is approved. Of a stopped batch, what arrives after it has gone on can be taken back then.
 
 Examples:
   $ deskmirror writeback revert --batch corrections-0123456789ab

@@ -213,3 +213,6 @@ export type AuditEvent = {
   readonly count: number | null
   readonly detail: string | null
 }
+
+/** Its id and time are those of the moment when it is stored. */
+export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>

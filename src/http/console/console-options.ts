@@ -3,12 +3,10 @@ import type { ConsoleData } from '../../app/console/console-data.ts'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ConsoleDecisions } from '../../app/console/decisions.ts'
 import type { WritebackReads } from '../../app/console/writeback-data.ts'
-import type { AuditEvent } from '../../core/console/data.ts'
+import type { AuditEvent, NewAuditEvent } from '../../core/console/data.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Logger } from '../../log.ts'
 import type { ConsoleAccess } from './session.ts'
-
-export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>
 
 export type ConsoleOptions = {
   readonly data: ConsoleData

@@ -57,8 +57,7 @@ async function showWriteback(request: ScreenRequest) {
   const { writeback } = data.report
   const deciding = decidingOf(request)
   const offered = deciding === null ? [] : offeredForWriteback(writeback, deciding, frame.now)
-  const { named } = await writebacks.selection(project, { ids: [writeback.id], statuses: [writeback.status] }, 0)
-  return writebackPage({ data: shown(request, data), offered, digest: named.digest }, frame)
+  return writebackPage({ data: shown(request, data), offered }, frame)
 }
 
 /** Rows that a person sees before they confirm. */

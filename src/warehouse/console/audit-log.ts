@@ -1,16 +1,14 @@
 /** The audit log of the console, and its one-time links. Both belong to the whole warehouse. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { AuditEvent } from '../../core/console/data.ts'
+import type { AuditEvent, NewAuditEvent } from '../../core/console/data.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'
 
-export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>
-
 export function createAuditLog(db: Db) {
   return {
-    append: (event: NewAuditEvent, now: EpochMs) => append(db, event, now),
+    append: (event: NewAuditEvent, now: EpochMs) => appendEvent(db, event, now),
     /** The newest first, before this id if there is one. */
     list: (before: string | null, limit: number) => list(db, before, limit),
     /** A link with this code can be used once until then. */
@@ -30,7 +28,8 @@ export function createAuditLog(db: Db) {
   }
 }
 
-async function append(db: Db, { project, ...event }: NewAuditEvent, now: EpochMs): Promise<void> {
+/** In the transaction of what it is about: neither is there without the other. */
+export async function appendEvent(db: Db, { project, ...event }: NewAuditEvent, now: EpochMs): Promise<void> {
   const row = { project_id: project, id: newId(now), at: toTimestamp(now), ...event }
   await db.insertInto('console_events').values(row).execute()
 }

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
 import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { appendEvent } from '../console/audit-log.ts'
 import { acquireLock } from '../database/dialect.ts'
 import { inDurableTransactionOnce } from '../database/durable-transaction.ts'
 import { decodeText, encodeJson, encodeText } from '../database/escape.ts'
@@ -32,7 +33,9 @@ export async function enqueue(
       if (ids.length < 100) ids.push(...inserted)
     }
     if (queued === 0) await deleteEmptyBatch(trx, options)
-    return { ids, queued, known: received - queued }
+    const known = received - queued
+    if (options.audit !== undefined) await appendEvent(trx.db, options.audit(queued, known), trx.clock())
+    return { ids, queued, known }
   })
 }
 

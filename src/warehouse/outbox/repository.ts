@@ -180,7 +180,7 @@ function settle(
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...decodeEvidence(kind, row.evidence), ...transition.evidence })
     const isFinished = isSettled(to)
-    const finishedAt = isFinished ? toTimeValue(context) : sql`null`
+    const finishedAt = isFinished ? toTimeValue(trx) : sql`null`
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${step},
         stopped_by = ${typed('text', stoppedBy)},
