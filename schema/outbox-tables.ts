@@ -54,6 +54,17 @@ export const outboxTables = {
       stopped_by: ['text?', 'who stopped its batch; set while it is a draft for that reason'],
     },
   },
+  sync_sends: {
+    note: 'How often each project has sent write-backs. The number is also kept outside of the database, so that a restored backup is noticed.',
+    key: ['project_id'],
+    columns: {
+      project_id: ['key', 'the project; empty = the row that projects take their token from'],
+      token: ['text', 'names the number outside of the database; a new one after each restore'],
+      sends: ['integer', 'grows with each send'],
+      held_at: ['integer?', 'since when nothing is sent, in milliseconds since 1970; null = sending is not held'],
+      held_why: ['text?', 'why nothing is sent'],
+    },
+  },
   writeback_batches: {
     note: 'The batches: write-backs that were queued together, by an import or with a `batch_id` of your own.',
     key: ['project_id', 'id'],

@@ -84,6 +84,8 @@ const notRetried = [
   ...(['audits', 'deleteAudits', 'rewriteRows'] as const),
   // Budgets are given the retry where they are opened; the others are written again seconds later.
   ...(['budgetRecord', 'keyUse', 'budgetHistory', 'recordRequests'] as const),
+  // Asked between the rate limit and a send, which must not wait.
+  'sends' as const,
   // Workers repeat their jobs.
   ...(['jobFailures', 'deliveries', 'analyzeTables', 'deleteIdleRuns'] as const),
 ] satisfies readonly (keyof Warehouse)[]

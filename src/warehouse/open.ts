@@ -35,6 +35,7 @@ import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createRevertSource } from './outbox/revert-source.ts'
 import { createReviewReader } from './outbox/review-rows.ts'
+import { createSends } from './outbox/sends.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
@@ -82,6 +83,8 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** The project's queue of write-backs: for the sender, and for people. */
     outbox: (project: string) => createOutboxRepository(ofProject(project)),
     outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),
+    /** How often the project has sent, and whether sending is held. */
+    sends: (project: string) => createSends(ofProject(project)),
     revertSource: (project: string) => createRevertSource(ofProject(project)),
     reviewReader: (project: string) => createReviewReader(ofProject(project)),
     importLookups: (project: string) => createImportLookups(ofProject(project)),

@@ -23,12 +23,14 @@ export type OutboxFixture = {
   readonly visitors: () => readonly string[]
   /** Queues lines in import form and returns the ids. */
   readonly queue: (...lines: readonly RequestLine[]) => Promise<readonly string[]>
-  readonly push: (over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean }) => Promise<PushReport>
+  readonly push: (over?: PushOverrides) => Promise<PushReport>
   readonly all: () => Promise<readonly OutboxEntry[]>
   readonly secret: typeof secret
   /** Statuses of all write-backs, in queue order. */
   readonly statuses: () => Promise<readonly string[]>
 }
+
+type PushOverrides = Partial<ProjectConfig> & { readonly despiteFailures?: boolean; readonly queueUrl?: string }
 
 export type RequestLine = Readonly<Record<string, unknown>>
 
@@ -75,8 +77,8 @@ export async function createOutboxFixture({
       const result = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
       return 'ids' in result ? result.ids : []
     },
-    push: ({ despiteFailures = false, ...over } = {}) => {
-      const config = configOf(instance.url!, projectWith(over))
+    push: ({ despiteFailures = false, queueUrl = 'embedded', ...over } = {}) => {
+      const config = { ...configOf(instance.url!, projectWith(over)), queueUrl }
       const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
       return pushProject(config, projectWith(over), {
         signal: new AbortController().signal,

@@ -8,6 +8,7 @@ import { findRollupHistory } from '../../sync/rollup-history.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import { openShards } from '../../warehouse/shards.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
+import { openSendRecord } from '../send-record.ts'
 import type { AcquiredLock } from '../sync-run.ts'
 import { type AuditSliceOptions, runAuditSlice } from './audit-slice.ts'
 import { readMirrorHealth } from './health.ts'
@@ -27,7 +28,10 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     throw error
   })
   const connections = openConnections()
-  const resources: WorkerResources = { ...options, warehouse, budgets, connections, isNewMessage: createRepeatFilter() }
+  const sendRecordOf = (project: ProjectConfig) =>
+    openSendRecord(config, project, { warehouse, budgets, log: options.log })
+  const shared = { warehouse, budgets, connections, sendRecordOf }
+  const resources: WorkerResources = { ...options, ...shared, isNewMessage: createRepeatFilter() }
   const workerId = randomUUID()
   const leadership = createLeaderLock(warehouse)
 
