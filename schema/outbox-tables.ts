@@ -52,6 +52,7 @@ export const outboxTables = {
       decided_by: ['text?', 'who made the last decision about it'],
       decided_at: ['integer?', 'when that was, in milliseconds since 1970'],
       stopped_by: ['text?', 'who stopped its batch; set while it is a draft for that reason'],
+      erased_at: ['time?', 'when its words, its evidence and its log were deleted; it is never sent again'],
     },
   },
   sync_sends: {

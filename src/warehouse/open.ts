@@ -4,6 +4,7 @@ import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
+import type { Retention } from '../core/retention.ts'
 import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
@@ -21,6 +22,7 @@ import { type ConnectionPool, openKysely } from './database/connection-pool.ts'
 import type { MigrationSummary } from './database/migrate.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { analyzeAllTables } from './database/statistics.ts'
+import { createErasure } from './erase.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
@@ -39,6 +41,7 @@ import { createSends } from './outbox/sends.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
+import { deleteExpired } from './retention.ts'
 import { listGaps, readStatus } from './status.ts'
 import { createStreamStates } from './stream-states.ts'
 import { createDeliveries } from './webhook-deliveries.ts'
@@ -139,6 +142,11 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> => withSnapshot(db, pool, work),
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
+    /** Erases a visitor of the project. */
+    erasure: (project: string) => createErasure(ofProject(project)),
+    /** Deletes what has been kept long enough. */
+    deleteExpired: (retention: Retention, time: { readonly now: EpochMs; readonly until: number }) =>
+      deleteExpired(db, kind, retention, time),
     /** Whether the project's database, one of several, did not answer when it was asked last. */
     isAway: (_project: string): boolean => isAway(),
     /** Rejects if the database does not answer. */
