@@ -1,4 +1,4 @@
-/** `deskmirror erase`: deletes what is stored of a visitor, for good. */
+/** `deskmirror erase`: deletes what is stored of a visitor. */
 import { Command } from 'commander'
 import { projectCommandHint } from '../core/command-hint.ts'
 import { formatCount } from '../core/format.ts'
