@@ -129,11 +129,21 @@ async function erase(context: ProjectDb, visitor: string, by: string): Promise<E
   return erased
 }
 
-/** Rows that a sync is storing now would otherwise be committed after they were looked for. SQLite has one writer anyway. */
+const refusingTables = [
+  ...['visitors', 'visitor_activity', 'conversations', 'message_rows', 'conversation_changes'],
+  ...['calls', 'call_recordings'],
+]
+
+/**
+ * Rows that a sync is storing now would otherwise be committed after they were looked for. Enables the triggers that refuse what was
+ * erased. SQLite has one writer, and its triggers are always enabled.
+ */
 async function waitForWriters({ db, kind }: ProjectDb): Promise<void> {
   if (kind === 'sqlite') return
-  await sql`lock table visitors, visitor_activity, conversations, message_rows, conversation_changes, calls, call_recordings,
-    writebacks in share row exclusive mode`.execute(db)
+  const locked = sql.join([...refusingTables, 'writebacks'].map((table) => sql.table(table)))
+  await sql`lock table ${locked} in share row exclusive mode`.execute(db)
+  for (const table of refusingTables)
+    await sql`alter table ${sql.table(table)} enable trigger ${sql.ref(`${table}_erased`)}`.execute(db)
 }
 
 async function rejectInFlight(trx: ProjectDb, ids: Ids): Promise<void> {
