@@ -171,8 +171,12 @@ async function openWorkerComponents(
   closer.add(backend.close)
   const queues = openJobQueues(backend)
   const checkComponents = () => checkReadiness(warehouse, backend, failures, stopping)
+  const listHeld = async () => {
+    const held = await warehouse.projects.listHeld()
+    return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
+  }
   const enqueuer = createEnqueuer(queues)
-  return { metrics, workerContext, failures, backend, queues, enqueuer, checkReadiness: checkComponents }
+  return { metrics, workerContext, failures, backend, queues, enqueuer, checkReadiness: checkComponents, listHeld }
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
@@ -199,7 +203,7 @@ const shutdownTimeoutMs: Ms = 9000
 
 async function openWorkerHttp(
   config: Config,
-  { checkReadiness, queues, metrics }: Pick<WorkerComponents, 'checkReadiness' | 'queues' | 'metrics'>,
+  { checkReadiness, listHeld, queues, metrics }: WorkerComponents,
   isAlive: () => boolean,
   routes: readonly HttpRoutes[],
   log: Logger,
@@ -212,5 +216,5 @@ async function openWorkerHttp(
   }
   const board: HttpRoutes = { prefix: '/queues', auth: 'token', load }
   const plugins = [board, ...routes]
-  return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
+  return openHttpServer({ ...address, health: { isAlive, checkReadiness, listHeld }, metrics, plugins, log })
 }

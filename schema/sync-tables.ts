@@ -169,6 +169,11 @@ export const syncTables = {
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
     },
   },
+  erased_ids: {
+    note: 'Visitors that `deskmirror erase` has erased, their conversations and calls. The database stores no row of them again.',
+    key: ['project_id', 'id'],
+    columns: { ...projectColumns, id: ['key', 'the id at the service, in small letters'] },
+  },
   webhook_deliveries: {
     note: 'Deliveries of webhooks. Each only says what to read again, and is never a source of rows; kept for 30 days.',
     key: ['project_id', 'id'],

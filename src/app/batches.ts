@@ -154,6 +154,24 @@ export function decideShownBatch(
   })
 }
 
+/** Lets a project send again whose warehouse went back in time. Throws UserError if its sending is not held. */
+export function resumeRestored(
+  config: Config,
+  project: ProjectConfig,
+  { by, queued }: { readonly by: string; readonly queued: 'draft' | 'send' },
+): Promise<{ readonly project: string; readonly drafts: number }> {
+  return withOutbox(config, project, async (_, warehouse) => {
+    const resumed = await warehouse.sends(project.projectId).resume(by, queued)
+    if (resumed !== null) return { project: project.name, ...resumed }
+    throw new UserError({
+      what: 'nothing was changed',
+      why: `the sending of ${project.name} is not held`,
+      next: '`deskmirror status` shows its state; a restored backup is noticed when the next write-back is to be sent',
+      exitCode: 2,
+    })
+  })
+}
+
 function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decision: BatchDecision): UserError {
   const what = 'nothing was changed'
   const stopped = `${id} was stopped by ${stoppedBy} at ${stoppedAt}`

@@ -89,13 +89,24 @@ const notRetried = [
     'grantToAnalyst',
   ] as const),
   // Pages that people look at fail soon, and so do their decisions.
-  ...(['console', 'auditLog', 'reportData', 'revertSource', 'reviewReader', 'importLookups', 'listProjects'] as const),
+  ...([
+    'console',
+    'auditLog',
+    'reportData',
+    'revertSource',
+    'reviewReader',
+    'importLookups',
+    'listProjects',
+    'erasure',
+  ] as const),
   // An audit and a migration continue when they are started again.
   ...(['audits', 'deleteAudits', 'rewriteRows'] as const),
   // Budgets are given the retry where they are opened; the others are written again seconds later.
   ...(['budgetRecord', 'keyUse', 'budgetHistory', 'recordRequests'] as const),
+  // Asked between the rate limit and a send, which must not wait.
+  'sends' as const,
   // Workers repeat their jobs.
-  ...(['jobFailures', 'deliveries', 'analyzeTables', 'deleteIdleRuns'] as const),
+  ...(['jobFailures', 'deliveries', 'analyzeTables', 'deleteIdleRuns', 'deleteExpired'] as const),
 ] satisfies readonly (keyof Warehouse)[]
 
 export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): Warehouse {

@@ -1,4 +1,5 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
+import { defaultRetention } from '../core/retention.ts'
 import { consoleSetting } from './console-settings.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
@@ -33,6 +34,8 @@ export const globalSettings = {
   httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))),
   /** How many sync runs one worker process runs concurrently: 1 to 1000. */
   concurrency: setting('concurrency', field.concurrency.default(40)),
+  /** For how long what grows without end is kept. */
+  retention: setting('retention', field.retention.default(defaultRetention)),
   /** The service must not be changed. */
   readOnly: setting('read_only', field.flag.default(false)),
   /** Who may sign in to the console. */

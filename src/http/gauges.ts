@@ -27,6 +27,7 @@ export function createHealthGauges(registry: Registry) {
   )
   const writebacks = gauge('writebacks', 'Write-backs by state', 'state')
   const paused = gauge('project_paused', '1: nothing is read because the service denies the key')
+  const held = gauge('sending_held', '1: no write-back is sent because the warehouse went back in time')
   const limit = gauge('budget_limit', 'Requests in a window that the key allows')
   const slots = gauge(
     'budget_slots',
@@ -67,6 +68,7 @@ export function createHealthGauges(registry: Registry) {
         gaps.set({ project }, health.gaps)
         changedDefinitions.set({ project }, health.changedDefinitions)
         paused.set({ project }, Number(health.isPaused))
+        held.set({ project }, Number(health.isHeld))
         for (const [state, rows] of Object.entries(health.writebacks)) writebacks.set({ project, state }, rows)
       }
     },

@@ -18,6 +18,8 @@ type HealthChecks = {
   /** Whether the process runs its maintenance. Answered from memory. */
   readonly isAlive: () => boolean
   readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
+  /** Projects of which no write-back is sent; the worker is ready all the same. */
+  readonly listHeld?: () => Promise<readonly string[]>
 }
 
 export type RoutesPlugin = FastifyPluginAsync
@@ -103,6 +105,7 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
     return reply.code(isAlive ? 200 : 503).send({ alive: isAlive })
   })
   let lastMissing = ''
+  const held = cacheResult(() => withTimeout(5000, health.listHeld?.() ?? Promise.resolve([])), 1000, Date.now)
   app.get('/readyz', async (_, reply) => {
     const missing = (await readiness().catch(toFailedResult)).filter(({ ok }) => !ok)
     const names = missing.map(({ name }) => name).join()
@@ -111,9 +114,12 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
     else if (names !== lastMissing)
       log.warn({ event: 'http.not_ready', missing: missing.map(({ name, why }) => ({ name, why })) })
     lastMissing = names
-    return reply
-      .code(missing.length === 0 ? 200 : 503)
-      .send({ ready: missing.length === 0, missing: missing.map(({ name }) => name) })
+    const sendingHeld = await held().catch(() => [])
+    return reply.code(missing.length === 0 ? 200 : 503).send({
+      ready: missing.length === 0,
+      missing: missing.map(({ name }) => name),
+      ...(sendingHeld.length === 0 ? {} : { sendingHeld }),
+    })
   })
 }
 

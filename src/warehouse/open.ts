@@ -6,6 +6,7 @@ import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
+import type { Retention } from '../core/retention.ts'
 import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
@@ -25,6 +26,7 @@ import type { MigrationSummary } from './database/migrate.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { withSnapshotOf } from './database/snapshot.ts'
 import { analyzeAllTables } from './database/statistics.ts'
+import { createErasure } from './erase.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
@@ -39,9 +41,11 @@ import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createRevertSource } from './outbox/revert-source.ts'
 import { createReviewReader } from './outbox/review-rows.ts'
+import { createSends } from './outbox/sends.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
+import { deleteExpired } from './retention.ts'
 import { listGaps, readStatus } from './status.ts'
 import { createStreamStates } from './stream-states.ts'
 import { createDeliveries } from './webhook-deliveries.ts'
@@ -97,6 +101,8 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
       }),
     /** The clock by which the project's decisions, graces, expiries and claims go. */
     readClock: (_project: string) => readClock(db, kind),
+    /** How often the project has sent, and whether sending is held. */
+    sends: (project: string) => createSends(ofProject(project)),
     revertSource: (project: string) => createRevertSource(ofProject(project)),
     reviewReader: (project: string) => createReviewReader(ofProject(project)),
     importLookups: (project: string) => createImportLookups(ofProject(project)),
@@ -151,6 +157,11 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> => withSnapshot(db, pool, work),
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
+    /** Erases a visitor of the project. */
+    erasure: (project: string) => createErasure(ofProject(project)),
+    /** Deletes what has been kept long enough. */
+    deleteExpired: (retention: Retention, time: { readonly now: EpochMs; readonly until: number }) =>
+      deleteExpired(db, kind, retention, time),
     /** Whether the project's database, one of several, did not answer when it was asked last. */
     isAway: (_project: string): boolean => isAway(),
     /** Rejects if the database does not answer. */

@@ -59,6 +59,7 @@ const harmless = {
   DESKMIRROR_QUEUE_URL: 'embedded',
   DESKMIRROR_HTTP: 'off',
   DESKMIRROR_CONCURRENCY: '1',
+  DESKMIRROR_RETENTION: 'runs=30d',
   DESKMIRROR_READ_ONLY: '0',
   DESKMIRROR_LOG_LEVEL: 'info',
 }

@@ -56,6 +56,7 @@ describe('the overview says', () => {
       gaps: 0,
       audits: [],
       paused: null,
+      held: null,
       failures: [],
       writebacks: {},
       oldestDraft: null,

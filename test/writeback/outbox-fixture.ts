@@ -23,14 +23,18 @@ export type OutboxFixture = {
   readonly visitors: () => readonly string[]
   /** Queues lines in import form and returns the ids. */
   readonly queue: (...lines: readonly RequestLine[]) => Promise<readonly string[]>
-  readonly push: (
-    over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean; readonly signal?: AbortSignal },
-  ) => Promise<PushReport>
+  readonly push: (over?: PushOverrides) => Promise<PushReport>
   readonly project: ProjectConfig
   readonly all: () => Promise<readonly OutboxEntry[]>
   readonly secret: typeof secret
   /** Statuses of all write-backs, in queue order. */
   readonly statuses: () => Promise<readonly string[]>
+}
+
+type PushOverrides = Partial<ProjectConfig> & {
+  readonly despiteFailures?: boolean
+  readonly queueUrl?: string
+  readonly signal?: AbortSignal
 }
 
 export type RequestLine = Readonly<Record<string, unknown>>
@@ -79,8 +83,8 @@ export async function createOutboxFixture({
       return 'ids' in result ? result.ids : []
     },
     project: projectWith({}),
-    push: ({ despiteFailures = false, signal = new AbortController().signal, ...over } = {}) => {
-      const config = configOf(instance.url!, projectWith(over))
+    push: ({ despiteFailures = false, queueUrl = 'embedded', signal = new AbortController().signal, ...over } = {}) => {
+      const config = { ...configOf(instance.url!, projectWith(over)), queueUrl }
       const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
       return pushProject(config, projectWith(over), {
         signal,

@@ -46,6 +46,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   }
   const findReadyLanes = async (project: ProjectConfig) => {
     if ((await currentPause(resources, project)).pause !== null) return []
+    if ((await resources.sendRecordOf(project).findHold()) !== null) return []
     const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
     const claimFilter = toClaimFilter(openCircuits, missingScopes)
     const now = await warehouse.readClock(project.projectId)
@@ -55,6 +56,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   const runOneSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
+    if ((await resources.sendRecordOf(project).findHold()) !== null) return { kind: 'done' }
     const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
     const isHeldBack = (next: ClaimableWriteback) => isBlocked(openCircuits, missingScopes, next)
     return runLaneSlice(resources, project, options, isHeldBack, (operations) =>
@@ -111,7 +113,8 @@ async function runLaneSlice(
   const endsAt = performance.now() + sliceMs
   return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
     try {
-      const failure = await sendLane(await writebackDeps(warehouse, project, service, log), head, {
+      const deps = resources.sendRecordOf(project).guard(await writebackDeps(warehouse, project, service, log))
+      const failure = await sendLane(deps, head, {
         canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
         onSettled: ({ status }) => metrics.countSettled({ project: project.name, status }),
       })

@@ -31,6 +31,7 @@ export type OverviewData = {
   /** What the audits of the last 30 days show. */
   readonly audits: readonly AuditEstimate[]
   readonly paused: { readonly until: string; readonly why: string } | null
+  readonly held: { readonly since: string; readonly why: string } | null
   readonly failures: readonly FailureReport[]
   readonly writebacks: Readonly<Record<string, number>>
   readonly oldestDraft: string | null

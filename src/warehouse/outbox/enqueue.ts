@@ -63,7 +63,7 @@ export async function findDuplicateRefs(
   const wanted = sql.join(refs.map((ref) => encodeText(kind, ref)))
   const { rows } = await sql<{ ref: string }>`
     select ref from writebacks where project_id = ${project} and ref in (${wanted})
-      and status not in ('failed','conflict')`.execute(db)
+      and (status not in ('failed','conflict') or erased_at is not null)`.execute(db)
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
@@ -102,7 +102,7 @@ async function insertRequests(
       expires_at = excluded.expires_at, created_by = excluded.created_by, step = ${correctedStep},
       approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
       due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
-    where writebacks.status in ('failed','conflict')
+    where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
     returning id`.execute(db)
   return inserted.map(({ id }) => id)
 }

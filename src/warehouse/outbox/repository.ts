@@ -35,6 +35,7 @@ import {
   toTimeValue,
   toWriteback,
 } from './row.ts'
+import { countSend } from './sends.ts'
 import { readShownIds } from './shown-ids.ts'
 
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
@@ -127,6 +128,7 @@ function markSending(
       where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
         and owner = ${owner} and attempts = ${writeback.attempts} and ${nextInLaneSql}
         and not ${coveredByCancelSql} and not ${inStoppedBatchSql}`.execute(trx.db)
+    if (numAffectedRows === 1n) await countSend(trx)
     return numAffectedRows === 1n
   })
 }
