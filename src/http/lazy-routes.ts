@@ -42,10 +42,9 @@ const noSchemas = () => {
   throw new Error('routes have no schemas')
 }
 
-/** Of any server. The limits are what a request may take; the outer server listens, so it decides about connections. */
+/** Of any server. The outer one listens, so it decides about connections and times. */
 export const serverOptions = {
   bodyLimit: 64 * 1024,
-  requestTimeout: 10_000,
   schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
 }
 

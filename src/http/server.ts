@@ -9,6 +9,7 @@ import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
+import { limitConnections } from './connections.ts'
 import { lazyRoutes, serverOptions } from './lazy-routes.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
@@ -45,23 +46,25 @@ export type HttpServerOptions = {
   /** Null: there are none. */
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
   readonly plugins?: readonly HttpRoutes[]
+  /** For the head of a request, and for its body unless that comes on. */
+  readonly clientTimeoutMs?: Ms
   readonly log: Logger
 }
 
 /** `address`: like `http://127.0.0.1:8484`. `close` lets open requests finish, for two seconds at most. */
 export type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
 
-/** The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy. */
-export const maxConnections = 256
 const closeGraceMs: Ms = 2000
 
 /** Throws UserError if it cannot listen at the address. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  // By default Node checks request timeouts only every 30 seconds.
-  const http = { connectionsCheckingInterval: 1000 }
+  const { clientTimeoutMs = 10_000 } = options
+  // By default Node checks timeouts only every 30 seconds.
+  const http = { connectionsCheckingInterval: 1000, headersTimeout: clientTimeoutMs }
   const app = fastify({ ...serverOptions, forceCloseConnections: 'idle', http })
-  app.server.maxConnections = maxConnections
-  app.addHook('onRequest', async (_, reply) => {
+  const isFull = limitConnections(app.server, clientTimeoutMs)
+  app.addHook('onRequest', async (request, reply) => {
+    if (isFull() && request.url !== '/healthz') return reply.code(503).send({ error: 'too many requests at once' })
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })
   const configure = (scope: FastifyInstance) => {
