@@ -7,6 +7,7 @@ import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
+import { type Attempts, createAttempts } from './attempts.ts'
 import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
 import { limitConnections } from './connections.ts'
@@ -42,6 +43,10 @@ export type HttpServerOptions = {
   readonly port: number
   /** Null only for a loopback address; see `resolveHttpExposure`. */
   readonly token: Secret | null
+  /** Another one, which opens nothing but the metrics. */
+  readonly metricsToken?: Secret | null
+  /** Shared with routes that compare tokens themselves. */
+  readonly attempts?: Attempts
   readonly health: HealthChecks
   /** Null: there are none. */
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
@@ -72,7 +77,8 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     handleErrors(scope, options.log)
   }
   configure(app)
-  const { token, host, metrics, plugins = [], log } = options
+  const { token, metricsToken = null, attempts = createAttempts(), host, metrics, plugins = [], log } = options
+  const requireToken = (tokens: readonly Secret[]) => createTokenHook(tokens, attempts, log)
   const register = (scope: FastifyInstance, routes: HttpRoutes) => {
     const { prefix } = routes
     scope.register('plugin' in routes ? routes.plugin : lazyRoutes(prefix, routes.load, configure), { prefix })
@@ -83,12 +89,13 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     addHealth(localScope, options)
     localScope.register(async (protectedScope) => {
-      if (token !== null) protectedScope.addHook('onRequest', createTokenHook(token, log))
+      const tokens = [token, metricsToken].filter((known) => known !== null)
+      if (tokens.length > 0) protectedScope.addHook('onRequest', requireToken(tokens))
       if (metrics === null) return
       protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
     })
     localScope.register(async (protectedScope) => {
-      protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
+      protectedScope.addHook('onRequest', token === null ? disabledHook : requireToken([token]))
       for (const routes of plugins.filter(({ auth }) => auth === 'token')) register(protectedScope, routes)
     })
   })

@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { secret } from '../../src/core/secret.ts'
 import { UserError } from '../../src/core/user-error.ts'
+import { createAttempts } from '../../src/http/attempts.ts'
 import { maxConnections } from '../../src/http/connections.ts'
 import type { HttpRoutes, HttpServerOptions, ReadinessResult } from '../../src/http/server.ts'
 import { captureLog, startTestServer, token, tokenOptions } from './test-server.ts'
@@ -105,6 +107,36 @@ describe('with a token', () => {
     const { ask } = await startGuarded()
     expect((await ask('/metrics', { headers })).status).toBe(401)
     expect((await ask('/queues/', { headers })).status).toBe(401)
+  })
+
+  test('one of its own opens the metrics and nothing else', async () => {
+    const metricsToken = secret('for-prometheus')
+    const { ask } = await startTestServer({ ...tokenOptions, metricsToken, plugins: [board, hooks] })
+    const headers = bearer('for-prometheus')
+    expect((await ask('/metrics', { headers })).status).toBe(200)
+    expect((await ask('/metrics', { headers: bearer(token) })).status).toBe(200)
+    expect((await ask('/queues/', { headers })).status).toBe(401)
+    const open = await startTestServer({ metricsToken })
+    expect([(await open.ask('/metrics')).status, (await open.ask('/metrics', { headers })).status]).toEqual([401, 200])
+  })
+
+  test.each(['/metrics', '/queues/'])('who sends wrong ones to %s waits, wherever they send the next', async (path) => {
+    const attempts = createAttempts()
+    const { ask } = await startTestServer({ ...tokenOptions, attempts, plugins: [board] })
+    const statuses = []
+    for (let tries = 0; tries < 8; tries += 1) statuses.push((await ask(path, { headers: bearer('wrong') })).status)
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
+    for (const other of ['/metrics', '/queues/']) {
+      const { status, headers } = await ask(other, { headers: bearer(token) })
+      expect([status, Number(headers['retry-after'])]).toEqual([429, 30])
+    }
+    expect(attempts.waitMs('127.0.0.1', Date.now())).toBeGreaterThan(0)
+    expect((await ask('/healthz')).status).toBe(200)
+  })
+
+  test('none at all is no attempt', async () => {
+    const { ask } = await startGuarded()
+    for (let tries = 0; tries < 8; tries += 1) expect((await ask('/queues/')).status).toBe(401)
   })
 
   test('health and readiness need none', async () => {

@@ -9,9 +9,9 @@ import type { Viewer } from '../../core/console/roles.ts'
 import { path } from '../../core/html/address.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
+import { tooManyText } from '../attempts.ts'
 import type { HttpRoutes } from '../server.ts'
 import { serveAssets } from './assets.ts'
-import { createAttempts } from './attempts.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import { addDecisions } from './decide.ts'
 import { valuesOf } from './decision-target.ts'
@@ -25,7 +25,7 @@ import { requireRole } from './require-role.ts'
 import type { Screen } from './screens.ts'
 import { createFrames, createSendPage, type FrameFor, type SendPage } from './send-page.ts'
 import { createSessions, type Sessions } from './session.ts'
-import { type Access, addSignIn, cookieName, tooManyText } from './sign-in.ts'
+import { type Access, addSignIn, cookieName } from './sign-in.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,7 +45,7 @@ export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
 
 export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
   return async (app) => {
-    const access = { sessions: createSessions(options.access), attempts: createAttempts() }
+    const access = { sessions: createSessions(options.access, options.ended), attempts: options.attempts }
     app.decorateRequest('viewer', null)
     await app.register(fastifyCookie)
     await app.register(fastifyFormbody)
@@ -86,7 +86,7 @@ async function admit(
   const bearer = bearerOf(request.headers)
   const waitMs = bearer === null ? 0 : attempts.waitMs(request.ip, now())
   if (waitMs > 0) return send(reply.code(429), problemPage('Refused', tooManyText(waitMs), null), null)
-  request.viewer = viewerOf(request, sessions, now())
+  request.viewer = await viewerOf(request, sessions, now())
   if (bearer !== null && request.viewer === null) {
     attempts.recordFailure(request.ip, now())
     log.warn({ event: 'console.token_refused', route })
@@ -98,7 +98,7 @@ async function admit(
 }
 
 /** Who the request is from at this moment; null = nobody who may be here. */
-function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Viewer | null {
+async function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Promise<Viewer | null> {
   const bearer = bearerOf(request.headers)
   if (bearer !== null) return sessions.checkBearer(bearer)
   const cookie = request.cookies[cookieName(request)]
@@ -144,7 +144,7 @@ function addLive(app: FastifyInstance, options: ConsoleOptions, { sessions }: Ac
     const person = request.viewer?.name ?? ''
     if (project === undefined || live.isFull(person)) return reply.code(project === undefined ? 404 : 503).send('')
     reply.hijack()
-    const mayListen = () => viewerOf(request, sessions, now()) !== null
+    const mayListen = async () => (await viewerOf(request, sessions, now())) !== null
     live.add(project, { response: reply.raw, person, mayListen })
   })
 }
