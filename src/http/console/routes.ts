@@ -117,7 +117,11 @@ function addScreen(app: FastifyInstance, screen: Screen, options: ConsoleOptions
       if (isMissing) return notFound(reply, send, viewer)
       const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
       const query = (name: string) => textOf(request.query[name])
-      const shown = await screen.show({ data, writebacks, project, frame, params, query, all: valuesOf(request.query) })
+      const client = new AbortController()
+      reply.raw.once('close', () => client.abort())
+      const all = valuesOf(request.query)
+      const parts = { data, writebacks, project, frame, params, query, all, signal: client.signal }
+      const shown = await screen.show(parts)
       if (shown === null) return notFound(reply, send, viewer, project)
       if ('redirect' in shown) return reply.redirect(shown.redirect, 303)
       return send(reply, shown, viewer, project)
@@ -154,7 +158,9 @@ function handleProblems(app: FastifyInstance, { log }: ConsoleOptions, send: Sen
   app.setNotFoundHandler((request, reply) => notFound(reply, send, request.viewer))
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? (error instanceof UserError ? 503 : 500)
-    if (status >= 500) log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
+    // Who has left is told nothing; and what was being read for them was given up.
+    if (status >= 500 && !reply.raw.destroyed)
+      log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
     const text =
       error instanceof UserError ? `${error.message}. ${error.next}` : status < 500 ? error.message : 'See the log.'
     return send(reply.code(status), problemPage('This did not work', text, prefix), request.viewer)
