@@ -147,6 +147,8 @@ function addLive(app: FastifyInstance, options: ConsoleOptions, { sessions }: Ac
     const project = (await projects()).find(({ name }) => name === request.params.project)
     const person = request.viewer?.name ?? ''
     if (project === undefined || live.isFull(person)) return reply.code(project === undefined ? 404 : 503).send('')
+    // Fastify answers HEAD by this route, too, and the stream has no end.
+    if (request.method === 'HEAD') return reply.type('text/event-stream').send()
     reply.hijack()
     const mayListen = async () => (await viewerOf(request, sessions, now())) !== null
     live.add(project, { response: reply.raw, person, mayListen })

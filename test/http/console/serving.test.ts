@@ -97,6 +97,13 @@ test('a stream ends with its session, and nobody has all streams', async () => {
   await other.body?.cancel()
 })
 
+test('the head of a stream ends', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const { status, headers } = await console.ask('/console/p/main/live', { method: 'HEAD', headers: { cookie } })
+  expect([status, headers['content-type']]).toEqual([200, 'text/event-stream'])
+})
+
 test('who does not read a stream misses numbers, which are not kept for them', async () => {
   const neverRead = new Writable({ highWaterMark: 10, write: () => {} })
   const listener = { response: neverRead as unknown as ServerResponse, person: 'vera', mayListen: async () => true }
