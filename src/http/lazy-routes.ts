@@ -45,6 +45,8 @@ const noSchemas = () => {
 /** Of any server. The outer one listens, so it decides about connections and times. */
 export const serverOptions = {
   bodyLimit: 64 * 1024,
+  // A name that SQL gave to a batch, percent-encoded. Node.js bounds the whole head.
+  routerOptions: { maxParamLength: 9000 },
   schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
 }
 

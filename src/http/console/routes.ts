@@ -6,7 +6,7 @@ import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ProjectFrame } from '../../console/page.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
 import type { Viewer } from '../../core/console/roles.ts'
-import { path } from '../../core/html/address.ts'
+import { decodeSegment, path } from '../../core/html/address.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import { tooManyText } from '../attempts.ts'
@@ -54,6 +54,7 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
     const frameFor = createFrames(options, assets)
     const send = createSendPage(frameFor)
     app.addHook('onRequest', async (request, reply) => admit(request, reply, options, access, send))
+    app.addHook('onRequest', async (request, reply) => readNames(request, reply))
     handleProblems(app, options, send)
     addSignIn(app, options, access, send)
     addGlobalScreens(app, options, frameFor, send)
@@ -62,6 +63,16 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
     await addImport(app, options, frameFor, send)
     addLive(app, options, access, assets)
   }
+}
+
+/** Only a batch in SQLite can have a name with a NUL: Postgres has no text with one. */
+function readNames({ params, routeOptions }: FastifyRequest, reply: FastifyReply): unknown {
+  const named = params as Record<string, string>
+  for (const [key, segment] of Object.entries(named)) named[key] = decodeSegment(segment)
+  const hasNul = Object.values(named).some((name) => name.includes('\0'))
+  if (!hasNul || routeOptions.url?.endsWith('/batches/:id') === true) return
+  reply.callNotFound()
+  return reply
 }
 
 /** Sends an answer if the request may not go on. */
@@ -160,7 +171,7 @@ function handleProblems(app: FastifyInstance, { log }: ConsoleOptions, send: Sen
   app.setNotFoundHandler((request, reply) => notFound(reply, send, request.viewer))
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? (error instanceof UserError ? 503 : 500)
-    // Who has left is told nothing; and what was being read for them was given up.
+    // What was being read for a client that has left was given up.
     if (status >= 500 && !reply.raw.destroyed)
       log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
     const text =
