@@ -19,6 +19,7 @@ new analyst-password
 new metabase-password
 new grafana-password
 new worker/http-token
+new worker/metrics-token
 # Hexadecimal digits need no escaping in an address.
 [ -e secrets/worker/warehouse-url ] ||
   printf 'postgres://deskmirror:%s@postgres:5432/deskmirror' "$(cat secrets/warehouse-password)" > secrets/worker/warehouse-url

@@ -105,7 +105,7 @@ export const syncTables = {
     key: ['project_id', 'job', 'subject'],
     columns: {
       project_id: ['key', 'the project; empty if it concerns all projects'],
-      job: ['key', 'pass, writebacks, webhooks, schedule, housekeeping, maintenance or outbox_poll'],
+      job: ['key', 'pass, writebacks, webhooks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)'],
       subject: ['key', 'stream and mode of a sync job, lane of write-backs, or schedule; else empty'],
       since: ['time', 'when it first failed'],
       last_at: ['time', 'when it last failed'],

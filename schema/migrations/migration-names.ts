@@ -20,6 +20,7 @@ export const migrationNames = [
   '0017_audits',
   '0018_row_counts',
   '0019_activity_keys',
+  '0024_ended_sessions',
   '0025_retention',
 ] as const
 

@@ -18,6 +18,7 @@ import { messageRows } from './0016_message_rows.ts'
 import { audits } from './0017_audits.ts'
 import { rowCounts } from './0018_row_counts.ts'
 import { activityKeys } from './0019_activity_keys.ts'
+import { endedSessions } from './0024_ended_sessions.ts'
 import { retention } from './0025_retention.ts'
 import type { MigrationName } from './migration-names.ts'
 
@@ -42,5 +43,6 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0017_audits': audits,
   '0018_row_counts': rowCounts,
   '0019_activity_keys': activityKeys,
+  '0024_ended_sessions': endedSessions,
   '0025_retention': retention,
 }

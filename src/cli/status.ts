@@ -142,6 +142,7 @@ const jobNames: Readonly<Record<JobKind, string>> = {
   housekeeping: 'housekeeping',
   maintenance: 'maintenance of schedules and overdue work',
   outbox_poll: 'search for write-backs that can be sent',
+  queue: 'queue',
 }
 
 /** The table `sync_failures` has all of them. */

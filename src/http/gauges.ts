@@ -83,6 +83,7 @@ export function createWorkerGauges(registry: Registry) {
     'Time since the job first failed; absent for jobs that do not fail',
     ['job', 'project', 'stream'],
   )
+  const queuePaused = gauge('queue_paused', '1: someone paused the queue, so none of its jobs runs', ['queue'])
   const isReady = gauge('ready', '1: the warehouse or the queue can be used', ['part'])
   return {
     update: (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs) => {
@@ -93,6 +94,8 @@ export function createWorkerGauges(registry: Registry) {
         const labels = { job: identity.job, project: identity.project?.name ?? '', stream: identity.stream ?? '' }
         failingSeconds.set(labels, Math.max(0, now - failure.since) / 1000)
       }
+      queuePaused.reset()
+      for (const { identity } of failing) if (identity.job === 'queue') queuePaused.set({ queue: identity.key }, 1)
       isReady.reset()
       for (const { name, ok } of ready) isReady.set({ part: name }, Number(ok))
     },

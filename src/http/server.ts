@@ -7,8 +7,10 @@ import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
+import { type Attempts, createAttempts } from './attempts.ts'
 import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
+import { limitConnections } from './connections.ts'
 import { lazyRoutes, serverOptions } from './lazy-routes.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
@@ -43,27 +45,33 @@ export type HttpServerOptions = {
   readonly port: number
   /** Null only for a loopback address; see `resolveHttpExposure`. */
   readonly token: Secret | null
+  /** Another one, which opens nothing but the metrics. */
+  readonly metricsToken?: Secret | null
+  /** Shared with routes that compare tokens themselves. */
+  readonly attempts?: Attempts
   readonly health: HealthChecks
   /** Null: there are none. */
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
   readonly plugins?: readonly HttpRoutes[]
+  /** For the head of a request, and for its body unless that comes on. */
+  readonly clientTimeoutMs?: Ms
   readonly log: Logger
 }
 
 /** `address`: like `http://127.0.0.1:8484`. `close` lets open requests finish, for two seconds at most. */
 export type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
 
-/** The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy. */
-export const maxConnections = 256
 const closeGraceMs: Ms = 2000
 
 /** Throws UserError if it cannot listen at the address. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  // By default Node checks request timeouts only every 30 seconds.
-  const http = { connectionsCheckingInterval: 1000 }
+  const { clientTimeoutMs = 10_000 } = options
+  // By default Node checks timeouts only every 30 seconds.
+  const http = { connectionsCheckingInterval: 1000, headersTimeout: clientTimeoutMs }
   const app = fastify({ ...serverOptions, forceCloseConnections: 'idle', http })
-  app.server.maxConnections = maxConnections
-  app.addHook('onRequest', async (_, reply) => {
+  const isFull = limitConnections(app.server, clientTimeoutMs)
+  app.addHook('onRequest', async (request, reply) => {
+    if (isFull() && request.url !== '/healthz') return reply.code(503).send({ error: 'too many requests at once' })
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })
   const configure = (scope: FastifyInstance) => {
@@ -71,7 +79,8 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     handleErrors(scope, options.log)
   }
   configure(app)
-  const { token, host, metrics, plugins = [], log } = options
+  const { token, metricsToken = null, attempts = createAttempts(), host, metrics, plugins = [], log } = options
+  const requireToken = (tokens: readonly Secret[]) => createTokenHook(tokens, attempts, log)
   const register = (scope: FastifyInstance, routes: HttpRoutes) => {
     const { prefix } = routes
     scope.register('plugin' in routes ? routes.plugin : lazyRoutes(prefix, routes.load, configure), { prefix })
@@ -82,12 +91,13 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     addHealth(localScope, options)
     localScope.register(async (protectedScope) => {
-      if (token !== null) protectedScope.addHook('onRequest', createTokenHook(token, log))
+      const tokens = [token, metricsToken].filter((known) => known !== null)
+      if (tokens.length > 0) protectedScope.addHook('onRequest', requireToken(tokens))
       if (metrics === null) return
       protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
     })
     localScope.register(async (protectedScope) => {
-      protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
+      protectedScope.addHook('onRequest', token === null ? disabledHook : requireToken([token]))
       for (const routes of plugins.filter(({ auth }) => auth === 'token')) register(protectedScope, routes)
     })
   })

@@ -55,6 +55,7 @@ describe('one project is described by variables', () => {
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },
       httpToken: null,
+      metricsToken: null,
       concurrency: 40,
       retention: defaultRetention,
       readOnly: false,

@@ -13,7 +13,8 @@ const [example = '', ...otherExamples] = [...page.matchAll(/```yaml\n([\s\S]*?)`
 test('its example is a valid configuration', () => {
   const folder = createTempFolder()
   mkdirSync(join(folder, 'secrets'))
-  for (const name of ['school-key', 'http-token']) writeFileSync(join(folder, 'secrets', name), `${name}\n`)
+  for (const name of ['school-key', 'http-token', 'metrics-token'])
+    writeFileSync(join(folder, 'secrets', name), `${name}\n`)
   writeFileSync(join(folder, 'deskmirror.yaml'), example.replaceAll('/run/secrets/', 'secrets/'))
   const variables = {
     WAREHOUSE_URL: 'postgres://me:pw@db/mirror',

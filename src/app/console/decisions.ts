@@ -44,8 +44,9 @@ export async function filterOf(
   reads: Pick<WritebackReads, 'idsByOutcome'>,
   project: ConsoleProject,
   { decision, batch, ids, would }: DecisionTarget,
+  signal?: AbortSignal,
 ): Promise<OutboxFilter> {
-  const chosen = would !== null && batch !== null ? await reads.idsByOutcome(project, batch, would) : ids
+  const chosen = would !== null && batch !== null ? await reads.idsByOutcome(project, batch, would, signal) : ids
   return {
     ...(batch === null ? {} : { batch }),
     // Without a batch and without ids it would be everything.

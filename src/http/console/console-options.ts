@@ -6,7 +6,8 @@ import type { WritebackReads } from '../../app/console/writeback-data.ts'
 import type { AuditEvent, NewAuditEvent } from '../../core/console/data.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Logger } from '../../log.ts'
-import type { ConsoleAccess } from './session.ts'
+import type { Attempts } from '../attempts.ts'
+import type { ConsoleAccess, EndedSessions } from './session.ts'
 
 export type ConsoleOptions = {
   readonly data: ConsoleData
@@ -15,6 +16,9 @@ export type ConsoleOptions = {
   readonly decisions: () => ConsoleDecisions | null
   readonly projects: () => Promise<readonly ConsoleProject[]>
   readonly access: ConsoleAccess
+  readonly ended: EndedSessions
+  /** Those of the whole server. */
+  readonly attempts: Attempts
   /** Whether the code of a one-time link was valid. It no longer is. */
   readonly useLink: (code: string) => Promise<boolean>
   readonly audit: {

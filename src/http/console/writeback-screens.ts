@@ -64,13 +64,14 @@ async function showWriteback(request: ScreenRequest) {
 const rowsShown = 50
 
 async function showConfirmation(request: ScreenRequest) {
-  const { writebacks, project, frame, all, query } = request
+  const { writebacks, project, frame, all, query, signal } = request
   const decision = query('decision')
   const target = targetOf(all)
   if (!isDecision(decision) || target === null) return null
   const { batch, ids, would } = target
-  const filter = await filterOf(writebacks, project, { decision, ...target })
-  const data = await writebacks.selection(project, filter, rowsShown)
+  const filter = await filterOf(writebacks, project, { decision, ...target }, signal)
+  const named = JSON.stringify([decision, batch, ids, would])
+  const data = await writebacks.shownSelection(named, { project, filter, limit: rowsShown }, signal)
   const { queued = 0, sending = 0 } = data.batch?.counts ?? {}
   const isMoving = decision === 'cancel' && ids === null && would === null && queued + sending > 0
   const [first] = ids ?? []

@@ -1,4 +1,4 @@
-/** The audit log of the console, and its one-time links. Both belong to the whole warehouse. */
+/** The audit log of the console, its one-time links and ended sessions. They belong to the whole warehouse. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AuditEvent, NewAuditEvent } from '../../core/console/data.ts'
@@ -24,6 +24,19 @@ export function createAuditLog(db: Db) {
       const { numAffectedRows } = await sql`
         delete from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(db)
       return numAffectedRows === 1n
+    },
+    endSession: async (cookie: string, expiresAt: EpochMs, now: EpochMs): Promise<void> => {
+      await sql`delete from console_ended_sessions where expires_at < ${now}`.execute(db)
+      await db
+        .insertInto('console_ended_sessions')
+        .values({ session_hash: hashOf(cookie), expires_at: expiresAt })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    },
+    hasSessionEnded: async (cookie: string): Promise<boolean> => {
+      const { rows } = await sql`
+        select 1 from console_ended_sessions where session_hash = ${hashOf(cookie)}`.execute(db)
+      return rows.length > 0
     },
   }
 }

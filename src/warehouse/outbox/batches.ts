@@ -29,6 +29,7 @@ export async function listBatches(
 }
 
 export async function findBatch(context: ProjectDb, id: string): Promise<BatchSummary | null> {
+  if (context.kind === 'postgres' && id.includes('\0')) return null
   return (await readBatches(context, sql`id = ${id}`, 1))[0] ?? null
 }
 
