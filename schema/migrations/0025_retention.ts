@@ -103,7 +103,7 @@ function inPostgres(schema: string): string[] {
     `create trigger writebacks_stay_erased before update of status on ${schema}.writebacks for each row
       when (old.erased_at is not null and new.status is distinct from old.status)
       execute function ${schema}.writebacks_stay_erased()`,
-    // They double the time of an insert, so they are enabled when somebody is erased first.
+    // They double the time of an insert, so they are enabled when a person is first erased.
     ...Object.keys(idColumns).flatMap((table) => [
       `create trigger ${table}_erased before insert on ${schema}.${table} ${run(`${table}_erased`)}`,
       `alter table ${schema}.${table} disable trigger ${table}_erased`,
