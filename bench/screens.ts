@@ -12,6 +12,7 @@ import { createConsoleDecisions } from '../src/app/console/decisions.ts'
 import { openConsoleReader } from '../src/app/console/open-console.ts'
 import { defaultConfig, defaultProject } from '../src/config/config.ts'
 import { secret } from '../src/core/secret.ts'
+import { createAttempts } from '../src/http/attempts.ts'
 import { consoleRoutes } from '../src/http/console/routes.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { createLog } from '../src/log.ts'
@@ -44,6 +45,8 @@ const routes = consoleRoutes({
   decisions: () => decisions,
   projects: async () => [consoleProjectOf(project)],
   access: { people: () => [{ name: 'ann', role: 'approver', hidesMessages: false, token }], httpToken: null },
+  ended: { add: async () => {}, has: async () => false },
+  attempts: createAttempts(),
   useLink: async () => false,
   audit: { append: async () => {}, list: async (...page) => (await reader.warehouse()).auditLog.list(...page) },
   isReadOnly: false,

@@ -20,6 +20,7 @@ new metabase-password
 new grafana-password
 new redis-password
 new worker/http-token
+new worker/metrics-token
 # Hexadecimal digits need no escaping in an address.
 [ -e secrets/worker/warehouse-url ] ||
   printf 'postgres://deskmirror:%s@postgres:5432/deskmirror' "$(cat secrets/warehouse-password)" > secrets/worker/warehouse-url

@@ -1,4 +1,4 @@
-/** The queues in a browser, as routes for the HTTP server. */
+/** The queues in a browser, to look at, as routes for the HTTP server: what is sent is decided in the console. */
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
@@ -16,13 +16,18 @@ export function bullBoardPlugin(queues: readonly JobQueue<never>[]): RoutesPlugi
   createBullBoard({
     // The adapter's type names BullMQ's default store; it calls nothing that the other stores lack.
     queues: queues.map(
-      (queue) => new BullMQAdapter(queue as unknown as ConstructorParameters<typeof BullMQAdapter>[0]),
+      (queue) =>
+        new BullMQAdapter(queue as unknown as ConstructorParameters<typeof BullMQAdapter>[0], { readOnlyMode: true }),
     ),
     serverAdapter: server,
     options: { uiConfig: { boardTitle: 'deskmirror' } },
   })
   server.setBasePath(boardPrefix)
   return async (app) => {
+    app.addHook('onRequest', async ({ method }, reply) => {
+      if (method !== 'GET' && method !== 'HEAD')
+        return reply.code(405).send({ error: 'the queues can only be looked at' })
+    })
     app.addHook('onSend', async (_, reply, payload) => {
       reply.header('content-security-policy', contentSecurityPolicy)
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html')

@@ -21,7 +21,7 @@ type MaintenanceDeps = {
 }
 
 /**
- * Each worker records its heartbeat, and enqueues the sync jobs again that the warehouse failed. Only one of them restores
+ * Each worker records its heartbeat and which queues are paused, and enqueues the sync jobs again that the warehouse failed. Only one of them restores
  * the schedules and enqueues what is overdue.
  */
 export function createMaintenance(
@@ -40,6 +40,7 @@ export function createMaintenance(
     // Refreshing forgets them.
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
     await failures.refresh()
+    await notePausedQueues(queues, failures)
     const isLeader = await workerContext.tryAcquireLeadership()
     if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
     if (!isLeader) return
@@ -51,6 +52,19 @@ export function createMaintenance(
     await enqueuer.enqueueSyncJobs(overdueSyncJobs(known, completions, pendingChildren, Date.now()))
     const dueDeliveries = await deliveries.firstDuePerProject(Date.now())
     await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(known, dueDeliveries))
+  }
+}
+
+/** This program never pauses one, but whoever can reach the queue's store can, and then nothing else fails. */
+async function notePausedQueues(queues: JobQueues, failures: JobFailures): Promise<void> {
+  for (const [key, queue] of Object.entries(queues)) {
+    const identity = { job: 'queue', project: null, key, stream: null } as const
+    if (await queue.isPaused())
+      await failures.recordFailure(
+        identity,
+        new Error(`it is paused, so no worker takes its jobs until someone resumes it`),
+      )
+    else await failures.recordSuccess(identity)
   }
 }
 

@@ -26,8 +26,9 @@ async function runSchedulerJob({ data, project, identity }: JobRun<SchedulerJob>
 }
 
 async function runHousekeeping({ workerContext, log }: JobDeps): Promise<void> {
-  const { runsDeleted, deliveriesDeleted } = await workerContext.runHousekeeping()
-  log.info({ event: 'housekeeping.completed', runs_deleted: runsDeleted, deliveries_deleted: deliveriesDeleted })
+  const { runsDeleted, deliveriesDeleted, expired } = await workerContext.runHousekeeping()
+  const counts = { runs_deleted: runsDeleted, deliveries_deleted: deliveriesDeleted, expired }
+  log.info({ event: 'housekeeping.completed', ...counts })
 }
 
 const retryMs: Ms = 15_000

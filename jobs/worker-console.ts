@@ -3,6 +3,7 @@ import { consoleProjectOf } from '../src/app/console/console-project.ts'
 import { createConsoleDecisions } from '../src/app/console/decisions.ts'
 import { createConsoleLink, openConsoleReader } from '../src/app/console/open-console.ts'
 import type { Config } from '../src/config/config.ts'
+import type { Attempts } from '../src/http/attempts.ts'
 import type { ConsoleOptions } from '../src/http/console/console-options.ts'
 import type { HttpRoutes } from '../src/http/server.ts'
 import type { Logger } from '../src/log.ts'
@@ -16,7 +17,12 @@ export type WorkerConsole = {
 }
 
 /** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
-export function openWorkerConsole(config: () => Config, warehouse: Warehouse, log: Logger): WorkerConsole {
+export function openWorkerConsole(
+  config: () => Config,
+  warehouse: Warehouse,
+  attempts: Attempts,
+  log: Logger,
+): WorkerConsole {
   const { httpToken } = config()
   requirePeopleTokens(config())
   const reader = openConsoleReader(config(), Date.now)
@@ -28,10 +34,15 @@ export function openWorkerConsole(config: () => Config, warehouse: Warehouse, lo
     decisions: () => (config().readOnly ? null : decisions),
     projects: async () => config().projects.map(consoleProjectOf),
     access: { people, httpToken },
+    ended: {
+      add: (cookie, until) => warehouse.auditLog.endSession(cookie, until, Date.now()),
+      has: async (cookie) => (await reader.warehouse()).auditLog.hasSessionEnded(cookie),
+    },
+    attempts,
     useLink: (code) => warehouse.auditLog.useLink(code, Date.now()),
     audit: {
       append: (event) => warehouse.auditLog.append(event, Date.now()),
-      list: async (before, limit) => (await reader.warehouse()).auditLog.list(before, limit),
+      list: warehouse.auditLog.list,
     },
     isReadOnly: false,
     log,

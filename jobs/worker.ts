@@ -13,6 +13,7 @@ import {
 import { errorText } from '../src/core/error-text.ts'
 import { withFailingJobs } from '../src/core/health.ts'
 import type { Ms } from '../src/core/time.ts'
+import { type Attempts, createAttempts } from '../src/http/attempts.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
 import { type HttpRoutes, type HttpServer, openHttpServer } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhooks.ts'
@@ -67,10 +68,12 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     const receiver = createWebhookReceiver(projects, services, log)
     let sinceMaintenanceMs = (): Ms => 0
     const isAlive = () => sinceMaintenanceMs() < 4 * maintenanceEveryMs + 60_000
-    const webConsole = openWorkerConsole(() => current, workerContext.warehouse, log)
+    const attempts = createAttempts()
+    const webConsole = openWorkerConsole(() => current, workerContext.warehouse, attempts, log)
     closer.add(webConsole.close)
     // Before any work begins: the address may be taken.
-    const http = await openWorkerHttp(config, services, isAlive, [webhookRoutes(receiver), webConsole.routes], log)
+    const routes = [webhookRoutes(receiver), webConsole.routes]
+    const http = await openWorkerHttp(config, services, { isAlive, attempts, routes, log })
     if (http !== null) closer.add(http.close)
     const maintain = createMaintenance(services, projects, log)
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
@@ -172,8 +175,12 @@ async function openWorkerComponents(
   closer.add(backend.close)
   const queues = openJobQueues(backend)
   const checkComponents = () => checkReadiness(warehouse, backend, failures, stopping)
+  const listHeld = async () => {
+    const held = await warehouse.projects.listHeld()
+    return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
+  }
   const enqueuer = createEnqueuer(queues)
-  return { metrics, workerContext, failures, backend, queues, enqueuer, checkReadiness: checkComponents }
+  return { metrics, workerContext, failures, backend, queues, enqueuer, checkReadiness: checkComponents, listHeld }
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
@@ -198,12 +205,17 @@ const pollEveryMs: Ms = 2000
 /** Less than the ten seconds that supervisors usually wait. */
 const shutdownTimeoutMs: Ms = 9000
 
+type WorkerHttpParts = {
+  readonly isAlive: () => boolean
+  readonly attempts: Attempts
+  readonly routes: readonly HttpRoutes[]
+  readonly log: Logger
+}
+
 async function openWorkerHttp(
   config: Config,
-  { checkReadiness, queues, metrics }: Pick<WorkerComponents, 'checkReadiness' | 'queues' | 'metrics'>,
-  isAlive: () => boolean,
-  routes: readonly HttpRoutes[],
-  log: Logger,
+  { checkReadiness, listHeld, queues, metrics }: WorkerComponents,
+  { isAlive, attempts, routes, log }: WorkerHttpParts,
 ): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
@@ -213,5 +225,5 @@ async function openWorkerHttp(
   }
   const board: HttpRoutes = { prefix: '/queues', auth: 'token', load }
   const plugins = [board, ...routes]
-  return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
+  return openHttpServer({ ...address, attempts, health: { isAlive, checkReadiness, listHeld }, metrics, plugins, log })
 }

@@ -1,4 +1,4 @@
-/** The tables of the console: its audit log, its one-time links, requests by the minute, and what can be searched. */
+/** The tables of the console: its audit log, its one-time links, its ended sessions, requests by the minute, and what can be searched. */
 import { projectColumns, type TableSpec } from './table-spec.ts'
 
 export const consoleTables = {
@@ -23,6 +23,14 @@ export const consoleTables = {
     columns: {
       code_hash: ['key', 'SHA-256 of the code in the link, in hexadecimal digits'],
       expires_at: ['integer', 'until when it can be used, in milliseconds since 1970'],
+    },
+  },
+  console_ended_sessions: {
+    note: 'Sessions of the console whose people signed out, until they would have ended anyway.',
+    key: ['session_hash'],
+    columns: {
+      session_hash: ['key', 'SHA-256 of the cookie, in hexadecimal digits'],
+      expires_at: ['integer', 'when it would have ended, in milliseconds since 1970'],
     },
   },
   budget_minutes: {

@@ -146,6 +146,8 @@ export const mirrorTables = {
       taken_at: ['time', 'when the service was asked'],
       available: ['boolean?', 'whether any agent was available'],
       agents_online: ['integer?', 'how many agents were online'],
+      same_until: ['time?', 'of an older row that stands for equal ones: when the last of them was taken'],
+      same_count: ['integer?', 'and how many they were; null = one'],
     },
   },
   conversation_changes: {

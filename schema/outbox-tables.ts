@@ -52,6 +52,18 @@ export const outboxTables = {
       decided_by: ['text?', 'who made the last decision about it'],
       decided_at: ['integer?', 'when that was, in milliseconds since 1970'],
       stopped_by: ['text?', 'who stopped its batch; set while it is a draft for that reason'],
+      erased_at: ['time?', 'when its words, its evidence and its log were deleted; it is never sent again'],
+    },
+  },
+  sync_sends: {
+    note: 'How often each project has sent write-backs. The number is also kept outside of the database, so that a restored backup is noticed.',
+    key: ['project_id'],
+    columns: {
+      project_id: ['key', 'the project; empty = the row that projects take their token from'],
+      token: ['text', 'names the number outside of the database; a new one after each restore'],
+      sends: ['integer', 'grows with each send'],
+      held_at: ['integer?', 'since when nothing is sent, in milliseconds since 1970; null = sending is not held'],
+      held_why: ['text?', 'why nothing is sent'],
     },
   },
   writeback_batches: {

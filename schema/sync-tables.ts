@@ -106,7 +106,7 @@ export const syncTables = {
     key: ['project_id', 'job', 'subject'],
     columns: {
       project_id: ['key', 'the project; empty if it concerns all projects'],
-      job: ['key', 'pass, writebacks, webhooks, schedule, housekeeping, maintenance or outbox_poll'],
+      job: ['key', 'pass, writebacks, webhooks, schedule, housekeeping, maintenance, outbox_poll or queue (paused)'],
       subject: ['key', 'stream and mode of a sync job, lane of write-backs, or schedule; else empty'],
       since: ['time', 'when it first failed'],
       last_at: ['time', 'when it last failed'],
@@ -175,6 +175,11 @@ export const syncTables = {
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       configuration: ['text?', 'digest of its projects and schedules'],
     },
+  },
+  erased_ids: {
+    note: 'Visitors that `deskmirror erase` has erased, their conversations and calls. The database stores no row of them again.',
+    key: ['project_id', 'id'],
+    columns: { ...projectColumns, id: ['key', 'the id at the service, in small letters'] },
   },
   webhook_deliveries: {
     note: 'Deliveries of webhooks. Each only says what to read again, and is never a source of rows; kept for 30 days.',

@@ -23,6 +23,8 @@ export const migrationNames = [
   '0020_list_proofs',
   '0021_deletions',
   '0022_needed_types',
+  '0024_ended_sessions',
+  '0025_retention',
   '0026_installation',
 ] as const
 

@@ -21,6 +21,8 @@ import { activityKeys } from './0019_activity_keys.ts'
 import { listProofs } from './0020_list_proofs.ts'
 import { deletions } from './0021_deletions.ts'
 import { neededTypes } from './0022_needed_types.ts'
+import { endedSessions } from './0024_ended_sessions.ts'
+import { retention } from './0025_retention.ts'
 import { installation } from './0026_installation.ts'
 import type { MigrationName } from './migration-names.ts'
 
@@ -48,5 +50,7 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0020_list_proofs': listProofs,
   '0021_deletions': deletions,
   '0022_needed_types': neededTypes,
+  '0024_ended_sessions': endedSessions,
+  '0025_retention': retention,
   '0026_installation': installation,
 }

@@ -2,6 +2,7 @@
 import type { ApiFailure } from '../core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from '../core/api-request.ts'
 import { toCursorLimit } from '../core/cursor-limit.ts'
+import { asJsonObject } from '../core/json.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { decodeUtf8 } from './decode.ts'
 import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
@@ -112,7 +113,8 @@ function canSucceedLater(error: ErrorBody | null): boolean {
   return error?.code === 'rate_limited' || !refusals.includes(status) || [401, 403, 429].includes(status)
 }
 
-/** A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and any JSON object. */
+/** A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and any JSON object,
+ * but `data` is an object on success. */
 function unreadableReason(request: ApiRequest, text: string | null, envelope: Envelope | null, isWhole: boolean) {
   if (envelope !== null && envelope.error !== null) return 'an error under a success status'
   if (text === null) return 'a body that is not UTF-8'
@@ -124,6 +126,7 @@ function unreadableReason(request: ApiRequest, text: string | null, envelope: En
     return text.trimStart().startsWith('<')
       ? 'a web page: a proxy, or another service, answers there'
       : 'a body that is not a JSON object'
+  if (!isRead && envelope.data !== undefined && asJsonObject(envelope.data) === null) return 'data that is no object'
   if (!isWhole) return 'rows that are not JSON in UTF-8'
   return isRead && (envelope.data ?? null) === null ? 'no data in its envelope' : null
 }

@@ -1,6 +1,6 @@
 /** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { BatchDecisionOptions, OutboxAdmin } from '../core/outbox/admin.ts'
 import { estimateBatchMs, longestRest, type OperationCounts } from '../core/outbox/batch-estimate.ts'
 import type {
   BatchDecisionReport,
@@ -10,6 +10,7 @@ import type {
   BatchReport,
   BatchSummary,
   RevertReport,
+  SelectionMismatch,
 } from '../core/outbox/batches.ts'
 import { visitorNameOf } from '../core/outbox/review.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
@@ -18,10 +19,10 @@ import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { approvable } from '../writeback/decide.ts'
+import { approvable, describeMismatch } from '../writeback/decide.ts'
 import { requireBatch } from '../writeback/find-batch.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
-import { revertBatch } from '../writeback/revert.ts'
+import { type RevertRequest, revertBatch } from '../writeback/revert.ts'
 import { compareWithChecks } from '../writeback/review/compare-with-checks.ts'
 import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
 import { readSlotLimits } from './learned-margins.ts'
@@ -72,6 +73,7 @@ export async function readBatch(
     estimate: await estimateBatch(admin, warehouse, project, batch),
     approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
     revertedBy: await admin.findRevertOf(batch.id),
+    revertible: await admin.countRevertible(batch.id),
   }
 }
 
@@ -121,18 +123,52 @@ async function circuitRest(warehouse: Warehouse, { projectId }: BatchProject, ba
   return because === undefined || until === undefined ? null : { until, because }
 }
 
+type BatchDecisionRequest = BatchDecisionOptions & { readonly batch: string; readonly by: string }
+
 /** Stops a batch or goes on with it. Throws UserError if it is so already. `by`: the person's name. */
-export function decideBatch(
+export async function decideBatch(
   config: Config,
   project: ProjectConfig,
   decision: BatchDecision,
-  { batch: name, by }: { readonly batch: string; readonly by: string },
+  request: Omit<BatchDecisionRequest, 'shown'>,
 ): Promise<BatchDecisionReport> {
+  const report = await decideShownBatch(config, project, decision, request)
+  if ('outcome' in report) throw new Error('nothing was shown that could have changed')
+  return report
+}
+
+/** The same; if what was shown has changed, nothing is decided. */
+export function decideShownBatch(
+  config: Config,
+  project: ProjectConfig,
+  decision: BatchDecision,
+  { batch: name, by, ...options }: BatchDecisionRequest,
+): Promise<BatchDecisionReport | SelectionMismatch> {
   return withOutbox(config, project, async (admin) => {
     const batch = await requireBatch(admin, name)
-    const result = await admin.decideBatch(decision, batch.id, by)
+    const result = await admin.decideBatch(decision, batch.id, by, options)
     if (result === null) throw unchangedBatch(batch, decision)
+    if (!('inFlight' in result))
+      return { project: project.name, ...(await describeMismatch(admin, { batch: batch.id }, result.moved)) }
     return { project: project.name, batch: batch.id, decision, ...result }
+  })
+}
+
+/** Lets a project send again whose warehouse went back in time. Throws UserError if its sending is not held. */
+export function resumeRestored(
+  config: Config,
+  project: ProjectConfig,
+  { by, queued }: { readonly by: string; readonly queued: 'draft' | 'send' },
+): Promise<{ readonly project: string; readonly drafts: number }> {
+  return withOutbox(config, project, async (_, warehouse) => {
+    const resumed = await warehouse.sends(project.projectId).resume(by, queued)
+    if (resumed !== null) return { project: project.name, ...resumed }
+    throw new UserError({
+      what: 'nothing was changed',
+      why: `the sending of ${project.name} is not held`,
+      next: '`deskmirror status` shows its state; a restored backup is noticed when the next write-back is to be sent',
+      exitCode: 2,
+    })
   })
 }
 
@@ -163,16 +199,10 @@ function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decis
 }
 
 /** Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or was taken back before. */
-export function revertBatchOf(
-  config: Config,
-  project: ProjectConfig,
-  { batch, by }: { readonly batch: string; readonly by: string },
-): Promise<RevertReport> {
+export function revertBatchOf(config: Config, project: ProjectConfig, request: RevertRequest): Promise<RevertReport> {
   return withOutbox(config, project, async (admin, warehouse) => {
-    const { notReverted, ...report } = await revertBatch(admin, warehouse.revertSource(project.projectId), {
-      batch,
-      by,
-    })
+    const source = warehouse.revertSource(project.projectId)
+    const { notReverted, ...report } = await revertBatch(admin, source, request)
     const targets = await warehouse.reviewReader(project.projectId).readTargets(notReverted)
     const named = notReverted.map((row, index) => ({ ...row, visitorName: visitorNameOf(targets[index] ?? null) }))
     return { project: project.name, ...report, notReverted: named }

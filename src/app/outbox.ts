@@ -10,6 +10,7 @@ import type {
   SendEstimate,
   ShowWritebackReport,
 } from '../core/outbox/reports.ts'
+import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import { laneBlockingStatuses, type OutboxDecision } from '../core/outbox/state.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
 import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
@@ -23,6 +24,7 @@ import { requireBatch } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
 import { resolveIds } from '../writeback/resolve-ids.ts'
+import { findClockNotice } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
@@ -94,18 +96,19 @@ export function forEachWriteback(
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, (admin, warehouse) => readWriteback(admin, warehouse, project, id))
+  return withOutbox(config, project, (admin, warehouse) =>
+    readWriteback(admin, warehouse.reviewReader(project.projectId), project, id),
+  )
 }
 
 /** The same with an open warehouse, for pages. */
 export async function readWriteback(
   admin: OutboxAdmin,
-  warehouse: Warehouse,
-  project: Pick<ProjectConfig, 'name' | 'projectId'>,
+  reader: ReviewReader,
+  project: Pick<ProjectConfig, 'name'>,
   id: string,
 ): Promise<ShowWritebackReport> {
   const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
-  const reader = warehouse.reviewReader(project.projectId)
   const [writeback] = await nameEntries(reader, entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
   const [check = null] = await reader.readChecks([writeback.id])
@@ -123,14 +126,14 @@ export async function readWriteback(
   }
 }
 
-export type DecisionRequest = { readonly selection: OutboxFilter; readonly by: string }
+export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit'> & { readonly selection: OutboxFilter }
 
 /** Approves, takes an approval back, cancels, retries or resolves. `by`: the person's name. */
 export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, by }: DecisionRequest,
+  { selection, ...made }: DecisionRequest,
 ): Promise<DecisionReport> {
   // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
   const isOnly = config.projects.length === 1
@@ -140,7 +143,8 @@ export function decideWritebacks(
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
     const filter = { ...selection, orWithoutProject }
-    return { project: project.name, ...(await executeDecision(admin, decision, filter, toTerms(project, by))) }
+    const report = await executeDecision(admin, decision, filter, toTerms(project, made))
+    return { project: project.name, ...report, ...(await clockNotices(warehouse, project)) }
   })
 }
 
@@ -148,11 +152,12 @@ export function decideWritebacks(
 export function approveShown(
   config: Config,
   project: ProjectConfig,
-  { selection, by, shown }: DecisionRequest & { readonly shown: ShownSelection },
+  { selection, shown, ...made }: DecisionRequest & { readonly shown: ShownSelection },
 ): Promise<DecisionReport | SelectionMismatch> {
-  return withOutbox(config, project, async (admin) => ({
+  return withOutbox(config, project, async (admin, warehouse) => ({
     project: project.name,
-    ...(await executeApproval(admin, selection, shown, toTerms(project, by))),
+    ...(await clockNotices(warehouse, project)),
+    ...(await executeApproval(admin, selection, shown, toTerms(project, made))),
   }))
 }
 
@@ -161,16 +166,24 @@ export function decideShown(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, by, shown }: DecisionRequest & { readonly shown: ShownSelection },
+  { selection, shown, ...made }: DecisionRequest & { readonly shown: ShownSelection },
 ): Promise<DecisionReport | SelectionMismatch> {
   return withOutbox(config, project, async (admin) => ({
     project: project.name,
-    ...(await executeShown(admin, decision, selection, shown, toTerms(project, by))),
+    ...(await executeShown(admin, decision, selection, shown, toTerms(project, made))),
   }))
 }
 
-function toTerms({ approveGraceMs, approveOwn }: ProjectConfig, by: string): DecisionTerms {
-  return { by, graceMs: approveGraceMs, approveOwn }
+async function clockNotices(warehouse: Warehouse, project: ProjectConfig): Promise<Pick<DecisionReport, 'notices'>> {
+  const notice = await findClockNotice(warehouse, project)
+  return notice === null ? {} : { notices: [notice] }
+}
+
+function toTerms(
+  { approveGraceMs, approveOwn }: ProjectConfig,
+  made: Pick<DecisionTerms, 'by' | 'audit'>,
+): DecisionTerms {
+  return { ...made, graceMs: approveGraceMs, approveOwn }
 }
 
 /** Opens the warehouse, and assigns rows without a project to the only project. */

@@ -10,11 +10,13 @@ import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import { databasesOf } from '../warehouse/databases.ts'
 import { type SendProgress, sendQueued } from '../writeback/send/send-queued.ts'
+import { findClockNotice } from './clock-notice.ts'
 import { refreshFacts } from './facts.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import { withRetryingOutbox } from './outbox.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
+import { openSendRecord, type SendRecord } from './send-record.ts'
 import { fatalRunError, reportBudget, type Service, withService } from './service.ts'
 import { withRequestBudgets, withWarehouse } from './with-resources.ts'
 import { maxConcurrentLanes, readOnlySetting, rejectReadOnly, writebackDeps } from './writeback-deps.ts'
@@ -38,17 +40,22 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   rejectReadOnly(project)
   const startedAt = Date.now()
   return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
-    const work = async (service: Service): Promise<PushReport> => {
+    const work = async (service: Service, sendRecord: SendRecord): Promise<PushReport> => {
+      const clockNotice = await findClockNotice(warehouse, project)
+      if (clockNotice !== null) options.notify?.(clockNotice)
       const total = await countUnsettledByOperation(admin)
       const limits = await readSlotLimits(warehouse, project)
-      const result = await sendQueued(writebackDeps(warehouse, project, service, log, warehouseRetry), {
-        maxConcurrentLanes,
-        despiteFailures,
-        onProgress: (progress) => {
-          options.onProgress(toPushProgress(limits, total, progress, Date.now()))
-          reportBudget(service, options.onBudget)
+      const result = await sendQueued(
+        sendRecord.guard(await writebackDeps(warehouse, project, service, log, warehouseRetry)),
+        {
+          maxConcurrentLanes,
+          despiteFailures,
+          onProgress: (progress) => {
+            options.onProgress(toPushProgress(limits, total, progress, Date.now()))
+            reportBudget(service, options.onBudget)
+          },
         },
-      })
+      )
       await refreshFacts(warehouse, project, { signal, log })
       if (result.fatalFailure !== null)
         throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
@@ -71,10 +78,13 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         heldLanes,
       }
     }
-    const send = (budgets: RequestBudgets) =>
-      withService(project, budgets.forProject(project), { signal, log }, (service) =>
-        withRequestCounting(warehouse, project, 'push', service, () => work(service)),
+    const send = async (budgets: RequestBudgets) => {
+      const sendRecord = openSendRecord(config, project, { warehouse, budgets, log })
+      await sendRecord.requireCurrent()
+      return withService(project, budgets.forProject(project), { signal, log }, (service) =>
+        withRequestCounting(warehouse, project, 'push', service, () => work(service, sendRecord)),
       )
+    }
     return withRequestBudgets(config, warehouse, log, send, warehouseRetry)
   })
 }

@@ -2,12 +2,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../core/time.ts'
 
-type Remembered<T> = { value: T | null; at: EpochMs; pending: Promise<T> | null }
+type Remembered<T> = { value: T | null; at: EpochMs; pending: Pending<T> | null }
+/** `readers`: who waits for it. */
+type Pending<T> = { readonly result: Promise<T>; readonly stop: AbortController; readers: number }
 
-/** Keys that are remembered at once: the projects that people look at. */
-const maxKeys = 100
+export type RememberOptions<Input, T> = {
+  readonly maxAgeMs: Ms
+  readonly now: () => EpochMs
+  /** `signal`: nobody waits for it any more. */
+  readonly read: (input: Input, signal: AbortSignal) => Promise<T>
+  /** Keys that are remembered at once, such as the projects that people look at. */
+  readonly maxKeys?: number
+}
 
-export function rememberResults<Input, T>(maxAgeMs: Ms, now: () => EpochMs, read: (input: Input) => Promise<T>) {
+export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }: RememberOptions<Input, T>) {
   const byKey = new Map<string, Remembered<T>>()
   const entryOf = (key: string): Remembered<T> => {
     const entry = byKey.get(key) ?? { value: null, at: 0, pending: null }
@@ -17,32 +25,48 @@ export function rememberResults<Input, T>(maxAgeMs: Ms, now: () => EpochMs, read
     if (byKey.size > maxKeys && oldest !== undefined) byKey.delete(oldest)
     return entry
   }
-  const refresh = async (entry: Remembered<T>, input: Input): Promise<T> => {
-    try {
-      const value = await read(input)
-      Object.assign(entry, { value, at: now() })
-      return value
-    } finally {
-      entry.pending = null
-    }
+  const refresh = (entry: Remembered<T>, input: Input): Pending<T> => {
+    const stop = new AbortController()
+    const result = read(input, stop.signal)
+      .then((value) => {
+        Object.assign(entry, { value, at: now() })
+        return value
+      })
+      .finally(() => {
+        if (entry.pending === pending) entry.pending = null
+      })
+    const pending: Pending<T> = { result, stop, readers: 0 }
+    return pending
+  }
+  /** Ends the read when all who wait for it have left. */
+  const join = (entry: Remembered<T>, input: Input, signal?: AbortSignal): Promise<T> => {
+    entry.pending ??= refresh(entry, input)
+    const { pending } = entry
+    pending.readers += 1
+    signal?.addEventListener('abort', () => {
+      pending.readers -= 1
+      if (pending.readers > 0) return
+      pending.stop.abort()
+      if (entry.pending === pending) entry.pending = null
+    })
+    return pending.result
   }
   const isFresh = ({ value, at }: Remembered<T>) => value !== null && now() >= at && now() - at < maxAgeMs
   return {
-    /** A failure is not remembered: the next call reads again. */
-    get: async (key: string, input: Input): Promise<T> => {
+    /** A failure is not remembered: the next call reads again. `signal`: the caller has left. */
+    get: async (key: string, input: Input, signal?: AbortSignal): Promise<T> => {
+      signal?.throwIfAborted()
       const entry = entryOf(key)
       if (entry.value !== null && isFresh(entry)) return entry.value
-      entry.pending ??= refresh(entry, input)
-      return entry.pending
+      return join(entry, input, signal)
     },
     /** What is known within that time, however old; null: nothing yet. Reads again in the background. */
     soon: async (key: string, input: Input, waitMs: Ms): Promise<T | null> => {
       const entry = entryOf(key)
       if (isFresh(entry)) return entry.value
-      entry.pending ??= refresh(entry, input)
-      entry.pending.catch(() => {})
+      const result = join(entry, input).catch(() => null)
       if (entry.value !== null) return entry.value
-      return Promise.race([entry.pending.catch(() => null), sleep(waitMs, null, { ref: false })])
+      return Promise.race([result, sleep(waitMs, null, { ref: false })])
     },
   }
 }

@@ -97,6 +97,8 @@ export async function openRequestBudgets(
     /** Null if this process has not used it yet. */
     ifOpened: (project: ProjectConfig): RequestBudget | null =>
       openedBudgets.get(keyFingerprint(project))?.budget ?? null,
+    /** In Redis; null: the budgets are in the warehouse. */
+    numbers: redis?.numbers ?? null,
     close: async () => {
       isClosed = true
       await Promise.all([...openedBudgets.values()].map(({ budget }) => budget.flush()))

@@ -3,10 +3,12 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError } from '../core/api-failure.ts'
 import type { BudgetView } from '../core/command-reports.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { SelectionDigest } from '../core/outbox/batches.ts'
 import type { ReviewSummary } from '../core/outbox/review-summary.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { approvable } from '../writeback/decide.ts'
 import { type ImportFile, readImportLines } from '../writeback/import/import-file.ts'
 import type { CheckDeps } from '../writeback/review/check-rows.ts'
 import type { LaneEnds } from '../writeback/review/lane-tracker.ts'
@@ -45,6 +47,9 @@ export type ReviewOptions = {
 /** `requests`: how many the check needed. */
 export type ReviewReport = { readonly review: ReviewSummary; readonly requests: number }
 
+/** `drafts`: names those that were reviewed. */
+export type BatchReviewReport = ReviewReport & { readonly drafts: SelectionDigest }
+
 type Opened = { readonly admin: OutboxAdmin; readonly warehouse: Warehouse }
 
 /** `laneEnds`: of its rows, which were all read for the check of the file. */
@@ -70,15 +75,16 @@ export function reviewQueuedBatch(
   project: ProjectConfig,
   batch: string,
   { now, onReviews, check }: ReviewOptions,
-): Promise<ReviewReport> {
+): Promise<BatchReviewReport> {
   return withOutbox(config, project, async (admin, warehouse) => {
     const opened = { admin, warehouse }
-    const parts = partsOf(opened, project, now)
-    const source = batchSource(parts.reader, batch)
     const { requests } = await askService(config, project, opened, check, (deps, limit) =>
-      checkBatch(source, deps, limit),
+      checkBatch(batchSource(deps.reader, batch), deps, limit),
     )
-    return { review: await reviewBatch(source, parts, onReviews), requests }
+    return warehouse.outboxSnapshot(project.projectId, async ({ reader, admin: { findDuplicateRefs, digestOf } }) => {
+      const review = await reviewBatch(batchSource(reader, batch), { reader, findDuplicateRefs, now }, onReviews)
+      return { review, drafts: await digestOf({ batch, statuses: approvable }), requests }
+    })
   })
 }
 
@@ -104,7 +110,7 @@ async function askService<T>(
         onProgress(rows)
         reportBudget(service, onBudget)
       }
-      const deps: CheckDeps = { ...writebackDeps(warehouse, project, service, log), ...parts, onChecked }
+      const deps: CheckDeps = { ...(await writebackDeps(warehouse, project, service, log)), ...parts, onChecked }
       try {
         const result = await withRequestCounting(warehouse, project, 'dry_run', service, () => work(deps, limit))
         return { result, requests: service.client.requestCount() }

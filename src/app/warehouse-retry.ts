@@ -85,17 +85,29 @@ const notRetried = [
     'ping',
     'query',
     'withSnapshot',
+    'outboxSnapshot',
     'grantToAnalyst',
     'installationId',
   ] as const),
   // Pages that people look at fail soon, and so do their decisions.
-  ...(['console', 'auditLog', 'reportData', 'revertSource', 'reviewReader', 'importLookups', 'listProjects'] as const),
+  ...([
+    'console',
+    'auditLog',
+    'reportData',
+    'revertSource',
+    'reviewReader',
+    'importLookups',
+    'listProjects',
+    'erasure',
+  ] as const),
   // An audit and a migration continue when they are started again.
   ...(['audits', 'deleteAudits', 'rewriteRows'] as const),
   // Budgets are given the retry where they are opened; the others are written again seconds later.
   ...(['budgetRecord', 'keyUse', 'budgetHistory', 'recordRequests'] as const),
+  // Asked between the rate limit and a send, which must not wait.
+  'sends' as const,
   // Workers repeat their jobs.
-  ...(['jobFailures', 'deliveries', 'analyzeTables', 'deleteIdleRuns'] as const),
+  ...(['jobFailures', 'deliveries', 'analyzeTables', 'deleteIdleRuns', 'deleteExpired'] as const),
 ] satisfies readonly (keyof Warehouse)[]
 
 export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): Warehouse {
@@ -108,6 +120,7 @@ export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): 
     outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
     // A lock whose response was lost is held by no process, and expires.
     lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
+    readClock: (project) => retry.run(() => warehouse.readClock(project)),
     behaviours: (project) => retryAllMethods(warehouse.behaviours(project), retry),
     rememberRowCounts: (...args) => retry.run(() => warehouse.rememberRowCounts(...args)),
     status: (...args) => retry.run(() => warehouse.status(...args)),

@@ -12,13 +12,13 @@ import type { WarehouseRetry } from './warehouse-retry.ts'
 /** Lanes per process: enough to use a key's write rate when responses take a second. */
 export const maxConcurrentLanes = 6
 
-export function writebackDeps(
+export async function writebackDeps(
   warehouse: Warehouse,
   project: ProjectConfig,
   service: Service,
   log: Logger,
   warehouseRetry?: WarehouseRetry,
-): WritebackDeps {
+): Promise<WritebackDeps> {
   const { client, signal } = service
   return {
     ...project,
@@ -26,7 +26,7 @@ export function writebackDeps(
     send: client.send,
     outbox: withSettleRetries(warehouse.outbox(project.projectId), warehouseRetry),
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
-    now: Date.now,
+    now: await warehouse.readClock(project.projectId),
     random: Math.random,
     signal,
     log,

@@ -20,6 +20,7 @@ const commands = {
   export: async () => (await import('./export.ts')).exportCommand,
   token: async () => (await import('./token.ts')).tokenCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  erase: async () => (await import('./erase.ts')).eraseCommand,
   sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
   demo: async () => (await import('./demo.ts')).demoCommand,
 }

@@ -85,6 +85,7 @@ function renderStatus(
       ...runningRow(report, now),
       ...workerRows(report, now),
       ...pausedRow(report, now),
+      ...heldRow(report, hint),
       ...clockRow(report),
       ...budgetRows(report, now),
       ...factsRow(report),
@@ -143,6 +144,7 @@ const jobNames: Readonly<Record<JobKind, string>> = {
   housekeeping: 'housekeeping',
   maintenance: 'maintenance of schedules and overdue work',
   outbox_poll: 'search for write-backs that can be sent',
+  queue: 'queue',
 }
 
 /** The table `sync_failures` has all of them. */
@@ -169,6 +171,11 @@ function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
   if (paused === null) return []
   const left = formatDuration(Math.max(1000, Date.parse(paused.until) - now))
   return [['paused', `the service denies the key; next try in ${left}, or at once with a new key: ${paused.why}`]]
+}
+
+function heldRow({ held }: StatusReport, hint: CommandHint): string[][] {
+  if (held === null) return []
+  return [['not sending', `since ${held.since}: ${held.why}; next: ${hint('writeback resume --restored')}`]]
 }
 
 function clockRow({ clockOffset: offset }: StatusReport): string[][] {

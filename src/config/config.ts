@@ -39,7 +39,7 @@ const appliedAtOnce: readonly string[] = ['readOnly', 'console'] satisfies (keyo
 export function settingsNeedingRestart(before: Config, after: Config): readonly string[] {
   const keys = Object.keys(globalSettings) as (keyof typeof globalSettings)[]
   const comparable = (config: Config, key: keyof Config) =>
-    key === 'httpToken' ? config.httpToken?.reveal() : config[key]
+    key === 'httpToken' || key === 'metricsToken' ? config[key]?.reveal() : config[key]
   return keys
     .filter(
       (key) => !appliedAtOnce.includes(key) && !isDeepStrictEqual(comparable(before, key), comparable(after, key)),
@@ -54,16 +54,24 @@ export function movedProjects(before: Config, after: Config): readonly ProjectCo
 }
 
 /** The address of the worker's HTTP server, and who can reach it: this machine only, or others with a token. */
-type HttpExposure = NonNullable<Config['http']> & { readonly token: Secret | null }
+type HttpExposure = NonNullable<Config['http']> & {
+  readonly token: Secret | null
+  readonly metricsToken: Secret | null
+}
 
 /**
  * The address to listen at; null = HTTP is off. Throws ConfigurationError if other machines can reach the address and
  * there is no token, and UserError if the token cannot be read. Only `start` calls it.
  */
-export function resolveHttpExposure({ http, httpToken }: Pick<Config, 'http' | 'httpToken'>): HttpExposure | null {
+export function resolveHttpExposure({
+  http,
+  httpToken,
+  metricsToken,
+}: Pick<Config, 'http' | 'httpToken' | 'metricsToken'>): HttpExposure | null {
   if (http === null) return null
   httpToken?.reveal()
-  if (httpToken !== null || isLoopback(http.host)) return { ...http, token: httpToken }
+  metricsToken?.reveal()
+  if (httpToken !== null || isLoopback(http.host)) return { ...http, token: httpToken, metricsToken }
   const where = 'DESKMIRROR_HTTP (`http` in deskmirror.yaml)'
   const instead = 'set DESKMIRROR_HTTP_TOKEN, listen on 127.0.0.1, or turn HTTP off'
   throw new ConfigurationError([{ where, why: `is open to other machines without a token: ${instead}` }])

@@ -4,6 +4,7 @@ import { parseBaseUrl } from '../core/base-url.ts'
 import { parseDuration } from '../core/duration.ts'
 import { parsePersonName } from '../core/person-name.ts'
 import { parseRate } from '../core/rate-limit/rate.ts'
+import { parseRetention } from '../core/retention.ts'
 import { parseServerUrl } from '../core/server-url.ts'
 import { streamNames } from '../core/stream-specs.ts'
 import type { EpochSeconds, Ms } from '../core/time.ts'
@@ -52,6 +53,10 @@ export const grace = z.union(
   { error: graces },
 )
 export const personName = parsedField('write a name of at most 100 characters', parsePersonName)
+export const retention = parsedField(
+  'write what is kept for how long, like runs=30d,snapshots=30d,writebacks=400d,events=400d,gaps=90d (at least 1d, writebacks and events 91d) or forever',
+  parseRetention,
+)
 export const timeZone = parsedField('write an IANA time zone, like UTC or Europe/Berlin', (text) =>
   isTimeZone(text) ? text : undefined,
 )

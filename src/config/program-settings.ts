@@ -1,4 +1,5 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
+import { defaultRetention } from '../core/retention.ts'
 import { consoleSetting } from './console-settings.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
@@ -29,10 +30,14 @@ export const globalSettings = {
   queueUrl: addressSetting('queue_url', field.queueUrl.default('embedded')),
   /** The address of the worker's HTTP server; null = off. `port` 0: any free one. An IPv6 `host` has no brackets. */
   http: setting('http', field.httpAddress.default({ host: '127.0.0.1', port: 8484 })),
-  /** The token for `/metrics` and the queue board. Only the worker needs it, so only `reveal` throws (UserError). */
+  /** The token for all of HTTP: the metrics, the queue board, and the console unless people are named. Only the worker needs it, so only `reveal` throws (UserError). */
   httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))),
+  /** Another token, which opens `/metrics` only. */
+  metricsToken: secretSetting('metrics_token', (read) => field.orNull(secretField(deferSecretErrors(read)))),
   /** How many sync runs one worker process runs concurrently: 1 to 1000. */
   concurrency: setting('concurrency', field.concurrency.default(40)),
+  /** For how long what grows without end is kept. */
+  retention: setting('retention', field.retention.default(defaultRetention)),
   /** The service must not be changed. */
   readOnly: setting('read_only', field.flag.default(false)),
   /** Who may sign in to the console. */

@@ -2,6 +2,7 @@
 import { isFound } from '../core/console/search-words.ts'
 import { formatCount } from '../core/format.ts'
 import { type Html, html } from '../core/html/html.ts'
+import { codeOf, splitInvisible } from '../core/invisible.ts'
 
 /** Of any origin; null or empty: a dash. */
 export function foreignText(text: string | null): Html {
@@ -14,27 +15,20 @@ export function shortened(text: string | null, length: number): Html {
   return foreignText(characters.length > length ? `${characters.slice(0, length).join('')}…` : text)
 }
 
-/** Formatting characters, and letters that have no shape, as many as stand together. An emoji may hold joiners. */
-const invisible =
-  /(?:(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|[^\P{Cc}\n\t]|(?!\u200d)\p{Cf}|[\u2028\u2029\u115f\u1160\u3164\uffa0\u2800])+/gu
-
 /** Exactly what is there: line breaks stay, and characters that nobody could see are named. */
 export function exactText(text: string | null): Html {
   if (text === null || text === '') return foreignText(text)
-  const parts: (string | Html)[] = []
-  let end = 0
-  for (const { 0: characters, index } of text.matchAll(invisible)) {
-    parts.push(text.slice(end, index), html`<span class="invisible" title="invisible">${namesOf(characters)}</span>`)
-    end = index + characters.length
-  }
-  return html`<bdi class="exact">${[...parts, text.slice(end)]}</bdi>`
+  const parts = splitInvisible(text).map((part) =>
+    part.isInvisible ? html`<span class="invisible" title="invisible">${namesOf(part.text)}</span>` : part.text,
+  )
+  return html`<bdi class="exact">${parts}</bdi>`
 }
 
 /** `U+200B U+202E×3` */
 function namesOf(characters: string): string {
   const names: string[] = []
   for (const [run, character = ''] of characters.matchAll(/(.)\1*/gsu)) {
-    const name = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+    const name = codeOf(character)
     const count = run.length / character.length
     names.push(count === 1 ? name : `${name}×${count}`)
   }

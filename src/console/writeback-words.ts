@@ -19,7 +19,11 @@ export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
   },
   succeeded: { icon: 'fine', word: 'succeeded', sentence: 'It arrived.' },
   failed: { icon: 'wrong', word: 'failed', sentence: 'The service refused it, or it did not arrive.' },
-  conflict: { icon: 'wrong', word: 'conflict', sentence: 'The record has changed since; it was not sent.' },
+  conflict: {
+    icon: 'wrong',
+    word: 'conflict',
+    sentence: 'The record has changed since, so it is not sent; the reason says whether it may have been done before.',
+  },
   uncertain: { icon: 'act', word: 'uncertain', sentence: 'It may or may not have arrived. A person has to decide.' },
   cancelled: { icon: 'note', word: 'cancelled', sentence: 'A person cancelled it; it was not sent.' },
   expired: { icon: 'note', word: 'expired', sentence: 'Its time was over before it could be sent.' },

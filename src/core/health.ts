@@ -23,6 +23,8 @@ export type ProjectHealth = ProjectCounts & {
   readonly budget: BudgetView | null
   /** Nothing is read because the service denies the key. */
   readonly isPaused: boolean
+  /** No write-back is sent because the warehouse went back in time. */
+  readonly isHeld: boolean
 }
 
 export type StreamHealth = {

@@ -2,7 +2,10 @@
 import { type StreamName, streamNames } from './stream-specs.ts'
 import type { EpochMs, Ms } from './time.ts'
 
-/** `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can be sent. */
+/**
+ * `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can be sent. `queue`: not a job, but
+ * none of this queue runs, because someone paused it.
+ */
 export const jobKinds = [
   'pass',
   'writebacks',
@@ -11,6 +14,7 @@ export const jobKinds = [
   'housekeeping',
   'maintenance',
   'outbox_poll',
+  'queue',
 ] as const
 export type JobKind = (typeof jobKinds)[number]
 
@@ -58,6 +62,7 @@ const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   webhooks: 120 * minuteMs,
   maintenance: 15 * minuteMs,
   outbox_poll: 15 * minuteMs,
+  queue: 15 * minuteMs,
 }
 
 /** While the warehouse cannot be used, jobs repeat, and fail, within seconds: silence means that the job is gone. */

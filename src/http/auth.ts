@@ -4,15 +4,27 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Logger } from '../log.ts'
+import { type Attempts, tooManyText } from './attempts.ts'
 
 type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 const challenges = ['Bearer realm="deskmirror"', 'Basic realm="deskmirror", charset="UTF-8"']
 
-/** Admits requests with the token: as `Bearer`, or as the password of `Basic`, which browsers prompt for. */
-export function createTokenHook(token: Secret, log: Logger): RequestHook {
+/**
+ * Admits requests with one of the tokens: as `Bearer`, or as the password of `Basic`, which browsers prompt for. Who sends
+ * wrong ones has to wait.
+ */
+export function createTokenHook(tokens: readonly Secret[], attempts: Attempts, log: Logger): RequestHook {
   return async (request, reply) => {
-    if (!hasToken(token, request.headers.authorization)) {
+    const given = tokenOf(request.headers.authorization)
+    const waitMs = given === null ? 0 : attempts.waitMs(request.ip, Date.now())
+    if (waitMs > 0)
+      return reply
+        .code(429)
+        .header('retry-after', Math.ceil(waitMs / 1000))
+        .send({ error: tooManyText(waitMs) })
+    if (given === null || !tokens.some((token) => isEqualSecret(given, token.reveal()))) {
+      if (given !== null) attempts.recordFailure(request.ip, Date.now())
       log.warn({ event: 'http.denied', route: request.routeOptions.url })
       return reply
         .code(401)
@@ -37,14 +49,14 @@ export const localHostHook: RequestHook = async (request, reply) => {
   return reply.code(403).send({ error: 'without a token this server accepts only names of this machine' })
 }
 
-function hasToken(token: Secret, authorization = ''): boolean {
+/** Null: there is none. */
+function tokenOf(authorization = ''): string | null {
   const [scheme = '', credentials = ''] = authorization.split(' ')
-  if (scheme.toLowerCase() === 'bearer') return isEqualSecret(credentials, token.reveal())
-  if (scheme.toLowerCase() !== 'basic') return false
-  const password = Buffer.from(credentials, 'base64')
+  if (scheme.toLowerCase() === 'bearer') return credentials
+  if (scheme.toLowerCase() !== 'basic') return null
+  return Buffer.from(credentials, 'base64')
     .toString()
     .replace(/^[^:]*:/, '')
-  return isEqualSecret(password, token.reveal())
 }
 
 /** Compares in constant time. */

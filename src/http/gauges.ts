@@ -27,6 +27,7 @@ export function createHealthGauges(registry: Registry) {
   )
   const writebacks = gauge('writebacks', 'Write-backs by state', 'state')
   const paused = gauge('project_paused', '1: nothing is read because the service denies the key')
+  const held = gauge('sending_held', '1: no write-back is sent because the warehouse went back in time')
   const limit = gauge('budget_limit', 'Requests in a window that the key allows')
   const slots = gauge(
     'budget_slots',
@@ -67,6 +68,7 @@ export function createHealthGauges(registry: Registry) {
         gaps.set({ project }, health.gaps)
         changedDefinitions.set({ project }, health.changedDefinitions)
         paused.set({ project }, Number(health.isPaused))
+        held.set({ project }, Number(health.isHeld))
         for (const [state, rows] of Object.entries(health.writebacks)) writebacks.set({ project, state }, rows)
       }
     },
@@ -81,6 +83,7 @@ export function createWorkerGauges(registry: Registry) {
     'Time since the job first failed; absent for jobs that do not fail',
     ['job', 'project', 'stream'],
   )
+  const queuePaused = gauge('queue_paused', '1: someone paused the queue, so none of its jobs runs', ['queue'])
   const isReady = gauge('ready', '1: the warehouse or the queue can be used', ['part'])
   return {
     update: (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs) => {
@@ -91,6 +94,8 @@ export function createWorkerGauges(registry: Registry) {
         const labels = { job: identity.job, project: identity.project?.name ?? '', stream: identity.stream ?? '' }
         failingSeconds.set(labels, Math.max(0, now - failure.since) / 1000)
       }
+      queuePaused.reset()
+      for (const { identity } of failing) if (identity.job === 'queue') queuePaused.set({ queue: identity.key }, 1)
       isReady.reset()
       for (const { name, ok } of ready) isReady.set({ part: name }, Number(ok))
     },

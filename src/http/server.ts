@@ -7,8 +7,10 @@ import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
+import { type Attempts, createAttempts } from './attempts.ts'
 import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
+import { limitConnections } from './connections.ts'
 import { lazyRoutes, serverOptions } from './lazy-routes.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
@@ -18,6 +20,8 @@ type HealthChecks = {
   /** Whether the process runs its maintenance. Answered from memory. */
   readonly isAlive: () => boolean
   readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
+  /** Projects of which no write-back is sent; the worker is ready all the same. */
+  readonly listHeld?: () => Promise<readonly string[]>
 }
 
 export type RoutesPlugin = FastifyPluginAsync
@@ -41,27 +45,33 @@ export type HttpServerOptions = {
   readonly port: number
   /** Null only for a loopback address; see `resolveHttpExposure`. */
   readonly token: Secret | null
+  /** Another one, which opens nothing but the metrics. */
+  readonly metricsToken?: Secret | null
+  /** Shared with routes that compare tokens themselves. */
+  readonly attempts?: Attempts
   readonly health: HealthChecks
   /** Null: there are none. */
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> } | null
   readonly plugins?: readonly HttpRoutes[]
+  /** For the head of a request, and for its body unless that comes on. */
+  readonly clientTimeoutMs?: Ms
   readonly log: Logger
 }
 
 /** `address`: like `http://127.0.0.1:8484`. `close` lets open requests finish, for two seconds at most. */
 export type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
 
-/** The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy. */
-export const maxConnections = 256
 const closeGraceMs: Ms = 2000
 
 /** Throws UserError if it cannot listen at the address. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  // By default Node checks request timeouts only every 30 seconds.
-  const http = { connectionsCheckingInterval: 1000 }
+  const { clientTimeoutMs = 10_000 } = options
+  // By default Node checks timeouts only every 30 seconds.
+  const http = { connectionsCheckingInterval: 1000, headersTimeout: clientTimeoutMs }
   const app = fastify({ ...serverOptions, forceCloseConnections: 'idle', http })
-  app.server.maxConnections = maxConnections
-  app.addHook('onRequest', async (_, reply) => {
+  const isFull = limitConnections(app.server, clientTimeoutMs)
+  app.addHook('onRequest', async (request, reply) => {
+    if (isFull() && request.url !== '/healthz') return reply.code(503).send({ error: 'too many requests at once' })
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })
   const configure = (scope: FastifyInstance) => {
@@ -69,7 +79,8 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     handleErrors(scope, options.log)
   }
   configure(app)
-  const { token, host, metrics, plugins = [], log } = options
+  const { token, metricsToken = null, attempts = createAttempts(), host, metrics, plugins = [], log } = options
+  const requireToken = (tokens: readonly Secret[]) => createTokenHook(tokens, attempts, log)
   const register = (scope: FastifyInstance, routes: HttpRoutes) => {
     const { prefix } = routes
     scope.register('plugin' in routes ? routes.plugin : lazyRoutes(prefix, routes.load, configure), { prefix })
@@ -80,12 +91,13 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     addHealth(localScope, options)
     localScope.register(async (protectedScope) => {
-      if (token !== null) protectedScope.addHook('onRequest', createTokenHook(token, log))
+      const tokens = [token, metricsToken].filter((known) => known !== null)
+      if (tokens.length > 0) protectedScope.addHook('onRequest', requireToken(tokens))
       if (metrics === null) return
       protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
     })
     localScope.register(async (protectedScope) => {
-      protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
+      protectedScope.addHook('onRequest', token === null ? disabledHook : requireToken([token]))
       for (const routes of plugins.filter(({ auth }) => auth === 'token')) register(protectedScope, routes)
     })
   })
@@ -103,6 +115,7 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
     return reply.code(isAlive ? 200 : 503).send({ alive: isAlive })
   })
   let lastMissing = ''
+  const held = cacheResult(() => withTimeout(5000, health.listHeld?.() ?? Promise.resolve([])), 1000, Date.now)
   app.get('/readyz', async (_, reply) => {
     const missing = (await readiness().catch(toFailedResult)).filter(({ ok }) => !ok)
     const names = missing.map(({ name }) => name).join()
@@ -111,9 +124,12 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
     else if (names !== lastMissing)
       log.warn({ event: 'http.not_ready', missing: missing.map(({ name, why }) => ({ name, why })) })
     lastMissing = names
-    return reply
-      .code(missing.length === 0 ? 200 : 503)
-      .send({ ready: missing.length === 0, missing: missing.map(({ name }) => name) })
+    const sendingHeld = await held().catch(() => [])
+    return reply.code(missing.length === 0 ? 200 : 503).send({
+      ready: missing.length === 0,
+      missing: missing.map(({ name }) => name),
+      ...(sendingHeld.length === 0 ? {} : { sendingHeld }),
+    })
   })
 }
 

@@ -198,7 +198,10 @@ export const switchTable = {
   'recordings.none': choice('response for a call without a recording', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204', '202'),
-  'writes.body': choice('response to an accepted write: the row, only its id, or nothing', 'row', 'id', 'nothing'),
+  'writes.body': choice(
+    'response to an accepted write: the row, only its id, an object with nothing in it, or null',
+    ...(['row', 'id', 'nothing', 'null'] as const),
+  ),
   'token.answer': choice(
     'where the widget token is: a field of that name, `data` itself, a body without envelope, a field without a telling name',
     'token',
@@ -253,7 +256,7 @@ export const switchTable = {
   'latency.spread': amount('0..1: random part of each latency', 0),
   'fault.rate': amount('0..1: share of requests that meet a fault', 0),
   'fault.kinds': text(
-    'comma-separated kinds of fault; empty = all but `huge`, `slow`, `status` and `says-failed`, the last two both before and after the operation',
+    'comma-separated kinds of fault; empty = all but `foreign-429-after`, `huge`, `slow`, `status` and `says-failed`, the last two both before and after the operation',
     '',
   ),
   'fault.on': choice('which requests meet faults', 'all', 'reads', 'writes'),

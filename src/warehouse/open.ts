@@ -2,8 +2,11 @@
 import { sql } from 'kysely'
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
+import type { Retention } from '../core/retention.ts'
 import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
@@ -18,9 +21,12 @@ import { createAuditLog } from './console/audit-log.ts'
 import { createBudgetHistory } from './console/budget.ts'
 import { createConsoleReads } from './console/console-reads.ts'
 import { type ConnectionPool, openKysely } from './database/connection-pool.ts'
+import { readClock } from './database/database-clock.ts'
 import type { MigrationSummary } from './database/migrate.ts'
 import { createProjectDb } from './database/project-db.ts'
+import { withSnapshotOf } from './database/snapshot.ts'
 import { analyzeAllTables } from './database/statistics.ts'
+import { createErasure } from './erase.ts'
 import { withSnapshot } from './export/snapshot.ts'
 import { createJobFailures } from './job-failures.ts'
 import { readBehaviours, recordBehaviours } from './mirror/learned-behaviours.ts'
@@ -35,13 +41,18 @@ import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createRevertSource } from './outbox/revert-source.ts'
 import { createReviewReader } from './outbox/review-rows.ts'
+import { createSends } from './outbox/sends.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
+import { deleteExpired } from './retention.ts'
 import { listGaps, readStatus } from './status.ts'
 import { createStreamStates } from './stream-states.ts'
 import { createDeliveries } from './webhook-deliveries.ts'
 import { createWorkers } from './workers.ts'
+
+/** What people look at before they decide. */
+export type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 
@@ -82,6 +93,16 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** The project's queue of write-backs: for the sender, and for people. */
     outbox: (project: string) => createOutboxRepository(ofProject(project)),
     outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),
+    /** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
+    outboxSnapshot: <T>(project: string, work: (reads: OutboxReads) => Promise<T>): Promise<T> =>
+      withSnapshotOf(db, kind, (frozen) => {
+        const context = createProjectDb(frozen, kind, project)
+        return work({ admin: createOutboxAdmin(context), reader: createReviewReader(context) })
+      }),
+    /** The clock by which the project's decisions, graces, expiries and claims go. */
+    readClock: (_project: string) => readClock(db, kind),
+    /** How often the project has sent, and whether sending is held. */
+    sends: (project: string) => createSends(ofProject(project)),
     revertSource: (project: string) => createRevertSource(ofProject(project)),
     reviewReader: (project: string) => createReviewReader(ofProject(project)),
     importLookups: (project: string) => createImportLookups(ofProject(project)),
@@ -139,6 +160,11 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> => withSnapshot(db, pool, work),
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
+    /** Erases a visitor of the project. */
+    erasure: (project: string) => createErasure(ofProject(project)),
+    /** Deletes what has been kept long enough. */
+    deleteExpired: (retention: Retention, time: { readonly now: EpochMs; readonly until: number }) =>
+      deleteExpired(db, kind, retention, time),
     /** Whether the project's database, one of several, did not answer when it was asked last. */
     isAway: (_project: string): boolean => isAway(),
     /** Rejects if the database does not answer. */

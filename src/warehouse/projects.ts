@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { DatabaseSchema } from '../../schema/tables.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
+import { listHeld, readSends } from './outbox/sends.ts'
 
 /** `keyFingerprint`: of the key that the service denied. */
 export type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
@@ -25,6 +26,8 @@ export function createProjects(db: Db) {
       const rows = await db.selectFrom('sync_projects').select('project_id').where('paused_until', '>', now).execute()
       return new Set(rows.map((row) => row.project_id))
     },
+    /** Why the sending of write-backs is held, by project. */
+    listHeld: () => listHeld(db),
     recordBudgetLoss: (project: string, why: string, at: EpochMs): Promise<void> =>
       updateProject(db, project, { budget_lost_at: at, budget_lost_why: why }),
     /** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
@@ -58,13 +61,14 @@ export async function countWithoutProject(db: Db): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Whether the project is paused, and when its request budget was last lost. */
+/** Whether the project is paused, whether sending is held, and when its request budget was last lost. */
 export async function readProjectIncidents(db: Db, project: string, now: EpochMs) {
   const row = await readProject(db, project)
   const until = row?.paused_until ?? 0
   const lostAt = row?.budget_lost_at ?? null
   return {
     paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
+    held: (await readSends(db, project)).held,
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
   }
 }

@@ -2,6 +2,7 @@
  * One warehouse of several databases: each project is mirrored into one of them, and every database is complete by itself for
  * its projects. What belongs to all of them is in the first: request budgets, the lock of the leader, the console's audit log.
  */
+import type { Retention } from '../core/retention.ts'
 import type { MigrationSummary } from './database/migrate.ts'
 import { type Databases, listDatabases, placeOf } from './databases.ts'
 import { openWarehouse, type Warehouse } from './open.ts'
@@ -45,7 +46,17 @@ function joinShards(first: Warehouse, others: readonly Warehouse[], of: (project
     kind: first.kind,
     migration: joinMigrations(all),
     installationId: first.installationId,
-    auditLog: first.auditLog,
+    auditLog: {
+      ...first.auditLog,
+      // A decision is recorded in the database of its project.
+      list: async (before, limit) => {
+        const events = await Promise.all(all.map(({ auditLog }) => auditLog.list(before, limit)))
+        return events
+          .flat()
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+          .slice(0, limit)
+      },
+    },
     budgetRecord: first.budgetRecord,
     keyUse: first.keyUse,
     /** Objects without a project are those of the first database. */
@@ -62,6 +73,10 @@ function ofProjects(of: (project: string) => Warehouse) {
     rollups: (project, ...rest) => of(project).rollups(project, ...rest),
     outbox: (project) => of(project).outbox(project),
     outboxAdmin: (project) => of(project).outboxAdmin(project),
+    outboxSnapshot: (project, work) => of(project).outboxSnapshot(project, work),
+    readClock: (project) => of(project).readClock(project),
+    erasure: (project) => of(project).erasure(project),
+    sends: (project) => of(project).sends(project),
     revertSource: (project) => of(project).revertSource(project),
     reviewReader: (project) => of(project).reviewReader(project),
     importLookups: (project) => of(project).importLookups(project),
@@ -114,6 +129,7 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
       setPause: (project, pause) => of(project).projects.setPause(project, pause),
       readPause: (project) => of(project).projects.readPause(project),
       listPaused: (now) => projects((warehouse) => warehouse.projects.listPaused(now)),
+      listHeld: () => maps(({ projects }) => projects.listHeld()),
       recordBudgetLoss: (project, ...rest) => of(project).projects.recordBudgetLoss(project, ...rest),
       listWithWritebacks: () => projects((warehouse) => warehouse.projects.listWithWritebacks()),
       countWithoutProject: () => sum((warehouse) => warehouse.projects.countWithoutProject()),
@@ -178,6 +194,14 @@ function ofAll(first: Warehouse, all: readonly Warehouse[], of: (project: string
     },
     analyzeTables: async () => void (await askEach((warehouse) => warehouse.analyzeTables())),
     deleteAudits: async (before) => void (await askEach((warehouse) => warehouse.deleteAudits(before))),
+    deleteExpired: async (retention, time) => {
+      const done = (await askEach((warehouse) => warehouse.deleteExpired(retention, time))).map(({ value }) => value)
+      const sumOf = (kept: keyof Retention) => done.reduce((total, rows) => total + rows[kept], 0)
+      return {
+        ...{ runs: sumOf('runs'), snapshots: sumOf('snapshots'), writebacks: sumOf('writebacks') },
+        ...{ events: sumOf('events'), gaps: sumOf('gaps') },
+      }
+    },
     deleteIdleRuns: (olderThan) => sum((warehouse) => warehouse.deleteIdleRuns(olderThan)),
     ping: async () => void (await each((warehouse) => warehouse.ping())),
     close: async () => void (await each((warehouse) => warehouse.close())),

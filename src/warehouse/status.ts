@@ -64,7 +64,7 @@ export async function readStatus(
   const behaviours = await readBehaviours(db, project)
   const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
   const { rate } = policy
-  const { paused, lost } = await readProjectIncidents(db, project, now)
+  const { paused, held, lost } = await readProjectIncidents(db, project, now)
   return {
     project,
     streams,
@@ -74,6 +74,7 @@ export async function readStatus(
     running: await findLockHolder(db, project, now),
     workers: await listLiveWorkers(db, now),
     paused,
+    held,
     gaps: await listGaps(db, project),
     facts: await countWaitingConversations(context),
     rollups: await listRollupDefinitions(db, project),

@@ -100,7 +100,8 @@ async function explainDecision(
   }
 }
 
-async function describeMismatch(
+/** Why nothing was decided. */
+export async function describeMismatch(
   admin: OutboxAdmin,
   filter: OutboxFilter,
   now: SelectionMismatch['now'],

@@ -1,5 +1,5 @@
 /** Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs was sent. */
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { DecisionTerms, OutboxAdmin } from '../core/outbox/admin.ts'
 import type { BatchSummary, NotReverted, RevertReport } from '../core/outbox/batches.ts'
 import { type LaneToRevert, revertLane } from '../core/outbox/revert.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
@@ -7,18 +7,21 @@ import { UserError } from '../core/user-error.ts'
 import { requireBatch } from './find-batch.ts'
 
 export type RevertSource = {
-  /** The rows of a batch by conversation and visitor, with what the mirror shows of each. */
+  /** The rows of a batch that were not taken back, by conversation and visitor, with what the mirror shows of each. */
   readonly readLanes: (batch: string) => AsyncIterable<LaneToRevert>
 }
+
+/** `batch`: its name or a unique beginning of it. `by`: who takes it back. */
+export type RevertRequest = { readonly batch: string } & Pick<DecisionTerms, 'by' | 'audit'>
 
 const rowsPerInsert = 200
 const rowsReported = 1000
 
-/** `batch`: its name or a unique beginning of it. Throws UserError if it can still be sent, or was taken back before. */
+/** Throws UserError if it can still be sent, or was taken back before. */
 export async function revertBatch(
   admin: OutboxAdmin,
   source: RevertSource,
-  { batch: name, by }: { readonly batch: string; readonly by: string },
+  { batch: name, ...request }: RevertRequest,
 ): Promise<Omit<RevertReport, 'project' | 'notReverted'> & { readonly notReverted: readonly NotReverted[] }> {
   const batch = await requireBatch(admin, name)
   requireSettled(batch)
@@ -26,8 +29,10 @@ export async function revertBatch(
   const requests: WritebackRequest[] = []
   const counts: Partial<Record<NotReverted['outcome'], number>> = {}
   const notReverted: NotReverted[] = []
+  let arrived = 0
   for await (const lane of source.readLanes(batch.id)) {
     const revert = revertLane(lane)
+    arrived += lane.rows.filter(({ status }) => status === 'succeeded').length
     // The ref keeps two people who take it back at the same time from queueing it twice.
     if (revert.request !== null) requests.push({ ...revert.request, ref: `${revertId}/${lane.rows[0]?.id ?? ''}` })
     for (const row of revert.notReverted) {
@@ -35,14 +40,20 @@ export async function revertBatch(
       if (notReverted.length < rowsReported) notReverted.push(row)
     }
   }
-  const queued = requests.length === 0 ? 0 : await queueDrafts(admin, requests, { revertId, batch, by })
+  if (arrived === 0) await rejectReverted(admin, batch.id)
+  const queued = await queueDrafts(admin, requests, { revertId, batch, ...request })
   return { reverts: batch.id, batch: queued === 0 ? null : revertId, queued, counts, notReverted }
 }
 
 async function queueDrafts(
   admin: OutboxAdmin,
   requests: readonly WritebackRequest[],
-  { revertId, batch, by }: { readonly revertId: string; readonly batch: BatchSummary; readonly by: string },
+  {
+    revertId,
+    batch,
+    by,
+    audit,
+  }: Omit<RevertRequest, 'batch'> & { readonly revertId: string; readonly batch: BatchSummary },
 ): Promise<number> {
   const chunks = []
   for (let from = 0; from < requests.length; from += rowsPerInsert)
@@ -52,6 +63,7 @@ async function queueDrafts(
     batchId: revertId,
     createdBy: by,
     expiresAt: null,
+    ...(audit && { audit }),
     batch: { title: `Takes back ${batch.title ?? batch.id}`, source: 'revert', note: null, reverts: batch.id },
   })
   return 'queued' in result ? result.queued : 0
@@ -69,20 +81,22 @@ function requireSettled({ id, stoppedAt, counts }: BatchSummary): void {
   throw new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
 }
 
-/** A revert that was cancelled before anything of it was sent does not count. The name must not end like an import's. */
+/** Of what has been taken back nothing is left to take back. */
+async function rejectReverted(admin: OutboxAdmin, id: string): Promise<void> {
+  const name = await admin.findRevertOf(id)
+  if (name === null) return
+  throw new UserError({
+    what: 'nothing was queued',
+    why: `${id} is taken back by ${name}`,
+    next: `\`deskmirror writeback batches show ${name}\` shows it`,
+    exitCode: 2,
+  })
+}
+
+/** The name must not end like an import's. */
 async function chooseName(admin: OutboxAdmin, id: string): Promise<string> {
   for (let n = 1; ; n++) {
     const name = n === 1 ? `${id}-revert` : `${id}-revert-${n}`
-    const known = await admin.findBatch(name)
-    if (known === null) return name
-    const isGivenUp = Object.keys(known.counts).every((status) => status === 'cancelled')
-    if (isGivenUp) continue
-    const why = `${id} is taken back by ${name}`
-    throw new UserError({
-      what: 'nothing was queued',
-      why,
-      next: `\`deskmirror writeback batches show ${name}\` shows it`,
-      exitCode: 2,
-    })
+    if ((await admin.findBatch(name)) === null) return name
   }
 }

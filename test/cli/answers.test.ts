@@ -342,6 +342,7 @@ describe('status', () => {
     budget: { usedInWindow: 120, limit: 600, windowMs: 60_000, forecastMs: 2000, lost: null },
     workers: [],
     paused: null,
+    held: null,
   }
   test('shows freshness, rows, gaps, open work and the budget, and exits with 0', async () => {
     const { exit, out } = await runCommand(

@@ -1,6 +1,6 @@
 /** The launcher: any Node.js can start it, and it passes everything on to the Node.js that runs the program. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -54,6 +54,24 @@ test('a process that may open too few files: one line explains what to do', asyn
   expect(code).toBe(2)
   expect(out).toMatch(/^deskmirror: cannot open enough files: .*\n {2}→ raise the limit: `ulimit -n 1024` .*\n$/)
 })
+
+test.each(['a package', 'a checkout'])('%s keeps no compiled code where other users could put theirs', async (kind) => {
+  const shared = createTempFolder()
+  const program = kind === 'a checkout' ? launcher : copyAsPackage()
+  const env = { ...cleanEnvironment(), TMPDIR: shared, TMP: shared, TEMP: shared }
+  expect(await waitForEnd(spawn(process.execPath, [program, '--version'], { env }))).toMatchObject({ code: 0 })
+  expect(readdirSync(shared)).toEqual([])
+})
+
+/** The launcher of a package whose program only ends. */
+function copyAsPackage(): string {
+  const folder = createTempFolder()
+  cpSync(join(launcher, '..'), join(folder, 'bin'), { recursive: true })
+  mkdirSync(join(folder, 'dist', 'src', 'cli'), { recursive: true })
+  writeFileSync(join(folder, 'dist', 'src', 'cli', 'main.js'), 'process.exitCode = 0')
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  return join(folder, 'bin', 'deskmirror.js')
+}
 
 /** Runs a script through the launcher in another process, and waits until that is ready. */
 async function runBundled(script: string): Promise<{ readonly child: ChildProcess; readonly end: Promise<End> }> {

@@ -8,6 +8,7 @@ import { checkCommand } from '../../src/cli/check.ts'
 import { type CommandContext, createCommandContext } from '../../src/cli/command-context.ts'
 import { consoleCommand } from '../../src/cli/console.ts'
 import { demoCommand } from '../../src/cli/demo.ts'
+import { eraseCommand } from '../../src/cli/erase.ts'
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
 import { exportCommand } from '../../src/cli/export.ts'
 import { initCommand } from '../../src/cli/init.ts'
@@ -29,6 +30,7 @@ const commands = [
   checkCommand,
   consoleCommand,
   demoCommand,
+  eraseCommand,
   exportCommand,
   initCommand,
   migrateCommand,

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
 import { defaultSchedules } from '../../src/core/default-schedules.ts'
+import { defaultRetention } from '../../src/core/retention.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 let folder = ''
@@ -54,7 +55,9 @@ describe('one project is described by variables', () => {
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },
       httpToken: null,
+      metricsToken: null,
       concurrency: 40,
+      retention: defaultRetention,
       readOnly: false,
       person: null,
       logLevel: 'info',
@@ -210,6 +213,7 @@ describe('every problem is reported', () => {
     ['DESKMIRROR_HTTP', '8484', /is "8484": write host:port/],
     ['DESKMIRROR_CONCURRENCY', '0', /is "0": write a whole number between 1 and 1000/],
     ['DESKMIRROR_CONCURRENCY', 'many', /is "many"/],
+    ['DESKMIRROR_RETENTION', 'runs=1h', /is "runs=1h": write what is kept for how long/],
     ['DESKMIRROR_READ_ONLY', 'maybe', /is "maybe": write true or false/],
     ['DESKMIRROR_RESEND_REPLIES', '2', /is "2": write true or false/],
     ['DESKMIRROR_APPROVE_OVER', '-1', /is "-1": write a number of rows, like 500, or off/],

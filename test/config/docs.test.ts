@@ -13,7 +13,8 @@ const [example = '', ...otherExamples] = [...page.matchAll(/```yaml\n([\s\S]*?)`
 test('its example is a valid configuration', () => {
   const folder = createTempFolder()
   mkdirSync(join(folder, 'secrets'))
-  for (const name of ['school-key', 'http-token']) writeFileSync(join(folder, 'secrets', name), `${name}\n`)
+  for (const name of ['school-key', 'http-token', 'metrics-token'])
+    writeFileSync(join(folder, 'secrets', name), `${name}\n`)
   writeFileSync(join(folder, 'deskmirror.yaml'), example.replaceAll('/run/secrets/', 'secrets/'))
   const variables = {
     WAREHOUSE_URL: 'postgres://me:pw@db/mirror',
@@ -59,6 +60,7 @@ const harmless = {
   DESKMIRROR_QUEUE_URL: 'embedded',
   DESKMIRROR_HTTP: 'off',
   DESKMIRROR_CONCURRENCY: '1',
+  DESKMIRROR_RETENTION: 'runs=30d',
   DESKMIRROR_READ_ONLY: '0',
   DESKMIRROR_LOG_LEVEL: 'info',
 }

@@ -190,9 +190,9 @@ describe('HTTP is for this machine, or for clients with the token', () => {
   })
 
   test('printing the configuration does not reveal the token, and the log redacts it', () => {
-    const config = load({ ...single, DESKMIRROR_HTTP_TOKEN: token })
+    const config = load({ ...single, DESKMIRROR_HTTP_TOKEN: token, DESKMIRROR_METRICS_TOKEN: `${token}-2` })
     expect(inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config)).not.toContain(token)
-    expect(collectSecrets(config)).toEqual([token, key])
+    expect(collectSecrets(config)).toEqual([token, `${token}-2`, key])
   })
 })
 

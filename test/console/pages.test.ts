@@ -56,6 +56,7 @@ describe('the overview says', () => {
       gaps: 0,
       audits: [],
       paused: null,
+      held: null,
       failures: [],
       writebacks: {},
       oldestDraft: null,
@@ -131,6 +132,7 @@ test('invisible characters are named, line breaks and emoji stay', () => {
   expect(textOf(exactText('a\u200bb\u202ec'))).toBe('aU+200BbU+202Ec')
   expect(exactText('one\ntwo').html).toContain('one\ntwo')
   expect(textOf(exactText('👩\u200d🚀'))).toBe('👩\u200d🚀')
+  expect(textOf(exactText('a\u034f\ufe0f❤\ufe0f'))).toBe('aU+034F U+FE0F❤\ufe0f')
   expect(textOf(exactText('x\u200dy'))).toBe('xU+200Dy')
   // Together and shortened: a customer can send thousands of them.
   expect(textOf(exactText(`a${'\u200b'.repeat(9000)}\u202eb`))).toBe('aU+200B×9000 U+202Eb')

@@ -16,6 +16,7 @@ const shop: ProjectHealth = {
   writebacks: { queued: 7, uncertain: 1 },
   budget: { limit: 600, windowMs: 60_000, slots: 456, inUse: 12, pausedForMs: 2500, throttled: 1, closedForMs: 40_000 },
   isPaused: false,
+  isHeld: false,
 }
 const school: ProjectHealth = {
   ...shop,
@@ -25,6 +26,7 @@ const school: ProjectHealth = {
   writebacks: {},
   budget: null,
   isPaused: true,
+  isHeld: true,
 }
 
 async function startMetrics(over: Partial<MetricsOptions> = {}) {

@@ -1,9 +1,12 @@
 /** The responses of the worker's HTTP server. Real requests over loopback. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { secret } from '../../src/core/secret.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { type HttpRoutes, maxConnections, type ReadinessResult } from '../../src/http/server.ts'
+import { createAttempts } from '../../src/http/attempts.ts'
+import { maxConnections } from '../../src/http/connections.ts'
+import type { HttpRoutes, HttpServerOptions, ReadinessResult } from '../../src/http/server.ts'
 import { captureLog, startTestServer, token, tokenOptions } from './test-server.ts'
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
@@ -104,6 +107,36 @@ describe('with a token', () => {
     const { ask } = await startGuarded()
     expect((await ask('/metrics', { headers })).status).toBe(401)
     expect((await ask('/queues/', { headers })).status).toBe(401)
+  })
+
+  test('one of its own opens the metrics and nothing else', async () => {
+    const metricsToken = secret('for-prometheus')
+    const { ask } = await startTestServer({ ...tokenOptions, metricsToken, plugins: [board, hooks] })
+    const headers = bearer('for-prometheus')
+    expect((await ask('/metrics', { headers })).status).toBe(200)
+    expect((await ask('/metrics', { headers: bearer(token) })).status).toBe(200)
+    expect((await ask('/queues/', { headers })).status).toBe(401)
+    const open = await startTestServer({ metricsToken })
+    expect([(await open.ask('/metrics')).status, (await open.ask('/metrics', { headers })).status]).toEqual([401, 200])
+  })
+
+  test.each(['/metrics', '/queues/'])('who sends wrong ones to %s waits, wherever they send the next', async (path) => {
+    const attempts = createAttempts()
+    const { ask } = await startTestServer({ ...tokenOptions, attempts, plugins: [board] })
+    const statuses = []
+    for (let tries = 0; tries < 8; tries += 1) statuses.push((await ask(path, { headers: bearer('wrong') })).status)
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
+    for (const other of ['/metrics', '/queues/']) {
+      const { status, headers } = await ask(other, { headers: bearer(token) })
+      expect([status, Number(headers['retry-after'])]).toEqual([429, 30])
+    }
+    expect(attempts.waitMs('127.0.0.1', Date.now())).toBeGreaterThan(0)
+    expect((await ask('/healthz')).status).toBe(200)
+  })
+
+  test('none at all is no attempt', async () => {
+    const { ask } = await startGuarded()
+    for (let tries = 0; tries < 8; tries += 1) expect((await ask('/queues/')).status).toBe(401)
   })
 
   test('health and readiness need none', async () => {
@@ -233,21 +266,77 @@ test('an address that this machine does not have is named as well', async () => 
   })
 })
 
-test('it accepts a fixed number of connections, and new ones when some have ended', async () => {
-  const { address, ask } = await startTestServer()
-  const port = Number(new URL(address).port)
-  const open = async () => {
-    const socket = connect(port, '127.0.0.1')
+describe('clients that send little keep nobody out', () => {
+  const start = (over: Partial<HttpServerOptions> = {}) => startTestServer({ plugins: [board, hooks], ...over })
+  const open = async (address: string, sent: string) => {
+    const socket = connect(Number(new URL(address).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
     await once(socket, 'connect')
+    socket.on('error', () => {}).write(sent)
     return socket
   }
-  const sockets = await Promise.all(Array.from({ length: maxConnections }, open))
-  const beyond = await open()
-  await once(beyond, 'close')
-  const [first] = sockets
-  first!.destroy()
-  await vi.waitFor(async () => expect((await ask('/healthz')).status).toBe(200), { interval: 20, timeout: 120_000 })
-  for (const socket of sockets) socket.destroy()
+  const head = 'POST /webhooks/shop HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: '
+  const openAll = (address: string, sent: string) =>
+    Promise.all(Array.from({ length: maxConnections }, () => open(address, sent)))
+
+  test.each([
+    ['no byte', ''],
+    ['part of a head', head],
+    ['a byte of a body', `${head}10\r\n\r\n{`],
+    ['one request', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+  ])('%s on as many connections as there may be', async (_, sent) => {
+    const { address, ask } = await start()
+    await openAll(address, sent)
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect(await ask(path, { headers: { connection: 'close' } })).toMatchObject({ status: 200 })
+  })
+
+  test('requests whose answers take long leave room for liveness', async () => {
+    const answer = Promise.withResolvers<string>()
+    let asked = 0
+    const all = Promise.withResolvers<void>()
+    const text = () => {
+      asked += 1
+      if (asked === maxConnections) all.resolve()
+      return answer.promise
+    }
+    const { address, ask } = await start({ metrics: { contentType: 'text/plain', text } })
+    await openAll(address, 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await all.promise
+    expect([(await ask('/readyz')).status, (await ask('/healthz')).status]).toEqual([503, 200])
+    answer.resolve('')
+  })
+
+  test.each([
+    ['head', head],
+    ['body', `${head}10\r\n\r\n{`],
+  ])('a %s that does not come on ends the connection', async (_, sent) => {
+    const { address } = await start({ clientTimeoutMs: 100 })
+    await once((await open(address, sent)).resume(), 'close')
+  })
+
+  test('a body that comes on may take longer', async () => {
+    let bytes = 0
+    const upload: HttpRoutes = {
+      prefix: '/upload',
+      auth: 'own',
+      plugin: async (app) => {
+        app.addContentTypeParser('*', (_, body, done) => {
+          body.on('data', (part: Buffer) => (bytes += part.length)).on('end', () => done(null))
+        })
+        app.post('/', { bodyLimit: 1e8 }, async () => ({ bytes }))
+      },
+    }
+    const { address } = await start({ plugins: [upload], clientTimeoutMs: 500 })
+    const parts = Array.from({ length: 100 }, () => Buffer.alloc(64 * 1024))
+    const socket = await open(address, `POST /upload/ HTTP/1.1\r\nHost: a\r\nContent-Length: ${100 * 65_536}\r\n\r\n`)
+    const answered = once(socket, 'data')
+    for (const part of parts) {
+      socket.write(part)
+      await new Promise((resolve) => setTimeout(resolve, 15))
+    }
+    expect(String((await answered)[0])).toContain(`{"bytes":${100 * 65_536}}`)
+  })
 })
 
 test('it closes although a client keeps a connection open', async () => {

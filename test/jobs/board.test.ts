@@ -14,5 +14,9 @@ test('the queue board comes from this server alone, and allows the browser no ot
   const loaded = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address)
   expect(loaded.length).toBeGreaterThan(3)
   expect(loaded.filter((address) => /^(https?:)?\/\//.test(address))).toEqual([])
+  for (const path of ['/queues/api/queues/sync/pause', '/queues/api/queues/pause']) {
+    const sent = { method: 'PUT', headers: { authorization: `Bearer ${token}` } }
+    expect((await ask(path, sent)).status, path).toBe(405)
+  }
   expect(headers['content-security-policy']).toMatch(/^default-src 'self';/)
 })

@@ -33,6 +33,7 @@ const visibleResult: Record<FaultKind, number | 'nothing'> = {
   huge: 'nothing',
   slow: 200,
   'foreign-429': 429,
+  'foreign-429-after': 429,
   redirect: 302,
   status: 409,
   'status-after': 409,

@@ -47,7 +47,7 @@ export const pushProgram =
   (deps, process, signal) =>
     withProgram(deps, process, signal, ({ warehouse, budgets, log, connections, retry }) =>
       withService(deps.project, budgets.forProject(deps.project), { signal, log, connections }, async (service) => {
-        const writebacks = writebackDeps(warehouse, deps.project, service, log, retry)
+        const writebacks = await writebackDeps(warehouse, deps.project, service, log, retry)
         const options = { maxConcurrentLanes, despiteFailures, pollMs, onProgress: () => {} }
         const { outcomes } = await sendQueued(writebacks, options)
         deps.scheduler.log(process.name, `has pushed: ${JSON.stringify(outcomes.counts)}`)

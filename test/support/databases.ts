@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { createWarehouse, openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
@@ -61,7 +62,12 @@ function createInstance(
 function makeSqlite(template: string | null): DatabaseInstance {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-sqlite-'))
   const path = join(folder, 'main.db')
-  if (template !== null) copyFileSync(template, path)
+  if (template !== null) {
+    copyFileSync(template, path)
+    const copy = new Sqlite(path)
+    copy.exec(`update sync_sends set token = '${randomUUID()}'`)
+    copy.close()
+  }
   return createInstance(
     'sqlite',
     `sqlite:${path}`,
@@ -82,9 +88,11 @@ async function makePglite(): Promise<DatabaseInstance> {
 
 async function makePostgres(template: string | null): Promise<DatabaseInstance> {
   const database = await createDatabase(template === null ? '' : `template ${template}`)
-  if (template === null) await runAsAdmin(database.url, `create schema ${templateSchema}`)
   const url = new URL(database.url)
   url.searchParams.set('schema', templateSchema)
+  if (template === null) await runAsAdmin(database.url, `create schema ${templateSchema}`)
+  // As if it had been migrated by itself: its sends are counted under a name of its own.
+  else await runAsAdmin(database.url, `update ${templateSchema}.sync_sends set token = '${randomUUID()}'`)
   return createInstance('postgres', url.href, () => openWarehouse(url.href), database.drop)
 }
 

@@ -38,7 +38,8 @@ export async function startPrivatePostgres(): Promise<PrivatePostgres> {
   return tryThreeTimes(async () => start(await findPrograms(), {}))
 }
 
-async function findPrograms(): Promise<string> {
+/** The folder of the programs of Postgres. */
+export async function findPrograms(): Promise<string> {
   const initdb = findProgram('initdb', folders) ?? (await installPostgres(() => findProgram('initdb', folders)))
   return dirname(initdb)
 }

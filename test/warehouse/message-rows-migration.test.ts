@@ -31,7 +31,7 @@ for (const db of sqliteAndPostgres) {
       const before = await readAll(query)
       await close()
       const warehouse = await database.open()
-      expect(warehouse.migration?.applied).toEqual(['0016_message_rows', '0019_activity_keys'])
+      expect(warehouse.migration?.applied).toEqual(['0016_message_rows', '0019_activity_keys', '0025_retention'])
       const { all, list } = sqlHelpers(warehouse)
       const read = async (text: string) => [...(await all(text))]
       expect(await readAll(read)).toEqual(before)

@@ -23,7 +23,11 @@ export const rowOf = (id: number): JsonObject => ({
 
 /** What a service sent before, and what people had built on it. `query` ends with `close`. */
 export async function openOlderWarehouse(db: TestDatabase, count: number) {
-  const { database, query, close } = await openWithout(db, ['0016_message_rows', '0019_activity_keys'])
+  const { database, query, close } = await openWithout(db, [
+    '0016_message_rows',
+    '0019_activity_keys',
+    '0025_retention',
+  ])
   await query('alter table messages add column mood text')
   await query(`insert into discovered_fields (project_id, stream, path, column_name, type, first_seen_at)
     values ('main', 'messages', 'mood', 'mood', 'text', '2026-01-01T00:00:00Z')`)

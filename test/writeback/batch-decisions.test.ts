@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { DecisionTerms, OutboxAdmin, OutboxFilter } from '../../src/core/outbox/admin.ts'
 import { executeApproval, executeDecision } from '../../src/writeback/decide.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
-import { claimFirst, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
+import { claimFirst, conversation, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 const drafts: OutboxFilter = { batch: 'flags', statuses: ['draft'] }
 const approve = (admin: OutboxAdmin, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
@@ -46,6 +46,25 @@ for (const database of sqliteAndPostgres) {
       const { digest } = await admin.digestOf(drafts)
       await warehouse.query(`update writebacks set payload = '{"handled":false}'`)
       expect(await approve(admin, digest)).toMatchObject({ outcome: 'moved' })
+    })
+
+    test('everything that decides what leaves, and when, changes the digest', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      await insertFlag(warehouse, { id: 'a', batch_id: 'flags', status: 'draft' })
+      for (const change of [
+        `update writebacks set expect = '17'`,
+        `update writebacks set expires_at = '2030-01-01T00:00:00Z'`,
+        `update writebacks set created_by = 'carl'`,
+      ]) {
+        const { digest } = await admin.digestOf(drafts)
+        await warehouse.query(change)
+        expect([change, await approve(admin, digest)]).toMatchObject([change, { outcome: 'moved' }])
+      }
+      const { digest } = await admin.digestOf(drafts)
+      await warehouse.query('delete from writebacks')
+      await insertFlag(warehouse, { id: 'a', batch_id: 'flags', status: 'draft', conversation_id: conversation(7) })
+      expect(await approve(admin, digest)).toMatchObject({ outcome: 'moved' })
+      expect(await admin.countByStatus({})).toEqual({ draft: 1 })
     })
 
     test('takes effect only after its grace, and until then it can be taken back', async () => {

@@ -66,7 +66,8 @@ const notes = {
   'reset-after': ['uncertain', 1],
   'html-502': ['uncertain', 0],
   truncated: ['uncertain', 1],
-  'foreign-429': ['succeeded', 1],
+  'foreign-429': ['uncertain', 0],
+  'foreign-429-after': ['uncertain', 1],
   slow: ['succeeded', 1],
   redirect: ['uncertain', 0],
   status: ['uncertain', 0],
@@ -84,6 +85,38 @@ test('a note, which cannot be read back, is uncertain unless its outcome is know
   const outcomes = Object.values(notes).map(([status]) => status)
   expect((await o.statuses()).toSorted()).toEqual(outcomes.toSorted())
   expect(performedWrites(o.sandbox)).toHaveLength(Object.values(notes).reduce((sum, [, times]) => sum + times, 0))
+})
+
+test('a conflict of what was sent before says that it may have been done then', async () => {
+  const o = await createOutboxFixture({ project: { ...quickFaults.project, verifyAfterMs: 1000 } })
+  o.sandbox.scriptFault({ kind: 'reset-after', operation: 'updateVisitor' })
+  o.sandbox.scriptFault({ kind: 'reset-before', operation: 'setHandled' })
+  o.sandbox.scriptFault({ kind: 'foreign-429-after', operation: 'sendMessage' })
+  const [visitor, c, d] = [o.visitor(0), o.conversation(0), o.conversation(1)]
+  await o.queue(
+    { operation: 'visitor', visitor_id: visitor, name: 'Ada' },
+    { operation: 'handled', conversation_id: c, handled: true },
+    { operation: 'message', conversation_id: d, content: 'Once.', sender_name: 'Ann' },
+  )
+  const pushed = o.push()
+  await vi.waitUntil(() => o.sandbox.counts().byFault['reset-before'] === 1 && performedWrites(o.sandbox).length === 2)
+  o.sandbox.mutate.renameVisitor(visitor, 'Augusta', null)
+  o.sandbox.mutate.visitorWrites(c, 'Wait!')
+  await pushed
+  const mayHaveBeenDone = { status: 'conflict', step: expect.stringContaining('may have been done then') }
+  expect(await o.all()).toMatchObject([mayHaveBeenDone, mayHaveBeenDone, mayHaveBeenDone])
+})
+
+test.each(['sendMessage', 'addNote'] as const)('%s: a 200 whose data is null proves nothing', async (operation) => {
+  const o = await createOutboxFixture({ ...quickFaults, switches: { ...quickFaults.switches, 'writes.body': 'null' } })
+  const line = operation === 'addNote' ? { operation: 'note', visitor_id: o.visitor(0) } : cases[0]?.line(o, 0)
+  await o.queue({ ...line, content: 'Once.' })
+  await o.push()
+  expect(await o.all()).toMatchObject([
+    operation === 'addNote'
+      ? { status: 'uncertain', step: expect.stringContaining('200 with data that is no object') }
+      : { status: 'succeeded', step: expect.stringContaining('proved nothing (200)') },
+  ])
 })
 
 test('an uncertain write-back blocks its lane and no other', async () => {

@@ -153,7 +153,7 @@ export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Prom
     afterwards = () => {}
     if (reply?.cut) return void request.socket.destroy()
     setTimeout(
-      () => answer(reply?.status ?? 200, reply?.text ?? JSON.stringify({ data: null, requestId: 'w' })),
+      () => answer(reply?.status ?? 200, reply?.text ?? JSON.stringify({ data: {}, requestId: 'w' })),
       q.writeMs,
     )
   }

@@ -23,11 +23,18 @@ export type OutboxFixture = {
   readonly visitors: () => readonly string[]
   /** Queues lines in import form and returns the ids. */
   readonly queue: (...lines: readonly RequestLine[]) => Promise<readonly string[]>
-  readonly push: (over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean }) => Promise<PushReport>
+  readonly push: (over?: PushOverrides) => Promise<PushReport>
+  readonly project: ProjectConfig
   readonly all: () => Promise<readonly OutboxEntry[]>
   readonly secret: typeof secret
   /** Statuses of all write-backs, in queue order. */
   readonly statuses: () => Promise<readonly string[]>
+}
+
+type PushOverrides = Partial<ProjectConfig> & {
+  readonly despiteFailures?: boolean
+  readonly queueUrl?: string
+  readonly signal?: AbortSignal
 }
 
 export type RequestLine = Readonly<Record<string, unknown>>
@@ -75,11 +82,12 @@ export async function createOutboxFixture({
       const result = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
       return 'ids' in result ? result.ids : []
     },
-    push: ({ despiteFailures = false, ...over } = {}) => {
-      const config = configOf(instance.url!, projectWith(over))
+    project: projectWith({}),
+    push: ({ despiteFailures = false, queueUrl = 'embedded', signal = new AbortController().signal, ...over } = {}) => {
+      const config = { ...configOf(instance.url!, projectWith(over)), queueUrl }
       const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
       return pushProject(config, projectWith(over), {
-        signal: new AbortController().signal,
+        signal,
         onProgress: () => {},
         onBudget: () => {},
         log,

@@ -63,7 +63,7 @@ async function sendUntil(n: number | null, o: OutboxFixture, path: string): Prom
   )
   const log = pino({ level: 'silent' })
   const service = connectService(project, budget, { signal: new AbortController().signal, log })
-  const { deps, steps } = failing(n, writebackDeps(warehouse, project, service, log))
+  const { deps, steps } = failing(n, await writebackDeps(warehouse, project, service, log))
   try {
     await sendQueued(deps, { maxConcurrentLanes: 1, despiteFailures: true, onProgress: () => {} })
   } catch (error) {

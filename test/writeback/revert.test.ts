@@ -4,7 +4,7 @@ import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../.
 import { revertLane } from '../../src/core/outbox/revert.ts'
 import { revertBatch } from '../../src/writeback/revert.ts'
 import { sqliteAndPostgres } from '../support/databases.ts'
-import { openOutbox, project } from './batch-fixture.ts'
+import { claimFirst, conversation, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const sentAt = '2026-03-01T10:00:00Z'
@@ -227,3 +227,38 @@ for (const database of sqliteAndPostgres)
     expect(await revertBatch(admin, source, { batch: 'names', by: 'ann' })).toMatchObject({ queued: 1, counts: {} })
     expect(await admin.list({ batch: 'names-revert' }, 9)).toMatchObject([{ payload: { name: 'Before' } }])
   })
+
+for (const database of sqliteAndPostgres) {
+  test(`what a stopped batch sends after it was taken back can be taken back then — ${database.name}`, async () => {
+    const { warehouse, admin, outbox } = await openOutbox(database)
+    await queueFlags(admin, 5)
+    const send = async (rows: number) => {
+      for (let n = 0; n < rows; n += 1) {
+        const claimed = await claimFirst(outbox)
+        await markSending(outbox, claimed)
+        await outbox.settleSent(claimed, { event: 'accepted', why: 'it was done' })
+      }
+    }
+    const source = warehouse.revertSource(project)
+    const revert = () => revertBatch(admin, source, { batch: 'flags', by: 'bea' })
+    const targetsOf = async (batch: string) =>
+      (await admin.list({ batch }, 9)).map(({ conversationId }) => conversationId)
+    await send(2)
+    await admin.decideBatch('stopped', 'flags', 'bea')
+    expect(await revert()).toMatchObject({ batch: 'flags-revert', queued: 2 })
+    await expect(revert()).rejects.toMatchObject({ why: 'flags is taken back by flags-revert' })
+    await admin.decideBatch('resumed', 'flags', 'bea')
+    await send(2)
+    await admin.decideBatch('stopped', 'flags', 'bea')
+    expect(await admin.countRevertible('flags')).toBe(2)
+    expect(await revert()).toMatchObject({ batch: 'flags-revert-2', queued: 2 })
+    expect(await targetsOf('flags-revert-2')).toEqual([conversation(2), conversation(3)])
+    await expect(revert()).rejects.toMatchObject({ why: 'flags is taken back by flags-revert-2' })
+    await admin.decide('cancelled', { batch: 'flags-revert-2' }, { by: 'bea' })
+    expect(await revert()).toMatchObject({ batch: 'flags-revert-3', queued: 2 })
+    await admin.decideBatch('resumed', 'flags', 'bea')
+    await send(1)
+    expect(await revert()).toMatchObject({ batch: 'flags-revert-4', queued: 1 })
+    expect(await admin.countRevertible('flags')).toBe(0)
+  })
+}

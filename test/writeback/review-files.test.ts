@@ -35,6 +35,8 @@ function reviewWith(text: string, position: number, outcome: ReviewOutcome = 'wo
     firstWords: text,
     after: null,
     blockedBy: null,
+    expect: null,
+    expiresAt: null,
   } as const
   return withCheck(review, {
     ...review,
@@ -102,6 +104,12 @@ test.each([
   ['a\u200bb\u00adc\u0000d', 'a[U+200B]b[U+00AD]c[U+0000]d'],
   ['👩🏽\u200d🚀 ❤️\u200d🔥', '👩🏽\u200d🚀 ❤️\u200d🔥'],
   ['a\u200db', 'a[U+200D]b'],
+  [
+    '1️⃣ ☎︎ 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 🇩🇪 क्\u200dष',
+    '1️⃣ ☎︎ 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 🇩🇪 क्\u200dष',
+  ],
+  ['a\ufe0fb\u{e0101}c', 'a[U+FE0F]b[U+E0101]c'],
+  ['\u034f\u17b4\u180b\u180f\u{1d159}\u2800\u3164', '[U+034F][U+17B4][U+180B][U+180F][U+1D159][U+2800][U+3164]'],
 ])('invisible characters of %j are shown', (text, expected) => {
   expect(showInvisible(text)).toBe(expected)
 })

@@ -73,7 +73,7 @@ for (const { name } of sqliteAndPostgres) {
       'stands_against: no such conversation',
       'would_change: null',
       'stands_against: someone changed the name since it was queued',
-      'already_so: null',
+      'stands_against: it is there already, and has been set since it was queued',
     ])
     await fixture.warehouse.query(
       `update writebacks set payload = '{"name":"Grace"}' where visitor_id = '${visitor(2)}'`,

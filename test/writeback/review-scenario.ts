@@ -122,8 +122,13 @@ export async function checkQueued(fixture: OutboxFixture): Promise<void> {
   const signal = new AbortController().signal
   const parts = partsOf(fixture)
   await withRequestBudgets(configOf(instance.url!, project), warehouse, log, (budgets) =>
-    withService(project, budgets.forProject(project), { signal, log }, (service) => {
-      const deps = { ...writebackDeps(warehouse, project, service, log), ...parts, now: Date.now, onChecked: () => {} }
+    withService(project, budgets.forProject(project), { signal, log }, async (service) => {
+      const deps = {
+        ...(await writebackDeps(warehouse, project, service, log)),
+        ...parts,
+        now: Date.now,
+        onChecked: () => {},
+      }
       return checkBatch(batchSource(parts.reader, batch), deps, 100_000)
     }),
   )

@@ -253,7 +253,13 @@ describe('what the check before sending would find', () => {
     ['the name is as it was', correct({ name: 'Grace' }), {}, queuedWith('Ada'), null],
     ['someone changed it', correct({ name: 'Grace' }), {}, queuedWith('Adda'), changed],
     ['someone set it', correct({ name: 'Grace' }), {}, queuedWith(null), changed],
-    ['someone changed it to the wanted value', correct({ name: 'Ada' }), {}, queuedWith('Adda'), null],
+    [
+      'someone changed it to the wanted value',
+      correct({ name: 'Ada' }),
+      {},
+      queuedWith('Adda'),
+      'edited_since: it is there already, and has been set since it was queued',
+    ],
     [
       'an earlier correction of ours changed it',
       correct({ name: 'Grace' }),

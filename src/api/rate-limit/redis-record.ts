@@ -36,7 +36,19 @@ const recordTtlMs = 7 * 24 * 3_600_000
 
 type ScriptReply = readonly [isOwn: number, now: string, run: string, version?: string | null, text?: string | null]
 
-type RedisBudgetRecords = { readonly record: (name: string) => BudgetRecord; readonly close: () => void }
+/** KEYS[1] a number, ARGV[1] what it is raised to */
+const raiseScript = `
+if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
+
+type RedisBudgetRecords = {
+  readonly record: (name: string) => BudgetRecord
+  /** Numbers that only grow, and never expire. */
+  readonly numbers: {
+    readonly read: (name: string) => Promise<number>
+    readonly raise: (name: string, to: number) => Promise<void>
+  }
+  readonly close: () => void
+}
 
 /**
  * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by itself; commands fail soon
@@ -76,7 +88,17 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
         throw new Error(`Redis: ${lastError ?? errorText(error)}`)
       },
     )
-  return { record: (name) => redisRecord(runScript, `deskmirror:budget:${name}`), close: () => redis.disconnect() }
+  const explain = (error: unknown) => {
+    throw new Error(`Redis: ${lastError ?? errorText(error)}`)
+  }
+  return {
+    record: (name) => redisRecord(runScript, `deskmirror:budget:${name}`),
+    numbers: {
+      read: async (name) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explain)),
+      raise: async (name, to) => void (await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)),
+    },
+    close: () => redis.disconnect(),
+  }
 }
 
 type RunScript = (key: string, token: string, version: string, until: EpochMs, text: string) => Promise<ScriptReply>

@@ -22,10 +22,12 @@ export type ReadsOf = (project: ConsoleProject) => Promise<ConsoleReads>
 
 /** Both open the warehouse when the first page is asked for. `longReadsOf`: for what takes longer than a page may. */
 export function createConsoleData(readsOf: ReadsOf, longReadsOf: ReadsOf, now: () => EpochMs) {
-  const counts = rememberResults(countsHoldMs, now, countAll(longReadsOf))
-  const days = rememberResults(daysHoldMs, now, async ({ project, from }: DaysRequest) =>
-    (await longReadsOf(project)).days(from),
-  )
+  const counts = rememberResults({ maxAgeMs: countsHoldMs, now, read: countAll(longReadsOf) })
+  const days = rememberResults({
+    maxAgeMs: daysHoldMs,
+    now,
+    read: async ({ project, from }: DaysRequest) => (await longReadsOf(project)).days(from),
+  })
   const streamRows = async (project: ConsoleProject): Promise<{ rows: readonly StreamRow[]; workers: number }> => {
     // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
     const [reads] = await Promise.all([readsOf(project), longReadsOf(project)])
@@ -47,7 +49,7 @@ export function createConsoleData(readsOf: ReadsOf, longReadsOf: ReadsOf, now: (
     const budget = { limit: project.limit, ...(await reads.budget(to - hourMs, to, minuteMs)) }
     return { ...(await reads.overview(to)), workers, streams, budget }
   }
-  const overviews = rememberResults(overviewHoldsMs, now, readOverview)
+  const overviews = rememberResults({ maxAgeMs: overviewHoldsMs, now, read: readOverview })
   return {
     overview: (project: ConsoleProject): Promise<OverviewData> => overviews.get(project.projectId, project),
     streams: async (project: ConsoleProject) => {

@@ -1,12 +1,12 @@
 /** The decisions of the console, made with the functions of the command line. */
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { changedStatuses, type DecisionName, outboxDecisionOf } from '../../core/console/decisions.ts'
-import type { OutboxFilter } from '../../core/outbox/admin.ts'
-import type { RevertReport, SelectionMismatch } from '../../core/outbox/batches.ts'
+import type { DecisionTerms, OutboxFilter } from '../../core/outbox/admin.ts'
+import type { BatchDecisionReport, RevertReport, SelectionMismatch } from '../../core/outbox/batches.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { ReviewOutcome } from '../../core/outbox/review.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { decideBatch, revertBatchOf } from '../batches.ts'
+import { decideBatch, decideShownBatch, revertBatchOf } from '../batches.ts'
 import { decideShown, decideWritebacks } from '../outbox.ts'
 import type { ConsoleProject } from './console-project.ts'
 import { type ImportRequest, type ImportResult, importDrafts } from './import-drafts.ts'
@@ -23,7 +23,8 @@ export type DecisionTarget = {
 }
 
 /** `digest`: of what was shown. Null: the decision takes effect whatever has changed since. */
-export type DecisionRequest = DecisionTarget & { readonly digest: string | null; readonly by: string }
+export type DecisionRequest = DecisionTarget &
+  Required<Pick<DecisionTerms, 'by' | 'audit'>> & { readonly digest: string | null }
 
 export type MadeDecision = {
   readonly moved: number
@@ -43,8 +44,9 @@ export async function filterOf(
   reads: Pick<WritebackReads, 'idsByOutcome'>,
   project: ConsoleProject,
   { decision, batch, ids, would }: DecisionTarget,
+  signal?: AbortSignal,
 ): Promise<OutboxFilter> {
-  const chosen = would !== null && batch !== null ? await reads.idsByOutcome(project, batch, would) : ids
+  const chosen = would !== null && batch !== null ? await reads.idsByOutcome(project, batch, would, signal) : ids
   return {
     ...(batch === null ? {} : { batch }),
     // Without a batch and without ids it would be everything.
@@ -58,7 +60,7 @@ export type ConsoleDecisions = ReturnType<typeof createConsoleDecisions>
 /** `config`: asked each time, as it can be reloaded. */
 export function createConsoleDecisions(
   config: () => Config,
-  reads: Pick<WritebackReads, 'idsByOutcome' | 'selection'>,
+  reads: Pick<WritebackReads, 'idsByOutcome'>,
   now: () => EpochMs,
 ) {
   return {
@@ -66,22 +68,27 @@ export function createConsoleDecisions(
       importDrafts(config(), settingsOf(config(), project), request, now()),
     decide: async (project: ConsoleProject, request: DecisionRequest): Promise<DecisionOutcome> => {
       const settings = settingsOf(config(), project)
-      const { decision, batch, by } = request
+      const { decision, batch, by, audit } = request
       switch (decision) {
         case 'stop':
-          return made(await decideBatch(config(), settings, 'stopped', { batch: requireName(batch), by }))
+          return made(await decideBatch(config(), settings, 'stopped', { batch: requireName(batch), by, audit }))
         case 'resume': {
-          const mismatch = await findMismatch(reads, project, settings, request)
-          if (mismatch !== null) return { kind: 'moved', mismatch }
-          return made(await decideBatch(config(), settings, 'resumed', { batch: requireName(batch), by }))
+          // The drafts of a stopped batch go on as a whole, so only new or changed ones can differ.
+          const shown = { filter: await filterOf(reads, project, request), digest: request.digest ?? '' }
+          const asked = { batch: requireName(batch), by, audit, shown }
+          return toOutcome(await decideShownBatch(config(), settings, 'resumed', asked))
         }
         case 'revert': {
-          const revert = await revertBatchOf(config(), settings, { batch: requireName(batch), by })
+          const revert = await revertBatchOf(config(), settings, { batch: requireName(batch), by, audit })
           return { kind: 'made', made: { moved: revert.queued, stayed: [], inFlight: 0, revert } }
         }
         case 'undo':
           return made(
-            await decideWritebacks(config(), settings, 'approval_undone', { selection: toSelection(request), by }),
+            await decideWritebacks(config(), settings, 'approval_undone', {
+              selection: toSelection(request),
+              by,
+              audit,
+            }),
           )
         default:
           return decideRows(config(), project, settings, reads, { ...request, decision })
@@ -99,30 +106,22 @@ async function decideRows(
   reads: Pick<WritebackReads, 'idsByOutcome'>,
   request: DecisionRequest & { readonly decision: RowDecision },
 ): Promise<DecisionOutcome> {
-  const { decision, digest, by } = request
+  const { decision, digest, by, audit } = request
   // What is being sent changes from second to second; to send less than was shown does no harm.
   if (decision === 'cancel' && digest === null && request.would === null)
-    return made(await decideWritebacks(config, settings, 'cancelled', { selection: toSelection(request), by }))
+    return made(await decideWritebacks(config, settings, 'cancelled', { selection: toSelection(request), by, audit }))
   const selection = await filterOf(reads, project, request)
   const shown = { filter: selection, digest: digest ?? '' }
-  const report = await decideShown(config, settings, outboxDecisionOf[decision], { selection, by, shown })
-  return 'outcome' in report ? { kind: 'moved', mismatch: report } : made(report)
+  const report = await decideShown(config, settings, outboxDecisionOf[decision], { selection, by, audit, shown })
+  return toOutcome(report)
 }
 
 function toSelection({ batch, ids }: DecisionTarget): OutboxFilter {
   return ids === null ? { batch: requireName(batch) } : { ids, ...(batch === null ? {} : { batch }) }
 }
 
-/** The drafts of a stopped batch go on as a whole, so only new or changed ones can differ. */
-async function findMismatch(
-  reads: Pick<WritebackReads, 'idsByOutcome' | 'selection'>,
-  project: ConsoleProject,
-  { name }: ProjectConfig,
-  request: DecisionRequest,
-): Promise<SelectionMismatch | null> {
-  const { named, batch } = await reads.selection(project, await filterOf(reads, project, request), 0)
-  if (named.digest === request.digest) return null
-  return { outcome: 'moved', project: name, now: named, counts: batch?.counts ?? {}, steps: [] }
+function toOutcome(report: DecisionReport | BatchDecisionReport | SelectionMismatch): DecisionOutcome {
+  return 'outcome' in report ? { kind: 'moved', mismatch: report } : made(report)
 }
 
 function made({

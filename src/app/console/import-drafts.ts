@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import type { RejectedImport } from '../../core/outbox/reports.ts'
 import type { EpochMs } from '../../core/time.ts'
+import type { ImportOptions } from '../../writeback/import/import-file.ts'
 import { importWritebacks } from '../import.ts'
 
 export type ImportRequest = {
@@ -17,6 +18,7 @@ export type ImportRequest = {
   /** Leaves out all columns that are not of an import. */
   readonly ignoreColumns: boolean
   readonly by: string
+  readonly audit: NonNullable<ImportOptions['audit']>
 }
 
 /** `mistakesFile`: the rows with mistakes as CSV; null = there are none. */
@@ -32,7 +34,7 @@ export type ImportResult = {
 export async function importDrafts(
   config: Config,
   project: ProjectConfig,
-  { name, source, title, note, allowDuplicates, ignoreColumns, by }: ImportRequest,
+  { name, source, title, note, allowDuplicates, ignoreColumns, by, audit }: ImportRequest,
   now: EpochMs,
 ): Promise<ImportResult> {
   const folder = await mkdtemp(join(tmpdir(), 'deskmirror-import-'))
@@ -44,7 +46,7 @@ export async function importDrafts(
       project,
       { source, name, parse },
       {
-        ...{ now, mistakesPath, allowDuplicates, createdBy: by, expiresAt: null, draft: true },
+        ...{ now, mistakesPath, allowDuplicates, createdBy: by, audit, expiresAt: null, draft: true },
         ...{ title: title === '' ? null : title, note: note === '' ? null : note },
         ...{
           onReviews: null,

@@ -40,10 +40,28 @@ const reviewWaitsMs: Ms = 1500
 
 /** `openLong`: for what takes longer than a page may. */
 export function createWritebackReads(open: Open, openLong: Open, now: () => EpochMs) {
-  const reviews = rememberResults(reviewHoldsMs, now, async ({ project, batch }: ReviewRequest) =>
-    readReview(await openLong(project.projectId), project, batch, now()),
-  )
-  return {
+  const reviews = rememberResults({
+    maxAgeMs: reviewHoldsMs,
+    now,
+    read: async ({ project, batch }: ReviewRequest) =>
+      readReview(await openLong(project.projectId), project, batch, now()),
+  })
+  const outcomes = rememberResults({
+    maxAgeMs: reviewHoldsMs,
+    now,
+    maxKeys: 4,
+    read: async ({ project, batch }: ReviewRequest, signal) =>
+      groupByOutcome(await openLong(project.projectId), project, batch, now(), signal),
+  })
+  // Only those who ask at the same time share it: a decision is about rows as they are.
+  const selections = rememberResults({
+    maxAgeMs: 0,
+    now,
+    maxKeys: 4,
+    read: ({ project, filter, limit }: SelectionRequest): Promise<SelectionData> =>
+      reads.selection(project, filter, limit),
+  })
+  const reads = {
     list: async (project: ConsoleProject, request: ListRequest): Promise<WritebacksData> =>
       listWritebacks(await open(project.projectId), project, request),
     /** Null: there is no such batch. */
@@ -68,44 +86,45 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     /** Null: there is no such write-back. */
     writeback: async (project: ConsoleProject, id: string): Promise<WritebackData | null> => {
       const warehouse = await open(project.projectId)
-      const admin = warehouse.outboxAdmin(project.projectId)
-      const [entry] = await admin.list({ ids: [id] }, 1)
-      if (entry === undefined) return null
-      const report = await readWriteback(admin, warehouse, project, id)
-      const { conversationId } = report.writeback
+      const shown = await warehouse.outboxSnapshot(project.projectId, async ({ admin, reader }) => {
+        const { entries, named } = await admin.readSelection({ ids: [id] }, 1)
+        return entries.length === 0 ? null : { named, report: await readWriteback(admin, reader, project, id) }
+      })
+      if (shown === null) return null
+      const { conversationId } = shown.report.writeback
       const conversation =
         conversationId === null ? null : await warehouse.console(project.projectId).conversation(conversationId, null)
-      return { report, conversation }
+      return { ...shown, conversation }
     },
     /** What a decision is about, and the digest that names it. */
     selection: async (project: ConsoleProject, filter: OutboxFilter, limit: number): Promise<SelectionData> => {
       const warehouse = await open(project.projectId)
-      const admin = warehouse.outboxAdmin(project.projectId)
-      const entries = await nameEntries(warehouse.reviewReader(project.projectId), await admin.list(filter, limit))
-      return {
-        entries,
-        named: await admin.digestOf(filter),
-        operations: await admin.countByOperation(filter),
-        batch: filter.batch === undefined ? null : await admin.findBatch(filter.batch),
-      }
+      return warehouse.outboxSnapshot(project.projectId, async ({ admin, reader }) => {
+        const { entries, named } = await admin.readSelection(filter, limit)
+        return {
+          named,
+          entries: await nameEntries(reader, entries),
+          operations: await admin.countByOperation(filter),
+          batch: filter.batch === undefined ? null : await admin.findBatch(filter.batch),
+        }
+      })
     },
+    /** The same for a page. `named`: as its address names it. */
+    shownSelection: (named: string, request: SelectionRequest, signal: AbortSignal): Promise<SelectionData> =>
+      selections.get(`${request.project.projectId} ${named}`, request, signal),
     /** How long so many rows take once nothing is before them. */
     estimateMs: async (project: ConsoleProject, operations: SelectionData['operations']): Promise<Ms> => {
       const counts = Object.fromEntries(operations.map(({ operation, count }) => [operation, count]))
       return estimateBatchMs(await readSlotLimits(await open(project.projectId), toBatchProject(project)), counts, 0)
     },
-    /** The ids of the rows of a batch that would do this, in the order of the queue. */
+    /** The ids of the rows of a batch that would do this, in the order of the queue. `signal`: the client has left. */
     idsByOutcome: async (
       project: ConsoleProject,
       batch: string,
       outcome: ReviewOutcome,
-    ): Promise<readonly string[]> => {
-      const ids: string[] = []
-      await review(await openLong(project.projectId), project, batch, now(), async (rows) => {
-        for (const row of rows) if (row.id !== null && row.outcome === outcome) ids.push(row.id)
-      })
-      return ids
-    },
+      signal?: AbortSignal,
+    ): Promise<readonly string[]> =>
+      (await outcomes.get(`${project.projectId} ${batch}`, { project, batch }, signal)).get(outcome) ?? [],
     /** Of the newest batches that are under way, for live numbers. */
     progress: async (project: ConsoleProject) => {
       const warehouse = await open(project.projectId)
@@ -118,6 +137,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
       return Promise.all(read)
     },
   }
+  return reads
 }
 
 const watchedBatches = 5
@@ -131,6 +151,11 @@ type BatchRequest = {
   readonly status: WritebackStatus | null
   readonly would: ReviewOutcome | null
   readonly after: string | null
+}
+type SelectionRequest = {
+  readonly project: ConsoleProject
+  readonly filter: OutboxFilter
+  readonly limit: number
 }
 type ReviewRequest = { readonly project: ConsoleProject; readonly batch: string }
 
@@ -212,6 +237,26 @@ async function readReview(
   return { counts, groups: named, checked: checks.rows, differing: checks.differing, rows }
 }
 
+async function groupByOutcome(
+  warehouse: Warehouse,
+  project: ConsoleProject,
+  batch: string,
+  now: EpochMs,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<ReviewOutcome, readonly string[]>> {
+  const ids = new Map<ReviewOutcome, string[]>()
+  const onReviews = async (rows: readonly CheckedReview[]) => {
+    for (const { id, outcome } of rows) {
+      if (id === null) continue
+      const known = ids.get(outcome)
+      if (known === undefined) ids.set(outcome, [id])
+      else known.push(id)
+    }
+  }
+  await review(warehouse, project, batch, now, onReviews, signal)
+  return ids
+}
+
 function toReviewedRow(row: CheckedReview): ReviewedRow {
   const { position, id, action, outcome, visitorName, lastWords, check } = row
   return {
@@ -228,8 +273,13 @@ function review(
   batch: string,
   now: EpochMs,
   onReviews: (reviews: readonly CheckedReview[]) => Promise<void>,
+  signal?: AbortSignal,
 ) {
   const { findDuplicateRefs } = warehouse.outboxAdmin(projectId)
-  const parts = { reader: warehouse.reviewReader(projectId), findDuplicateRefs, now }
-  return reviewBatch(batchSource(parts.reader, batch), parts, onReviews)
+  const reader = warehouse.reviewReader(projectId)
+  const listBatch: typeof reader.listBatch = async (...page) => {
+    signal?.throwIfAborted()
+    return reader.listBatch(...page)
+  }
+  return reviewBatch(batchSource({ ...reader, listBatch }, batch), { reader, findDuplicateRefs, now }, onReviews)
 }

@@ -11,6 +11,7 @@ export async function readMirrorHealth(
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
   const states = await warehouse.streamStates.readProjects(now)
+  const held = await warehouse.projects.listHeld()
   const paused = await warehouse.projects.listPaused(now)
   return Promise.all(
     projects
@@ -36,6 +37,7 @@ export async function readMirrorHealth(
           ...counts,
           budget: budget ?? null,
           isPaused: paused.has(project.projectId),
+          isHeld: held.has(project.projectId),
         }
       }),
   )

@@ -75,7 +75,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, ...deps
     },
     /** A job succeeded. Never rejects. */
     recordSuccess: async (identity: JobIdentity): Promise<void> => {
-      if (identity.job !== 'schedule') outage.responded()
+      if (identity.job !== 'schedule' && identity.job !== 'queue') outage.responded()
       const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       noteSuccess(key)
       const entry = failing.get(key)

@@ -6,6 +6,7 @@ import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import { isBlocked, operationsWithoutScope, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
 import { sendLane } from '../../writeback/send/lane.ts'
+import { findClockNotice } from '../clock-notice.ts'
 import { refreshFacts } from '../facts.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
 import { withoutProjectNotices } from '../writeback-notices.ts'
@@ -31,7 +32,7 @@ export type LaneSliceResult =
 const maxReadyLanes = 2 * maxConcurrentLanes
 
 export function createOutboxLanes(resources: WorkerResources) {
-  const { warehouse } = resources
+  const { warehouse, log, isNewMessage } = resources
   const circuitBreaker = createCircuitBreaker(resources)
   const runningSlices = new Map<string, number>()
   const warnOfNoProject = createNoProjectWarning(resources)
@@ -45,14 +46,17 @@ export function createOutboxLanes(resources: WorkerResources) {
   }
   const findReadyLanes = async (project: ProjectConfig) => {
     if ((await currentPause(resources, project)).pause !== null) return []
+    if ((await resources.sendRecordOf(project).findHold()) !== null) return []
     const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
     const claimFilter = toClaimFilter(openCircuits, missingScopes)
-    const lanes = await warehouse.outbox(project.projectId).findClaimable(Date.now(), maxReadyLanes, claimFilter)
+    const now = await warehouse.readClock(project.projectId)
+    const lanes = await warehouse.outbox(project.projectId).findClaimable(now(), maxReadyLanes, claimFilter)
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
   const runOneSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
+    if ((await resources.sendRecordOf(project).findHold()) !== null) return { kind: 'done' }
     const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
     const isHeldBack = (next: ClaimableWriteback) => isBlocked(openCircuits, missingScopes, next)
     return runLaneSlice(resources, project, options, isHeldBack, (operations) =>
@@ -68,6 +72,8 @@ export function createOutboxLanes(resources: WorkerResources) {
       if (project !== undefined && projects.length === 1) await warehouse.outboxAdmin(project.projectId).assignProject()
       const waiting = await warehouse.projects.listWithWritebacks()
       await revokeOnce(projects.filter(({ readOnly, projectId }) => readOnly && !warehouse.isAway(projectId)))
+      const clockNotice = project === undefined ? null : await findClockNotice(warehouse, project)
+      if (clockNotice !== null && isNewMessage('clock.off')) log.warn({ event: 'clock.off', why: clockNotice })
       await warnOfNoProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
     },
@@ -101,12 +107,14 @@ async function runLaneSlice(
   onMissingScopes: (operations: readonly Operation[]) => void,
 ): Promise<LaneSliceResult> {
   const { warehouse, log, metrics } = resources
-  const [head] = await warehouse.outbox(project.projectId).findClaimable(Date.now(), 1, { lane })
+  const now = await warehouse.readClock(project.projectId)
+  const [head] = await warehouse.outbox(project.projectId).findClaimable(now(), 1, { lane })
   if (head === undefined || isHeldBack(head)) return { kind: 'done' }
   const endsAt = performance.now() + sliceMs
   return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
     try {
-      const failure = await sendLane(writebackDeps(warehouse, project, service, log), head, {
+      const deps = resources.sendRecordOf(project).guard(await writebackDeps(warehouse, project, service, log))
+      const failure = await sendLane(deps, head, {
         canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
         onSettled: ({ status }) => metrics.countSettled({ project: project.name, status }),
       })

@@ -12,6 +12,7 @@ import type { Warehouse } from '../../warehouse/open.ts'
 import type { RequestPurpose } from '../../warehouse/request-counts.ts'
 import type { RequestBudgets } from '../request-budgets.ts'
 import { withRequestCounting } from '../request-counting.ts'
+import type { SendRecord } from '../send-record.ts'
 import { type Service, type ServiceOptions, withService } from '../service.ts'
 
 /** The metrics that this folder counts, implemented by `createMetrics`. */
@@ -33,6 +34,8 @@ export type WorkerResources = WorkerContextOptions & {
   readonly isNewMessage: (message: string) => boolean
   readonly warehouse: Warehouse
   readonly budgets: RequestBudgets
+  /** Notices that the project's database went back in time. */
+  readonly sendRecordOf: (project: ProjectConfig) => SendRecord
   readonly connections: Connections
 }
 

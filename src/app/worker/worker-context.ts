@@ -2,12 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { openConnections } from '../../api/connections.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
+import type { Retention } from '../../core/retention.ts'
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../core/stream-specs.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { findRollupHistory } from '../../sync/rollup-history.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import { openShards } from '../../warehouse/shards.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
+import { openSendRecord } from '../send-record.ts'
 import type { AcquiredLock } from '../sync-run.ts'
 import { type AuditSliceOptions, runAuditSlice } from './audit-slice.ts'
 import { readMirrorHealth } from './health.ts'
@@ -27,7 +29,10 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     throw error
   })
   const connections = openConnections()
-  const resources: WorkerResources = { ...options, warehouse, budgets, connections, isNewMessage: createRepeatFilter() }
+  const sendRecordOf = (project: ProjectConfig) =>
+    openSendRecord(config, project, { warehouse, budgets, log: options.log })
+  const shared = { warehouse, budgets, connections, sendRecordOf }
+  const resources: WorkerResources = { ...options, ...shared, isNewMessage: createRepeatFilter() }
   const workerId = randomUUID()
   const leadership = createLeaderLock(warehouse)
 
@@ -48,7 +53,7 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
       warehouse.workers.recordHeartbeat({ id: workerId, queue, configuration }, Date.now()),
     /** Whether the running workers have different projects or schedules, as while a change is rolled out. */
     workersDiffer: () => warehouse.workers.differ(Date.now()),
-    runHousekeeping: () => runHousekeeping(warehouse),
+    runHousekeeping: () => runHousekeeping(warehouse, config.retention),
     close: async () => {
       await leadership.release()
       await warehouse.workers.remove(workerId).catch(() => {})
@@ -102,15 +107,20 @@ const deliveryRetentionMs = 30 * 86_400_000
 const auditRetentionMs = 90 * 86_400_000
 const budgetRetentionMs = 90 * 86_400_000
 
+/** What is left is deleted the next night. */
+const maxExpiryMs = 10 * 60_000
+
 /** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
-async function runHousekeeping(warehouse: Warehouse) {
+async function runHousekeeping(warehouse: Warehouse, retention: Retention) {
   const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
-  const expired = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+  const oldDeliveries = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
   await warehouse.deleteAudits(Date.now() - auditRetentionMs)
   await warehouse.budgetHistory.deleteBefore(Date.now() - budgetRetentionMs)
-  const deliveriesDeleted = expired + (await warehouse.deliveries.trimDone())
+  const deliveriesDeleted = oldDeliveries + (await warehouse.deliveries.trimDone())
+  const until = performance.now() + maxExpiryMs
+  const expired = await warehouse.deleteExpired(retention, { now: Date.now(), until })
   await warehouse.analyzeTables()
-  return { runsDeleted, deliveriesDeleted }
+  return { runsDeleted, deliveriesDeleted, expired }
 }
 
 /** Whether rollups are missing at the beginning, or have another time zone than configured. Reads the warehouse only. */

@@ -63,13 +63,15 @@ async function show(
 ): Promise<CommandResult> {
   const { showBatch } = await context.load(() => import('../../app/batches.ts'))
   const { reviewQueuedBatch } = await context.load(() => import('../../app/review.ts'))
-  const report = await showBatch(config, project, name)
+  const shown = await showBatch(config, project, name)
   const outputs = await openReviewOutputs(context, options)
   try {
     const now = context.now()
     const check = options.check === true ? await toCheckRequest(context, config, display, options.limit) : null
     const reviewOptions = { now, onReviews: outputs.onReviews, check }
-    const { review, requests } = await reviewQueuedBatch(config, project, report.batch.id, reviewOptions)
+    const { review, drafts, requests } = await reviewQueuedBatch(config, project, shown.batch.id, reviewOptions)
+    // Names the drafts that the review shows, which may have changed since the first read.
+    const report: BatchReport = shown.approval === null ? shown : { ...shown, approval: drafts }
     const hint = projectCommandHint(config.projects, project.name)
     const lines = renderBatch(report, review.rows === 0 ? [] : renderReview(review, now), now, hint)
     await outputs.finish(review, toPageText(report, now), options.json === true ? null : lines)

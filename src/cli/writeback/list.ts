@@ -28,8 +28,9 @@ type Options = CommonOptions & {
 const examples = `
 The end of an id is enough for every command that takes one: ids of one import begin alike.
 
-Statuses: draft (waits for approval) · queued · sending · succeeded · failed (refused) · conflict (the record changed, not
-sent) · uncertain (may or may not have arrived: a person decides) · cancelled · expired
+Statuses: draft (waits for approval) · queued · sending · succeeded · failed (refused) · conflict (the record changed: not
+sent again, the reason says whether it may have been done before) · uncertain (may or may not have arrived: a person
+decides) · cancelled · expired
 
 Examples:
   $ deskmirror writeback list

@@ -93,7 +93,10 @@ function renderRest({ batch: { state }, estimate }: BatchReport, now: EpochMs): 
   return ['', `${formatCount(left)} left, about ${formatDuration(Math.max(1000, takesMs))}${before}${sending}`, ...rest]
 }
 
-function renderNextSteps({ batch: { id, state, counts }, approval }: BatchReport, hint: CommandHint): string[] {
+function renderNextSteps(
+  { batch: { id, state, counts }, approval, revertible }: BatchReport,
+  hint: CommandHint,
+): string[] {
   const exported = (['failed', 'conflict', 'uncertain', 'expired'] as const).filter(
     (status) => (counts[status] ?? 0) > 0,
   )
@@ -104,6 +107,11 @@ function renderNextSteps({ batch: { id, state, counts }, approval }: BatchReport
           `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${approval.digest.slice(0, 16)}`)}`,
         ]),
     ...(state === 'stopped' ? [`to go on: ${hint(`writeback resume --batch ${id}`)}`] : []),
+    ...(state === 'stopped' && revertible > 0
+      ? [
+          `to take back the ${formatCount(revertible)} that have arrived: ${hint(`writeback revert --batch ${id}`)}; what arrives later can be taken back then`,
+        ]
+      : []),
     ...(state === 'sending' ? [`to stop it: ${hint(`writeback stop --batch ${id}`)}`] : []),
     ...(exported.length === 0
       ? []

@@ -18,13 +18,14 @@ const resultWords: Readonly<Record<OutboxDecision, string>> = {
 }
 
 export function renderDecision(report: DecisionReport, decision: OutboxDecision, hint: CommandHint): string[] {
-  const { moved, ids, stayed, following, undoUntil } = report
+  const { moved, ids, stayed, following, undoUntil, notices = [] } = report
   return [
     `${formatCount(moved)} ${resultWords[decision]}`,
     ...stayed.map((rows) => renderStayed(rows, decision)),
     ...(following === true
       ? ['none of them will be sent; the worker or the next push updates the remaining rows']
       : []),
+    ...notices,
     ...(undoUntil === undefined
       ? []
       : [`nothing leaves before ${undoUntil}; until then ${hint('writeback undo')} takes the approval back`]),

@@ -55,7 +55,7 @@ function by(person: string | null): Html {
 }
 
 function batchSentences({ report, undoUntil, review }: BatchData, frame: ProjectFrame): Sentence[] {
-  const { batch, estimate } = report
+  const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
   const found: Sentence[] = []
   const isOpen = undoUntil !== null && Date.parse(undoUntil) > frame.now
@@ -64,7 +64,12 @@ function batchSentences({ report, undoUntil, review }: BatchData, frame: Project
       kind: 'act',
       text: html`<b>Stopped</b> ${ago(batch.stoppedAt, frame)}${by(batch.stoppedBy)}: nothing of it is sent until a person goes on or cancels it.`,
     })
-  else if (draft > 0)
+  if (batch.stoppedAt !== null && draft > 0 && revertible > 0)
+    found.push({
+      kind: 'note',
+      text: html`“Take back as drafts” concerns the <b>${formatCount(revertible)}</b> that have arrived. What arrives after “Go on” can be taken back then.`,
+    })
+  if (batch.stoppedAt === null && draft > 0)
     found.push({
       kind: 'act',
       text: html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'row')} ${draft === 1 ? 'waits' : 'wait'} for approval.${takes(estimate.takesMs, frame)}`,

@@ -4,6 +4,7 @@ import type { SelectionData } from '../../core/console/writeback-data.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
+import { describeTerms } from '../../core/outbox/review-labels.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import { section } from '../blocks.ts'
@@ -95,6 +96,7 @@ function consequences({ decision, data, takesMs, graceMs }: ConfirmView): readon
           ? ['The mirror as it is now counts as what you saw, so look at the conversations first.']
           : []),
         ...(takesMs === null || takesMs === 0 ? [] : [`It takes about ${spanText(takesMs)}.`]),
+        ...(decision === 'resume' ? ['“Stop” keeps what has not left by then.'] : []),
         decision !== 'approve'
           ? 'Sending begins at once.'
           : graceMs === 0
@@ -103,7 +105,9 @@ function consequences({ decision, data, takesMs, graceMs }: ConfirmView): readon
       ]
     }
     case 'cancel':
-      return ['They are not sent. Send again brings them back.']
+      return [
+        'They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.',
+      ]
     default:
       return []
   }
@@ -117,12 +121,14 @@ function entries({ entries: rows }: SelectionData, frame: ProjectFrame): Html {
   return table({
     caption: 'The write-backs that this is about',
     columns: [{ title: 'What' }, { title: 'About' }, { title: 'What is sent' }, { title: 'Status' }],
-    rows: rows.map(({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, status }) => [
-      html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
-      html`${foreignText(visitorName ?? conversationId ?? visitorId)}${lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`}`,
-      payloadText(payload),
-      statusWords[status].word,
-    ]),
+    rows: rows.map(
+      ({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, status, ...terms }) => [
+        html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
+        html`${foreignText(visitorName ?? conversationId ?? visitorId)}${lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`}`,
+        html`${payloadText(payload)}${describeTerms(terms).map((term) => html`<br><span class="faint">${term}</span>`)}`,
+        statusWords[status].word,
+      ],
+    ),
     empty: 'There are none.',
   })
 }

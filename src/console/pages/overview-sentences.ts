@@ -75,7 +75,7 @@ function writebackSentences(
   return found
 }
 
-function pauseSentences({ paused, failures }: OverviewData, frame: ProjectFrame): Sentence[] {
+function pauseSentences({ paused, held, failures }: OverviewData, frame: ProjectFrame): Sentence[] {
   const others = failures.filter(({ job }) => job !== 'pass')
   return [
     ...(paused === null
@@ -84,6 +84,14 @@ function pauseSentences({ paused, failures }: OverviewData, frame: ProjectFrame)
           {
             kind: 'act' as const,
             text: html`The service denies the key, so nothing is read or sent for another <b>${roughly(Date.parse(paused.until) - frame.now)}</b>: ${foreignText(paused.why)}`,
+          },
+        ]),
+    ...(held === null
+      ? []
+      : [
+          {
+            kind: 'act' as const,
+            text: html`No write-back is sent since ${held.since}: ${foreignText(held.why)}. Run <code>deskmirror writeback resume --restored</code>.`,
           },
         ]),
     ...others.slice(0, 3).map(({ job, since, reason }) => ({

@@ -21,14 +21,12 @@ import { payloadText } from './reviewed-rows.ts'
 export type WritebackView = {
   readonly data: WritebackData
   readonly offered: readonly DecisionName[]
-  /** Names it as it is shown. */
-  readonly digest: string
 }
 
-export function writebackPage({ data, offered, digest }: WritebackView, frame: ProjectFrame): Page {
+export function writebackPage({ data, offered }: WritebackView, frame: ProjectFrame): Page {
   const { writeback } = data.report
   const [one] = operationWords[writeback.operation]
-  const form = { project: frame.project, about: { id: writeback.id }, digest }
+  const form = { project: frame.project, about: { id: writeback.id }, digest: data.named.digest }
   const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why(writeback)}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
 ${uncertainHelp(writeback, frame)}

@@ -11,6 +11,9 @@ export type AvailabilitySnapshot = {
   /** If one of them is null, the service did not say, and the snapshot observes nothing. */
   readonly available: boolean | null
   readonly agentsOnline: number | null
+  /** When the last of `count` equal snapshots was taken that are stored as this one; absent: there is only this one. */
+  readonly until?: EpochSeconds
+  readonly count?: number
 }
 
 type MutableRow = { -readonly [Column in keyof AvailabilityHourRow]: AvailabilityHourRow[Column] }
@@ -30,9 +33,10 @@ export function deriveAvailabilityHours(
     return row
   }
   for (const [index, snapshot] of snapshots.entries()) {
-    const ends = Math.min(snapshot.at + holdSeconds, snapshots[index + 1]?.at ?? snapshot.at)
+    const { until = snapshot.at, count = 1 } = snapshot
+    const ends = Math.min(until + holdSeconds, snapshots[index + 1]?.at ?? until)
     const taken = rowAt(snapshot.at)
-    taken.snapshots++
+    taken.snapshots += count
     addAgents(taken, snapshot)
     for (let from = snapshot.at; from < ends; ) {
       const to = Math.min(ends, calendar.hourEnd(from))

@@ -31,6 +31,7 @@ export type OverviewData = {
   /** What the audits of the last 30 days show. */
   readonly audits: readonly AuditEstimate[]
   readonly paused: { readonly until: string; readonly why: string } | null
+  readonly held: { readonly since: string; readonly why: string } | null
   readonly failures: readonly FailureReport[]
   readonly writebacks: Readonly<Record<string, number>>
   readonly oldestDraft: string | null
@@ -213,3 +214,6 @@ export type AuditEvent = {
   readonly count: number | null
   readonly detail: string | null
 }
+
+/** Its id and time are those of the moment when it is stored. */
+export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>

@@ -11,16 +11,12 @@ export type DecidingViewer = { readonly viewer: Pick<Viewer, 'name' | 'role'>; r
 
 /** `undoUntil`: RFC 3339; null = no approval can be taken back. */
 export function offeredForBatch(
-  { batch, outcomes, approval, revertedBy }: Pick<BatchReport, 'batch' | 'outcomes' | 'approval' | 'revertedBy'>,
+  { batch, approval, revertible }: Pick<BatchReport, 'batch' | 'approval' | 'revertible'>,
   undoUntil: string | null,
   deciding: DecidingViewer,
   now: EpochMs,
 ): readonly DecisionName[] {
   const { draft = 0, queued = 0, sending = 0, failed = 0, conflict = 0 } = batch.counts
-  // Replies and notes cannot be taken back.
-  const hasRevertible = outcomes.some(
-    ({ operation, status }) => status === 'succeeded' && (operation === 'handled' || operation === 'visitor'),
-  )
   const isStopped = batch.stoppedAt !== null
   const allowed: Record<DecisionName, boolean> = {
     approve: approval !== null,
@@ -31,7 +27,7 @@ export function offeredForBatch(
     retry: failed + conflict > 0,
     arrived: false,
     lost: false,
-    revert: hasRevertible && queued + sending === 0 && revertedBy === null,
+    revert: revertible > 0 && queued + sending === 0,
   }
   return offered(allowed, deciding, {
     createdBy: batch.createdBy,

@@ -54,6 +54,8 @@ export type BatchData = {
 /** `conversation`: null = the mirror does not have it, or it is about a visitor. */
 export type WritebackData = {
   readonly report: ShowWritebackReport
+  /** Names it as it is shown. */
+  readonly named: SelectionDigest
   readonly conversation: ConversationData | null
 }
 

@@ -12,8 +12,17 @@ export function withQuery(address: string, parameters: Readonly<Record<string, s
   return set.size === 0 ? address : `${address}?${set}`
 }
 
-/** Dots alone would lead to another folder, also as `%2E`. Nothing has such a name, so its address may lead nowhere. */
+/** SQL can give a batch any name. Dots alone would lead to another folder, also as `%2E`, and no server takes a NUL. */
 function encodeSegment(name: string): string {
-  const encoded = encodeURIComponent(name.toWellFormed())
-  return /^\.+$/.test(encoded) ? encoded.replaceAll('.', '%252E') : encoded
+  const isSafe = !/^\.+$|^~|\0/.test(name)
+  const kept = isSafe
+    ? name
+    : `~${name.replace(/[.~\0]/g, (letter) => `~${letter.charCodeAt(0).toString(16).padStart(2, '0')}`)}`
+  return encodeURIComponent(kept.toWellFormed())
+}
+
+/** The name that a segment of a path stands for. `segment`: without percent encoding. */
+export function decodeSegment(segment: string): string {
+  if (!segment.startsWith('~')) return segment
+  return segment.slice(1).replace(/~([\da-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }

@@ -1,8 +1,9 @@
 /** What people do with the outbox (the queue of write-backs): enqueue, look up and decide. */
 
+import type { NewAuditEvent } from '../console/data.ts'
 import type { Ms } from '../time.ts'
 import type { Rest } from './batch-estimate.ts'
-import type { Batch, BatchDescription, BatchSummary, SelectionDigest } from './batches.ts'
+import type { Batch, BatchDescription, BatchSummary, NamedSelection, SelectionDigest } from './batches.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from './outbox-entry.ts'
 import type { BatchDecision, OutboxDecision, StatusCounts, WritebackStatus } from './state.ts'
@@ -44,6 +45,8 @@ export type EnqueueOptions = {
   readonly batch?: BatchDescription
   /** Queues nothing if batches were queued since this was read by `readQueueMark`. */
   readonly unlessMovedSince?: string
+  /** As of a decision. `known`: rows whose refs were queued before. */
+  readonly audit?: (queued: number, known: number) => NewAuditEvent
 }
 
 /** What a decision carries beside its selection. */
@@ -54,10 +57,18 @@ export type DecisionTerms = {
   readonly graceMs?: Ms
   /** `approved`: whether a person may approve what the same person queued. */
   readonly approveOwn?: boolean
+  /** What the audit log of the console says of it, in the same transaction; without it, only the event log does. */
+  readonly audit?: AuditOf
 }
+
+/** `count`: how many rows changed. */
+export type AuditOf = (count: number) => NewAuditEvent
 
 /** `known`: how many were skipped because their refs were queued before. */
 export type EnqueueResult = { readonly ids: readonly string[]; readonly queued: number; readonly known: number }
+
+/** `shown`: nothing is decided unless the digest still names its rows. */
+export type BatchDecisionOptions = Pick<DecisionTerms, 'audit'> & { readonly shown?: ShownSelection }
 
 export type OutboxAdmin = {
   /**
@@ -97,7 +108,8 @@ export type OutboxAdmin = {
     shown: ShownSelection,
     terms: DecisionTerms,
   ) => Promise<DecisionResult | SelectionMoved>
-  /** Names the rows of the filter as they are. */
+  /** The first `limit` rows of the filter, and what names all of them as they are. */
+  readonly readSelection: (filter: OutboxFilter, limit: number) => Promise<NamedSelection>
   readonly digestOf: (filter: OutboxFilter) => Promise<SelectionDigest>
   /** The latest events of the rows, newest first. */
   readonly listLatestEvents: (
@@ -113,6 +125,8 @@ export type OutboxAdmin = {
   readonly listBatchNames: (limit: number) => Promise<readonly string[]>
   /** The name of the newest batch that takes this one back; null if none does. */
   readonly findRevertOf: (id: string) => Promise<string | null>
+  /** Its flags and corrections that arrived after it was last taken back. */
+  readonly countRevertible: (id: string) => Promise<number>
   /** Open write-backs of others that were queued before the batch's first open one. */
   readonly countAhead: (batch: string) => Promise<number>
   /** Until when nothing of the batch leaves, because each of its queued rows waits; null if one does not. */
@@ -126,7 +140,8 @@ export type OutboxAdmin = {
     decision: BatchDecision,
     batch: string,
     by: string,
-  ) => Promise<{ readonly moved: number; readonly inFlight: number; readonly following?: true } | null>
+    options?: BatchDecisionOptions,
+  ) => Promise<{ readonly moved: number; readonly inFlight: number; readonly following?: true } | SelectionMoved | null>
   /** Used when writing is switched off: write-backs in flight are verified but never sent again. Queued ones stay queued. */
   readonly revokeSending: (by: string) => Promise<void>
   /** Lanes blocked by an uncertain write-back, and how many write-backs wait behind it. */

@@ -3,7 +3,7 @@ import type { Ms } from '../time.ts'
 import type { CheckedOutcomes } from './deviation.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { NamedEntry } from './named-entry.ts'
-import type { EventLogEntry } from './outbox-entry.ts'
+import type { EventLogEntry, OutboxEntry } from './outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
@@ -83,10 +83,15 @@ export type BatchReport = {
   readonly approval: SelectionDigest | null
   /** The batch that takes this one back. */
   readonly revertedBy: string | null
+  /** Rows that arrived, can be taken back and are not yet. */
+  readonly revertible: number
 }
 
-/** Identifies exactly the write-backs that were shown: SHA-256 over (id, epoch, status) in the order of the queue. */
+/** Identifies exactly the write-backs that were shown: SHA-256 over all that decides what leaves, in the order of the queue. */
 export type SelectionDigest = { readonly digest: string; readonly count: number }
+
+/** The first rows of a selection, and the digest of all of them. */
+export type NamedSelection = { readonly entries: readonly OutboxEntry[]; readonly named: SelectionDigest }
 
 /** An approval whose digest does not match: what the selection is now, and its latest steps. */
 export type SelectionMismatch = {

@@ -114,6 +114,8 @@ export type DecisionReport = {
   readonly ids: readonly string[]
   /** The decision is in force, but not all rows are updated; the next worker or push does that. */
   readonly following?: true
+  /** What is wrong around it: the clock of this machine. */
+  readonly notices?: readonly string[]
   /** Of an approval: when its grace ends. RFC 3339. */
   readonly undoUntil?: string
   readonly stayed: readonly {

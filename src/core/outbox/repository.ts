@@ -123,6 +123,8 @@ export type OutboxRepository = {
   ) => Promise<string | null | undefined>
   /** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
   readonly findPreviousReplyStatus: (writeback: Writeback) => Promise<WritebackStatus | null>
+  /** When a person last queued it again after it had ended (RFC 3339); null if nobody did. */
+  readonly findRequeueing: (writeback: Writeback) => Promise<string | null>
   /** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */
   readonly readMirroredMessages: (
     conversation: string,

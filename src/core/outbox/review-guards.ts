@@ -78,6 +78,14 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
 function findForeignEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
   const { target, ownEdit, lastOwnEdit } = facts
   if (request.operation !== 'visitor' || target?.kind !== 'visitor') return null
+  const { payload } = request
+  const fields = (['name', 'email'] as const).filter((field) => payload[field] !== undefined)
+  const hasMoved = fields.some((field) => {
+    const was = ownEdit[field] === undefined ? queued?.seen?.[field] : ownEdit[field]
+    return was !== undefined && !isSameText(target[field], was)
+  })
+  if (hasMoved && fields.every((field) => isSameText(target[field], payload[field] ?? null)))
+    return { reason: 'edited_since', why: 'it is there already, and has been set since it was queued' }
   for (const field of ['name', 'email'] as const) {
     const [wanted, current, own] = [request.payload[field], target[field], ownEdit[field]]
     const was = own === undefined ? queued?.seen?.[field] : own

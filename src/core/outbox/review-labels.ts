@@ -109,16 +109,27 @@ export function describeDeviation(
   return `the check: ${describeVerdict(check)}; then: ${effect === null ? then : `${then}, ${effect}`}`
 }
 
-/** The order in the file that its effect depends on, and what it waits for; empty if neither matters. */
+/** When it leaves at all: `only if no visitor wrote after 17`, `not after 2026-01-31T18:00:00Z`. */
+export function describeTerms({ expect, expiresAt }: Pick<OutboxEntry, 'expect' | 'expiresAt'>): readonly string[] {
+  return [
+    ...(expect === null ? [] : [`only if no visitor wrote after ${expect}`]),
+    ...(expiresAt === null ? [] : [`not after ${expiresAt}`]),
+  ]
+}
+
+/** The order in the file that its effect depends on, what it waits for, and when it leaves at all; empty if none matters. */
 export function describeOrder({
   action,
   after,
   blockedBy,
-}: Pick<CheckedReview, 'action' | 'after' | 'blockedBy'>): string {
+  expect,
+  expiresAt,
+}: Pick<CheckedReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>): string {
   const dependsOnOrder = action !== 'reply' && action !== 'add_note'
   const parts = [
     ...(after !== null && dependsOnOrder ? [`after row ${after}`] : []),
     ...(blockedBy === null ? [] : [`waits for ${blockedBy}, which is uncertain`]),
+    ...describeTerms({ expect, expiresAt }),
   ]
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }

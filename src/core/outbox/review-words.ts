@@ -1,5 +1,7 @@
 /** Texts of others in a review: their first words, and their invisible characters. Pure. */
 
+import { codeOf, splitInvisible } from '../invisible.ts'
+
 /** In characters. */
 const maxCharacters = 120
 
@@ -20,16 +22,11 @@ export function excerpt(text: string): string {
     : line
 }
 
-/**
- * Invisible characters by their codes, `[U+202E]`, because they can make a text read differently from what is sent.
- * A joiner after an emoji or a mark stays.
- */
+/** Invisible characters by their codes, `[U+202E]`, because they can make a text read differently from what is sent. */
 export function showInvisible(text: string): string {
-  return text.replace(invisible, (character) => {
-    const code = character.codePointAt(0) ?? 0
-    return `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`
-  })
+  const show = (hidden: string) => [...hidden].map((character) => `[${codeOf(character)}]`).join('')
+  const parts = splitInvisible(text).map((part) =>
+    part.isInvisible ? show(part.text) : part.text.replace(/[\n\t]/g, show),
+  )
+  return parts.join('')
 }
-
-const invisible =
-  /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\p{M}])\u200d|(?!\u200d)[\p{Cf}\p{Cc}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu

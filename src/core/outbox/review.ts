@@ -126,6 +126,10 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'id' | 'operation' | 
   readonly after: number | null
   /** The uncertain write-back that a person must resolve first. */
   readonly blockedBy: string | null
+  /** The last message that the person saw: its id or its time. */
+  readonly expect: string | null
+  /** RFC 3339. */
+  readonly expiresAt: string | null
 }
 
 export type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
@@ -150,6 +154,8 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
     firstWords: request !== null && 'content' in request.payload ? excerpt(request.payload.content) : null,
     after: lane.lastPosition,
     blockedBy: lane.blockedBy,
+    expect: request?.expect ?? null,
+    expiresAt: request?.expiresAt ?? null,
   }
   // A row that is not queued has no effect on the rows after it.
   if (facts.isRefQueued) return { review, lane }

@@ -9,7 +9,7 @@ export const writebackStatuses = [
   'succeeded',
   /** Refused by the service; final. */
   'failed',
-  /** The record changed since the person looked; not sent. */
+  /** The record changed since the person looked; not sent again. An earlier send may have been done. */
   'conflict',
   /** May or may not have arrived; blocks its lane until a person decides. */
   'uncertain',

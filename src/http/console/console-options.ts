@@ -3,12 +3,11 @@ import type { ConsoleData } from '../../app/console/console-data.ts'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ConsoleDecisions } from '../../app/console/decisions.ts'
 import type { WritebackReads } from '../../app/console/writeback-data.ts'
-import type { AuditEvent } from '../../core/console/data.ts'
+import type { AuditEvent, NewAuditEvent } from '../../core/console/data.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Logger } from '../../log.ts'
-import type { ConsoleAccess } from './session.ts'
-
-export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>
+import type { Attempts } from '../attempts.ts'
+import type { ConsoleAccess, EndedSessions } from './session.ts'
 
 export type ConsoleOptions = {
   readonly data: ConsoleData
@@ -17,6 +16,9 @@ export type ConsoleOptions = {
   readonly decisions: () => ConsoleDecisions | null
   readonly projects: () => Promise<readonly ConsoleProject[]>
   readonly access: ConsoleAccess
+  readonly ended: EndedSessions
+  /** Those of the whole server. */
+  readonly attempts: Attempts
   /** Whether the code of a one-time link was valid. It no longer is. */
   readonly useLink: (code: string) => Promise<boolean>
   readonly audit: {

@@ -7,6 +7,7 @@ import { typedOver } from '../../console/pages/confirm.ts'
 import { movedPage } from '../../console/pages/moved.ts'
 import { resultPage } from '../../console/pages/result.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
+import type { NewAuditEvent } from '../../core/console/data.ts'
 import {
   type DecisionName,
   type DecisionSubject,
@@ -46,10 +47,22 @@ export function addDecisions(app: FastifyInstance, options: ConsoleOptions, fram
     const wrongNumber = await findWrongNumber(options, asked)
     if (wrongNumber !== null) return refuse(reply, send, request, 400, wrongNumber)
     const outcome = await decisions
-      .decide(project, { ...asked.target, digest: asked.digest, by: viewer.name })
+      .decide(project, {
+        ...{ ...asked.target, digest: asked.digest, by: viewer.name },
+        audit: (count) => auditOf(asked, true, count),
+      })
       .catch(returnRefusal)
     if (outcome instanceof UserError) return refuseAsItIs(reply, send, asked, outcome)
-    await record(options, asked, outcome)
+    const [isMade, { action: decision, subject }] = [outcome.kind === 'made', auditOf(asked, true, 0)]
+    options.log.info({
+      event: 'console.decided',
+      person: viewer.name,
+      decision,
+      subject,
+      isMade,
+      project: project.name,
+    })
+    if (!isMade) await options.audit.append(auditOf(asked, false, 0))
     const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
     return answer(reply, send, asked, outcome, frame)
   })
@@ -108,26 +121,19 @@ async function findWrongNumber(
     : `This is about ${named.count} write-backs: write their number. Nothing was changed.`
 }
 
-async function record(
-  options: ConsoleOptions,
-  { project, viewer, target, digest }: Asked,
-  outcome: DecisionOutcome,
-): Promise<void> {
+/** What the audit log says. `isMade`: not if what was shown had changed. */
+function auditOf({ project, viewer, target, digest }: Asked, isMade: boolean, count: number): NewAuditEvent {
   const { decision, batch, ids, would } = target
-  const isMade = outcome.kind === 'made'
   const parts = [
     ...(would === null ? [] : [`rows: ${would}`]),
     ...(digest === null ? [] : [`digest ${digest.slice(0, 16)}`]),
-    ...(isMade
-      ? outcome.made.stayed.map(({ count, status, why }) => `${count} stayed ${status}: ${why}`).slice(0, 5)
-      : ['refused: the selection had changed']),
+    ...(isMade ? [] : ['refused: the selection had changed']),
   ]
-  const subject = [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' ')
-  options.log.info({ event: 'console.decided', person: viewer.name, decision, subject, isMade, project: project.name })
-  await options.audit.append({
-    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decisionEvents[decision], subject },
-    ...{ count: isMade ? outcome.made.moved : 0, detail: parts.length === 0 ? null : parts.join(' · ') },
-  })
+  return {
+    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decisionEvents[decision], count },
+    subject: [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' '),
+    detail: parts.length === 0 ? null : parts.join(' · '),
+  }
 }
 
 function answer(reply: FastifyReply, send: SendPage, asked: Asked, outcome: DecisionOutcome, frame: ProjectFrame) {

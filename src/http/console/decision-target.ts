@@ -7,7 +7,7 @@ export type Values = (name: string) => readonly string[]
 
 /** More are decided about as a whole batch, or by what they would do. */
 const maxIds = 200
-const maxNameLength = 300
+const maxNameLength = 1000
 
 /** Null: it does not say what it is about. */
 export function targetOf(values: Values): Omit<DecisionTarget, 'decision'> | null {

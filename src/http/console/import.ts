@@ -1,11 +1,9 @@
 /** Importing a file in the browser: it becomes a draft batch, or a page that says what is wrong with it. */
 import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ConsoleProject } from '../../app/console/console-project.ts'
+import type { FastifyInstance } from 'fastify'
 import type { ImportRequest } from '../../app/console/import-drafts.ts'
 import { type ImportView, importPage } from '../../console/pages/import.ts'
 import { importRole } from '../../core/console/decisions.ts'
-import type { Viewer } from '../../core/console/roles.ts'
 import { path } from '../../core/html/address.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ConsoleOptions } from './console-options.ts'
@@ -47,7 +45,12 @@ export async function addImport(
     }
     if (part === undefined || part.filename === '') return show(400, { problem: 'choose a file' })
     const fileName = withoutControls(part.filename).slice(0, maxNameLength)
-    const wanted: ImportRequest = { ...form, name: fileName, source: wholeFile(part.file), by: viewer.name }
+    const audit: ImportRequest['audit'] = (count, known, batch) => ({
+      ...{ project: project.name, person: viewer.name, role: viewer.role, action: 'imported_drafts', count },
+      subject: count === 0 ? null : batch,
+      detail: `${fileName}${known === 0 ? '' : ` · ${known} rows were queued before`}`,
+    })
+    const wanted: ImportRequest = { ...form, name: fileName, source: wholeFile(part.file), by: viewer.name, audit }
     const result = await decisions.importDrafts(project, wanted).catch((error: unknown) => {
       part.file.resume()
       if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
@@ -59,7 +62,9 @@ export async function addImport(
       const mistakesAddress = key === null ? null : path`/console/p/${project.name}/import/mistakes/${key}`
       return show(422, { rejected: result.rejected, mistakesAddress })
     }
-    return finish(reply, options, project, viewer, fileName, result)
+    const { batch } = result
+    const to = path`/console/p/${project.name}` + (batch === null ? '/writebacks' : path`/batches/${batch}`)
+    return reply.redirect(to, 303)
   })
   app.get<{ Params: { key: string } }>('/p/:project/import/mistakes/:key', async (request, reply) => {
     if (!(await requireRole(request, reply, importRole, send))) return reply
@@ -81,32 +86,6 @@ async function* wholeFile(file: MultipartFile['file']): AsyncGenerator<Uint8Arra
 
 function refusedFile(why: string, next: string): UserError {
   return new UserError({ what: 'nothing was imported', why, next, exitCode: 2 })
-}
-
-type Imported = { readonly batch: string | null; readonly queued: number; readonly known: number }
-
-async function finish(
-  reply: FastifyReply,
-  { audit }: ConsoleOptions,
-  project: ConsoleProject,
-  viewer: Viewer,
-  file: string,
-  { batch, queued, known }: Imported,
-) {
-  const detail = `${file}${known === 0 ? '' : ` · ${known} rows were queued before`}`
-  const { name: person, role } = viewer
-  await audit.append({
-    project: project.name,
-    person,
-    role,
-    action: 'imported_drafts',
-    subject: batch,
-    count: queued,
-    detail,
-  })
-  const to =
-    batch === null ? path`/console/p/${project.name}/writebacks` : path`/console/p/${project.name}/batches/${batch}`
-  return reply.redirect(to, 303)
 }
 
 /** The text fields that stand before the file. */

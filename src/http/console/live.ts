@@ -25,7 +25,7 @@ const maxOfPerson = 16
 export type Listener = {
   readonly response: ServerResponse
   readonly person: string
-  readonly mayListen: () => boolean
+  readonly mayListen: () => Promise<boolean>
 }
 
 type Listeners = { readonly all: Set<Listener>; readonly timer: NodeJS.Timeout }
@@ -56,7 +56,7 @@ export function createLiveStreams(
       // A comment shows whether the listener is still there.
       return ': nothing can be read at present\n\n'
     })
-    for (const listener of byProject.get(project.name)?.all ?? []) tell(listener, message)
+    for (const listener of byProject.get(project.name)?.all ?? []) await tell(listener, message)
   }
   const remove = (project: ConsoleProject, listener: Listener) => {
     const listeners = byProject.get(project.name)
@@ -94,7 +94,9 @@ export function createLiveStreams(
 }
 
 /** Who reads slowly misses messages, as each has all numbers; otherwise they would be kept in memory. */
-export function tell({ response, mayListen }: Listener, message: string): void {
-  if (!mayListen()) response.destroy()
-  else if (!response.writableNeedDrain) response.write(message)
+export async function tell({ response, mayListen }: Listener, message: string): Promise<void> {
+  // Null: at present nobody can say whether the session has ended.
+  const mayRead = await mayListen().catch(() => null)
+  if (mayRead === false) response.destroy()
+  else if (mayRead && !response.writableNeedDrain) response.write(message)
 }

@@ -6,12 +6,12 @@ import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ProjectFrame } from '../../console/page.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
 import type { Viewer } from '../../core/console/roles.ts'
-import { path } from '../../core/html/address.ts'
+import { decodeSegment, path } from '../../core/html/address.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
+import { tooManyText } from '../attempts.ts'
 import type { HttpRoutes } from '../server.ts'
 import { serveAssets } from './assets.ts'
-import { createAttempts } from './attempts.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import { addDecisions } from './decide.ts'
 import { valuesOf } from './decision-target.ts'
@@ -25,7 +25,7 @@ import { requireRole } from './require-role.ts'
 import type { Screen } from './screens.ts'
 import { createFrames, createSendPage, type FrameFor, type SendPage } from './send-page.ts'
 import { createSessions, type Sessions } from './session.ts'
-import { type Access, addSignIn, cookieName, tooManyText } from './sign-in.ts'
+import { type Access, addSignIn, cookieName } from './sign-in.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,7 +45,7 @@ export function consoleRoutes(options: ConsoleOptions): HttpRoutes {
 
 export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
   return async (app) => {
-    const access = { sessions: createSessions(options.access), attempts: createAttempts() }
+    const access = { sessions: createSessions(options.access, options.ended), attempts: options.attempts }
     app.decorateRequest('viewer', null)
     await app.register(fastifyCookie)
     await app.register(fastifyFormbody)
@@ -54,6 +54,7 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
     const frameFor = createFrames(options, assets)
     const send = createSendPage(frameFor)
     app.addHook('onRequest', async (request, reply) => admit(request, reply, options, access, send))
+    app.addHook('onRequest', async (request, reply) => readNames(request, reply))
     handleProblems(app, options, send)
     addSignIn(app, options, access, send)
     addGlobalScreens(app, options, frameFor, send)
@@ -62,6 +63,16 @@ export function consolePlugin(options: ConsoleOptions): FastifyPluginAsync {
     await addImport(app, options, frameFor, send)
     addLive(app, options, access, assets)
   }
+}
+
+/** Only a batch in SQLite can have a name with a NUL: Postgres has no text with one. */
+function readNames({ params, routeOptions }: FastifyRequest, reply: FastifyReply): unknown {
+  const named = params as Record<string, string>
+  for (const [key, segment] of Object.entries(named)) named[key] = decodeSegment(segment)
+  const hasNul = Object.values(named).some((name) => name.includes('\0'))
+  if (!hasNul || routeOptions.url?.endsWith('/batches/:id') === true) return
+  reply.callNotFound()
+  return reply
 }
 
 /** Sends an answer if the request may not go on. */
@@ -86,7 +97,7 @@ async function admit(
   const bearer = bearerOf(request.headers)
   const waitMs = bearer === null ? 0 : attempts.waitMs(request.ip, now())
   if (waitMs > 0) return send(reply.code(429), problemPage('Refused', tooManyText(waitMs), null), null)
-  request.viewer = viewerOf(request, sessions, now())
+  request.viewer = await viewerOf(request, sessions, now())
   if (bearer !== null && request.viewer === null) {
     attempts.recordFailure(request.ip, now())
     log.warn({ event: 'console.token_refused', route })
@@ -98,7 +109,7 @@ async function admit(
 }
 
 /** Who the request is from at this moment; null = nobody who may be here. */
-function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Viewer | null {
+async function viewerOf(request: FastifyRequest, sessions: Sessions, now: EpochMs): Promise<Viewer | null> {
   const bearer = bearerOf(request.headers)
   if (bearer !== null) return sessions.checkBearer(bearer)
   const cookie = request.cookies[cookieName(request)]
@@ -117,7 +128,11 @@ function addScreen(app: FastifyInstance, screen: Screen, options: ConsoleOptions
       if (isMissing) return notFound(reply, send, viewer)
       const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
       const query = (name: string) => textOf(request.query[name])
-      const shown = await screen.show({ data, writebacks, project, frame, params, query, all: valuesOf(request.query) })
+      const client = new AbortController()
+      reply.raw.once('close', () => client.abort())
+      const all = valuesOf(request.query)
+      const parts = { data, writebacks, project, frame, params, query, all, signal: client.signal }
+      const shown = await screen.show(parts)
       if (shown === null) return notFound(reply, send, viewer, project)
       if ('redirect' in shown) return reply.redirect(shown.redirect, 303)
       return send(reply, shown, viewer, project)
@@ -143,8 +158,10 @@ function addLive(app: FastifyInstance, options: ConsoleOptions, { sessions }: Ac
     const project = (await projects()).find(({ name }) => name === request.params.project)
     const person = request.viewer?.name ?? ''
     if (project === undefined || live.isFull(person)) return reply.code(project === undefined ? 404 : 503).send('')
+    // Fastify answers HEAD by this route, too, and the stream has no end.
+    if (request.method === 'HEAD') return reply.type('text/event-stream').send()
     reply.hijack()
-    const mayListen = () => viewerOf(request, sessions, now()) !== null
+    const mayListen = async () => (await viewerOf(request, sessions, now())) !== null
     live.add(project, { response: reply.raw, person, mayListen })
   })
 }
@@ -154,7 +171,9 @@ function handleProblems(app: FastifyInstance, { log }: ConsoleOptions, send: Sen
   app.setNotFoundHandler((request, reply) => notFound(reply, send, request.viewer))
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? (error instanceof UserError ? 503 : 500)
-    if (status >= 500) log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
+    // What was being read for a client that has left was given up.
+    if (status >= 500 && !reply.raw.destroyed)
+      log.error({ event: 'console.failed', route: request.routeOptions.url, why: error.message })
     const text =
       error instanceof UserError ? `${error.message}. ${error.next}` : status < 500 ? error.message : 'See the log.'
     return send(reply.code(status), problemPage('This did not work', text, prefix), request.viewer)

@@ -14,6 +14,8 @@ export type ScreenRequest = {
   readonly params: Readonly<Record<string, string>>
   /** A parameter of the address; null = it is missing or empty. */
   readonly query: (name: string) => string | null
+  /** The client has left. */
+  readonly signal: AbortSignal
   /** A parameter that may be given several times. */
   readonly all: Values
 }

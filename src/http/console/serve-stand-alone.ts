@@ -2,6 +2,7 @@
 import type { openStandAlone } from '../../app/console/stand-alone.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Logger } from '../../log.ts'
+import { createAttempts } from '../attempts.ts'
 import { type HttpServer, openHttpServer } from '../server.ts'
 import { consoleRoutes } from './routes.ts'
 
@@ -13,12 +14,16 @@ export function serveStandAlone(
   { data, writebacks, projects, links, listAudit }: StandAlone,
   { port, log, now }: ServeOptions,
 ): Promise<HttpServer> {
+  const ended = new Set<string>()
   const routes = consoleRoutes({
     data,
     writebacks,
     decisions: () => null,
     projects,
     access: { people: () => [], httpToken: null },
+    // Links, and with them sessions, are of this process only.
+    ended: { add: async (cookie) => void ended.add(cookie), has: async (cookie) => ended.has(cookie) },
+    attempts: createAttempts(),
     useLink: links.use,
     audit: { append: async () => {}, list: listAudit },
     isReadOnly: true,

@@ -1,21 +1,28 @@
 /**
- * Sessions: a signed cookie, and nothing on the server but those that have ended before their time. The key comes from the
- * secret that the person signed in with, so a changed token, or a person who is removed from the configuration, ends the
- * session.
+ * Sessions: a signed cookie, and nothing on the server but those that have ended before their time, which all workers see.
+ * The key comes from the secret that the person signed in with, so a changed token, or a person who is removed from the
+ * configuration, ends the session.
  */
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
 import type { Role, Viewer } from '../../core/console/roles.ts'
+import { looksLike } from '../../core/console/similar-names.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { isEqualSecret } from '../auth.ts'
 
 export type ConsolePerson = Viewer & { readonly token: Secret }
 
-/** Who may sign in. `people` is asked each time: the configuration can be reloaded. */
+/** Who may sign in. `people` is asked each time: the configuration can be reloaded. Where there are any, `httpToken` is not enough. */
 export type ConsoleAccess = {
   readonly people: () => readonly ConsolePerson[]
   readonly httpToken: Secret | null
+}
+
+/** Sessions that have ended before their time, where every worker sees them. */
+export type EndedSessions = {
+  readonly add: (cookie: string, until: EpochMs) => Promise<void>
+  readonly has: (cookie: string) => Promise<boolean>
 }
 
 /** `token`: with the token for all of HTTP. `link`: with a one-time link. */
@@ -25,16 +32,15 @@ export const sessionMs: Ms = 12 * 3_600_000
 
 export type Sessions = ReturnType<typeof createSessions>
 
-export function createSessions({ people, httpToken }: ConsoleAccess) {
+export function createSessions({ people, ...access }: ConsoleAccess, ended: EndedSessions) {
   const linkKey = randomBytes(32)
-  /** Cookies of those who signed out, and until when they would have been valid. */
-  const ended = new Map<string, EpochMs>()
+  const httpToken = () => (people().length === 0 ? access.httpToken : null)
   const findPerson = (name: string) => people().find((person) => foldName(person.name) === foldName(name))
 
   /** Null: nobody can have signed in this way any more. */
   const secretOf = (method: Method, name: string): string | Buffer | null => {
     if (method === 'link') return linkKey
-    if (method === 'token') return httpToken?.reveal() ?? null
+    if (method === 'token') return httpToken()?.reveal() ?? null
     return findPerson(name)?.token.reveal() ?? null
   }
   const viewerOf = (method: Method, name: string): Viewer | null => {
@@ -42,41 +48,52 @@ export function createSessions({ people, httpToken }: ConsoleAccess) {
     const person = findPerson(name)
     return person === undefined ? null : { name: person.name, role: person.role, hidesMessages: person.hidesMessages }
   }
+  const isHttpToken = (given: string) => {
+    const token = httpToken()
+    return token !== null && isEqualSecret(given, token.reveal())
+  }
+  const isTaken = (name: string) => people().some((person) => looksLike(name, person.name))
   const signerFor = (method: Method, name: string): Signer | null => {
     const secret = secretOf(method, name)
     return secret === null ? null : new Signer(Buffer.from(hkdfSync('sha256', secret, '', `console ${method}`, 32)))
   }
 
-  const verify = (cookie: string, now: EpochMs): Viewer | null => {
+  const verify = async (cookie: string, now: EpochMs): Promise<Viewer | null> => {
     const claims = parseClaims(cookie)
-    if (claims === null || now >= claims.until || ended.has(cookie)) return null
+    if (claims === null || now >= claims.until) return null
     const { method, name } = claims
     // The name has become that of a person since, and another one would act under it.
-    if (method !== 'person' && findPerson(name) !== undefined) return null
+    if (method !== 'person' && isTaken(name)) return null
     const { valid } = signerFor(method, name)?.unsign(cookie) ?? { valid: false }
-    return valid ? viewerOf(method, name) : null
+    return valid && !(await ended.has(cookie)) ? viewerOf(method, name) : null
   }
 
   return {
     /** Whether anyone can sign in without a one-time link. */
-    hasTokens: () => httpToken !== null || people().length > 0,
+    hasTokens: () => access.httpToken !== null || people().length > 0,
     /** Null: the name and the token do not fit. With the token of HTTP everybody names themselves. */
     checkToken: (name: string, token: string): { readonly method: Method; readonly viewer: Viewer } | null => {
       const person = findPerson(name)
       // A token is compared in any case, so that the time does not reveal who is known.
       const isPersons = isEqualSecret(token, person?.token.reveal() ?? randomBytes(16).toString('hex'))
       if (person !== undefined) return isPersons ? { method: 'person', viewer: person } : null
-      const isHttpToken = httpToken !== null && isEqualSecret(token, httpToken.reveal())
-      return isHttpToken ? { method: 'token', viewer: approver(name) } : null
+      return isHttpToken(token) ? { method: 'token', viewer: approver(name) } : null
     },
     /** Of a program that sends `Authorization: Bearer`; browsers never send it by themselves. */
     checkBearer: (token: string): Viewer | null => {
       const person = people().find((it) => isEqualSecret(token, it.token.reveal()))
       if (person !== undefined) return person
-      return httpToken !== null && isEqualSecret(token, httpToken.reveal()) ? approver('token') : null
+      return isHttpToken(token) ? approver('token') : null
     },
-    /** Whether this is the name of a person, who has a token of their own. */
-    isTaken: (name: string) => findPerson(name) !== undefined,
+    /** Whether this is the name of a person, who has a token of their own, or looks like one. */
+    isTaken,
+    /** The name of the person if it is one; null: it may be anything, such as a token. */
+    nameOfPerson: (name: string): string | null => findPerson(name)?.name ?? null,
+    /** Whether a token was written where a name belongs. */
+    isToken: (text: string): boolean =>
+      [access.httpToken, ...people().map(({ token }) => token)].some(
+        (token) => token !== null && isEqualSecret(text, token.reveal()),
+      ),
     sign: (method: Method, name: string, now: EpochMs): string => {
       const payload = Buffer.from(JSON.stringify([method, name, now + sessionMs])).toString('base64url')
       const signer = signerFor(method, name)
@@ -86,15 +103,14 @@ export function createSessions({ people, httpToken }: ConsoleAccess) {
     /** Null: it is forged, has ended, or its person may no longer sign in. */
     verify,
     /** A copy of the cookie is then worth nothing, either. */
-    end: (cookie: string, now: EpochMs): void => {
-      for (const [other, until] of ended) if (until <= now) ended.delete(other)
+    end: async (cookie: string, now: EpochMs): Promise<void> => {
       const claims = parseClaims(cookie)
-      if (claims !== null && verify(cookie, now) !== null) ended.set(cookie, claims.until)
+      if (claims !== null && (await verify(cookie, now)) !== null) await ended.add(cookie, claims.until)
     },
   }
 }
 
-/** Nobody may sign in by a name that looks like a person's, in other letters or letters of another width. */
+/** A person may write their name in letters of another case or width. */
 function foldName(name: string): string {
   return name.normalize('NFKC').toLowerCase()
 }

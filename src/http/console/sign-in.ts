@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { problemPage, signInPage } from '../../console/pages/sign-in.ts'
 import type { Viewer } from '../../core/console/roles.ts'
-import type { Ms } from '../../core/time.ts'
-import type { Attempts } from './attempts.ts'
+import { type Attempts, tooManyText } from '../attempts.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import type { SendPage } from './send-page.ts'
 import { type Sessions, sessionMs } from './session.ts'
@@ -21,9 +20,18 @@ export function addSignIn(
 ): void {
   const { audit, log, now, useLink } = options
 
-  const check = async ({ name, token, code }: Form) => {
-    if (code === '') return sessions.checkToken(name, token)
-    if (sessions.isTaken(name) || !(await useLink(code))) return null
+  const check = async ({ name, token, code }: Form, address: string) => {
+    // A token that is written where the name belongs would be stored.
+    const isName = !sessions.isToken(name)
+    const isLink = isName && code !== '' && !sessions.isTaken(name)
+    const found = isName && code === '' ? sessions.checkToken(name, token) : null
+    // Before anything is waited for: many may try at the same time.
+    if (!isLink && found === null) attempts.recordFailure(address, now())
+    if (!isLink) return found
+    if (!(await useLink(code))) {
+      attempts.recordFailure(address, now())
+      return null
+    }
     return { method: 'link' as const, viewer: { name, role: 'approver', hidesMessages: false } satisfies Viewer }
   }
 
@@ -39,12 +47,13 @@ export function addSignIn(
     const waitMs = attempts.waitMs(request.ip, now())
     if (waitMs > 0) return refuse(429, tooManyText(waitMs))
     if (form.name === '' || form.name.length > 60) return refuse(400, 'Write your name, in 60 characters at most.')
-    if (/[\p{C}\p{Zl}\p{Zp}]/u.test(form.name)) return refuse(400, 'Write your name without invisible characters.')
-    const found = await check(form)
+    if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(form.name))
+      return refuse(400, 'Write your name without invisible characters.')
+    const found = await check(form, request.ip)
     if (found === null) {
-      attempts.recordFailure(request.ip, now())
-      log.warn({ event: 'console.sign_in_refused', person: form.name })
-      await audit.append({ ...noSubject, person: form.name, role: '', action: 'sign_in_refused' })
+      const person = sessions.nameOfPerson(form.name)
+      log.warn({ event: 'console.sign_in_refused', person })
+      await audit.append({ ...noSubject, person: person ?? '', role: '', action: 'sign_in_refused' })
       return refuse(401, form.code === '' ? 'The name and the token do not fit.' : usedLink(sessions, form.name))
     }
     const { method, viewer } = found
@@ -58,21 +67,17 @@ export function addSignIn(
     const { viewer } = request
     if (viewer !== null)
       await audit.append({ ...noSubject, person: viewer.name, role: viewer.role, action: 'signed_out' })
-    sessions.end(request.cookies[cookieName(request)] ?? '', now())
+    await sessions.end(request.cookies[cookieName(request)] ?? '', now())
     setCookie(request, reply, '', 0)
     return send(reply, problemPage('Signed out', 'You are signed out.', '/console/sign-in'), null)
   })
-}
-
-export function tooManyText(waitMs: Ms): string {
-  return `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
 }
 
 const noSubject = { project: '', subject: null, count: null, detail: null } as const
 
 function usedLink(sessions: Sessions, name: string): string {
   return sessions.isTaken(name)
-    ? 'This is the name of a person who has a token: sign in with it, or write another name.'
+    ? 'This is, or looks like, the name of a person who has a token: sign in with it, or write another name, in letters from a to z.'
     : 'This link has been used or is too old. `deskmirror console --link` prints a new one.'
 }
 

@@ -57,21 +57,21 @@ async function showWriteback(request: ScreenRequest) {
   const { writeback } = data.report
   const deciding = decidingOf(request)
   const offered = deciding === null ? [] : offeredForWriteback(writeback, deciding, frame.now)
-  const { named } = await writebacks.selection(project, { ids: [writeback.id], statuses: [writeback.status] }, 0)
-  return writebackPage({ data: shown(request, data), offered, digest: named.digest }, frame)
+  return writebackPage({ data: shown(request, data), offered }, frame)
 }
 
 /** Rows that a person sees before they confirm. */
 const rowsShown = 50
 
 async function showConfirmation(request: ScreenRequest) {
-  const { writebacks, project, frame, all, query } = request
+  const { writebacks, project, frame, all, query, signal } = request
   const decision = query('decision')
   const target = targetOf(all)
   if (!isDecision(decision) || target === null) return null
   const { batch, ids, would } = target
-  const filter = await filterOf(writebacks, project, { decision, ...target })
-  const data = await writebacks.selection(project, filter, rowsShown)
+  const filter = await filterOf(writebacks, project, { decision, ...target }, signal)
+  const named = JSON.stringify([decision, batch, ids, would])
+  const data = await writebacks.shownSelection(named, { project, filter, limit: rowsShown }, signal)
   const { queued = 0, sending = 0 } = data.batch?.counts ?? {}
   const isMoving = decision === 'cancel' && ids === null && would === null && queued + sending > 0
   const [first] = ids ?? []

@@ -1,6 +1,7 @@
 /** The controls of a sandbox over HTTP, for a sandbox in another process. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isLoopback } from '../../core/base-url.ts'
 import { stringifyJson } from '../../core/json.ts'
 import type { Json } from '../../core/row.ts'
 import type { Sandbox } from '../handle.ts'
@@ -25,6 +26,7 @@ type ControlBody = Readonly<Record<string, unknown>>
 /** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
 export function createControl(sandbox: Sandbox): ControlHandler {
   return async (path, search, incoming, response) => {
+    if (isFromPage(incoming)) return sendJson(response, 403, { error: 'pages of other sites control nothing here' })
     const query = new URLSearchParams(search)
     try {
       if (incoming.method === 'GET' && path.startsWith('truth/')) {
@@ -42,6 +44,13 @@ export function createControl(sandbox: Sandbox): ControlHandler {
       sendJson(response, 400, { error: error.message })
     }
   }
+}
+
+/** Any page in a local browser can send requests here, also under a name of its own that it points to this machine. */
+function isFromPage({ headers }: IncomingMessage): boolean {
+  const { host = '', origin, 'sec-fetch-site': site = 'none' } = headers
+  if (!isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')) return true
+  return (site !== 'none' && site !== 'same-origin') || (origin !== undefined && URL.parse(origin)?.host !== host)
 }
 
 type Action = (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown

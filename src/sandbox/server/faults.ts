@@ -19,6 +19,7 @@ export const faultKinds = {
   huge: { done: true, about: 'a body that does not end for a long time' },
   slow: { done: true, about: 'the right response, late' },
   'foreign-429': { done: false, about: 'a 429, because another client used the key' },
+  'foreign-429-after': { done: true, about: 'a 429, but the operation was performed' },
   redirect: { done: false, about: 'a redirect elsewhere' },
   status: { done: false, about: 'the status that `fault.status` names' },
   'status-after': { done: true, about: 'the status that `fault.status` names, but the operation was performed' },
@@ -43,7 +44,15 @@ export type ScriptedFault = {
 
 export type Faults = ReturnType<typeof createFaults>
 
-const optInKinds: readonly FaultKind[] = ['huge', 'slow', 'status', 'status-after', 'says-failed', 'says-failed-after']
+const optInKinds: readonly FaultKind[] = [
+  'foreign-429-after',
+  'huge',
+  'slow',
+  'status',
+  'status-after',
+  'says-failed',
+  'says-failed-after',
+]
 const allKinds = Object.keys(faultKinds) as FaultKind[]
 const defaultKinds = allKinds.filter((kind) => !optInKinds.includes(kind))
 

@@ -29,7 +29,7 @@ export function successResponse(data: Json, requestId: string, write: boolean, s
 
 function writeResponseData(row: Json, s: Switches): Json {
   const id = typeof row === 'object' && row !== null && 'id' in row ? (row.id ?? null) : null
-  return { row, id: { id }, nothing: null }[s['writes.body']]
+  return { row, id: { id }, nothing: {}, null: null }[s['writes.body']]
 }
 
 /** The response with every UUID in capital letters. */
@@ -77,7 +77,8 @@ export function faultResponse(kind: FaultKind, requestId: string, s: Switches): 
   if (kind === 'html-502' || kind === 'html-502-after') return gateway(502, 'Bad Gateway')
   if (kind === 'busy-503') return envelope(503, 'SERVICE_UNAVAILABLE')
   if (kind === 'busy-503-retry-after') return envelope(503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' })
-  if (kind === 'foreign-429') return envelope(429, 'rate_limited', { 'retry-after': '1' })
+  if (kind === 'foreign-429' || kind === 'foreign-429-after')
+    return envelope(429, 'rate_limited', { 'retry-after': '1' })
   if (kind === 'not-json') return gateway(200, 'Please log in')
   if (kind === 'status' || kind === 'status-after') return statusResponse(s['fault.status'], requestId)
   if (kind === 'says-failed' || kind === 'says-failed-after')

@@ -113,13 +113,20 @@ async function deleteHours({ db, kind, project }: FactSource, hours: ReadonlyMap
 /** In the order of time, and the first one after the span. */
 async function readSnapshots({ db, kind, project, typed }: FactSource, span: Span): Promise<AvailabilitySnapshot[]> {
   const [from, to] = [span.from, span.to].map((at) => typed('time', rfc3339(at)))
-  const { rows } = await sql<{ at: EpochSeconds; available: boolean | number | null; agents: number | null }>`
-    select ${epochSeconds(kind, 'taken_at')} as at, available, agents_online as agents from availability_snapshots
+  const { rows } = await sql<{
+    at: EpochSeconds
+    available: boolean | number | null
+    agents: number | null
+    until: EpochSeconds | null
+    count: number
+  }>`
+    select ${epochSeconds(kind, 'taken_at')} as at, available, agents_online as agents,
+      ${epochSeconds(kind, 'same_until')} as until, coalesce(same_count, 1) as count from availability_snapshots
     where project_id = ${project} and taken_at >= ${from} and taken_at <= coalesce((
       select min(taken_at) from availability_snapshots where project_id = ${project} and taken_at >= ${to}), ${to})
     order by taken_at`.execute(db)
-  return rows.map(({ at, available, agents }) => ({
-    at,
+  return rows.map(({ at, available, agents, until, count }) => ({
+    ...{ at, until: until ?? at, count: Number(count) },
     available: available === null ? null : Boolean(available),
     agentsOnline: agents !== null && agents >= 0 && agents <= maxAgents ? Number(agents) : null,
   }))

@@ -1,16 +1,14 @@
-/** The audit log of the console, and its one-time links. Both belong to the whole warehouse. */
+/** The audit log of the console, its one-time links and ended sessions. They belong to the whole warehouse. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { AuditEvent } from '../../core/console/data.ts'
+import type { AuditEvent, NewAuditEvent } from '../../core/console/data.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'
 
-export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>
-
 export function createAuditLog(db: Db) {
   return {
-    append: (event: NewAuditEvent, now: EpochMs) => append(db, event, now),
+    append: (event: NewAuditEvent, now: EpochMs) => appendEvent(db, event, now),
     /** The newest first, before this id if there is one. */
     list: (before: string | null, limit: number) => list(db, before, limit),
     /** A link with this code can be used once until then. */
@@ -27,10 +25,24 @@ export function createAuditLog(db: Db) {
         delete from console_links where code_hash = ${hashOf(code)} and expires_at >= ${now}`.execute(db)
       return numAffectedRows === 1n
     },
+    endSession: async (cookie: string, expiresAt: EpochMs, now: EpochMs): Promise<void> => {
+      await sql`delete from console_ended_sessions where expires_at < ${now}`.execute(db)
+      await db
+        .insertInto('console_ended_sessions')
+        .values({ session_hash: hashOf(cookie), expires_at: expiresAt })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    },
+    hasSessionEnded: async (cookie: string): Promise<boolean> => {
+      const { rows } = await sql`
+        select 1 from console_ended_sessions where session_hash = ${hashOf(cookie)}`.execute(db)
+      return rows.length > 0
+    },
   }
 }
 
-async function append(db: Db, { project, ...event }: NewAuditEvent, now: EpochMs): Promise<void> {
+/** In the transaction of what it is about: neither is there without the other. */
+export async function appendEvent(db: Db, { project, ...event }: NewAuditEvent, now: EpochMs): Promise<void> {
   const row = { project_id: project, id: newId(now), at: toTimestamp(now), ...event }
   await db.insertInto('console_events').values(row).execute()
 }

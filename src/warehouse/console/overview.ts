@@ -16,7 +16,7 @@ export type StoredOverview = Omit<OverviewData, 'streams' | 'budget' | 'workers'
 export async function readOverview(context: ProjectDb, now: EpochMs): Promise<StoredOverview> {
   const { db, project } = context
   const failures = await listFailures(db, project)
-  const { paused } = await readProjectIncidents(db, project, now)
+  const { paused, held } = await readProjectIncidents(db, project, now)
   const { rows } = await sql<{ gaps: number; waiting: number; since: string | null; draft: string | null }>`
     select
       (select count(*) from (select 1 from sync_gaps
@@ -30,6 +30,7 @@ export async function readOverview(context: ProjectDb, now: EpochMs): Promise<St
     gaps: Number(gaps),
     audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
     paused,
+    held,
     failures: failures.map(({ key, ...failure }) => ({
       ...failure,
       subject: key,

@@ -2,9 +2,12 @@
 import { sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { EpochMs } from '../../core/time.ts'
 import { type Db, sendStatement } from './connection-pool.ts'
+import { readClock } from './database-clock.ts'
 
-type Context = { readonly db: Db; readonly kind: DatabaseKind }
+/** `clock`: within the transaction, that of the database. */
+type Context = { readonly db: Db; readonly kind: DatabaseKind; readonly clock?: () => EpochMs }
 
 /**
  * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about
@@ -17,8 +20,11 @@ export function inDurableTransaction<C extends Context, T>(context: C, work: (tr
 
 /** For work that cannot be repeated, because it consumes its input. */
 export function inDurableTransactionOnce<C extends Context, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
-  const run = context.kind === 'sqlite' ? sqliteDurably : postgresDurably
-  return run(context.db, (db) => work({ ...context, db }))
+  const { db, kind, clock } = context
+  if (kind === 'sqlite') return sqliteDurably(db, (trx) => work({ ...context, db: trx }))
+  return postgresDurably(db, async (trx) =>
+    work({ ...context, db: trx, ...(clock && { clock: await readClock(trx, kind) }) }),
+  )
 }
 
 /** Repeats work that Postgres ended because of a deadlock with other SQL (40P01, deadlock_detected). */

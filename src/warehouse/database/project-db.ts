@@ -10,6 +10,7 @@ export type ProjectDb = {
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: string
+  /** In a durable transaction, that of the database; otherwise this machine's. */
   readonly clock: () => EpochMs
   /** A parameter of a column's type. */
   readonly typed: <T>(type: ColumnType, value: T) => RawBuilder<T>

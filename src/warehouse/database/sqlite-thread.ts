@@ -1,10 +1,11 @@
 /**
  * SQLite read by a thread of its own, with a connection of its own: a slow question delays other questions, and nothing
- * else in the process. Only for single statements that read; there are no transactions.
+ * else in the process. Only for reading: single statements, and snapshots of several.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { ConnectionPool, StatementResult } from './connection-pool.ts'
+import { serializeAccess } from './sqlite.ts'
 
 export type ThreadRequest = { readonly id: number; readonly text: string; readonly parameters: readonly unknown[] }
 export type ThreadAnswer =
@@ -48,7 +49,8 @@ export function openSqliteThread(path: string): ConnectionPool {
     })
   const pool: ConnectionPool = {
     kind: 'sqlite',
-    acquire: async () => ({ run, release: () => {} }),
+    // A snapshot keeps the connection, and other statements wait for its end.
+    acquire: serializeAccess(run),
     openSeparate: () => ({ ...pool, close: async () => {} }),
     close: async () => void (await thread?.terminate()),
   }

@@ -89,14 +89,14 @@ export function distrustSchema(database: Database.Database): void {
 const transactionBoundary = /^(begin|commit)/
 
 /** There is one connection: its user keeps it until the end of the transaction, and others wait in order. */
-function serializeAccess(run: DbConnection['run'], local: LocalReads): ConnectionPool['acquire'] {
+export function serializeAccess(run: DbConnection['run'], local?: LocalReads): ConnectionPool['acquire'] {
   let lastRelease: Promise<void> = Promise.resolve()
   return async () => {
     const previous = lastRelease
     const { promise, resolve } = Promise.withResolvers<void>()
     lastRelease = promise
     await previous
-    return { run, local, release: () => resolve() }
+    return { run, ...(local && { local }), release: () => resolve() }
   }
 }
 

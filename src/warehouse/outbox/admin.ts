@@ -5,14 +5,14 @@ import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { countAhead, findRest } from './batch-queue.ts'
 import { recordBatchDecision } from './batch-stops.ts'
-import { findBatch, findRevertOf, listBatches, listBatchNames, listStoppedBatches } from './batches.ts'
+import { countRevertible, findBatch, findRevertOf, listBatches, listBatchNames, listStoppedBatches } from './batches.ts'
 import { applyDecision, applyForMs, decideShown, revokeSending } from './decisions.ts'
 import { enqueue, findDuplicateRefs, findImport, readQueueMark } from './enqueue.ts'
 import { countByOperation, countByStatus, findIds, listEntries, listEvents, listLatestEvents } from './entries.ts'
 import { followDecisions } from './follow-decisions.ts'
 import { groupReasons } from './reasons.ts'
 import { toTimeValue } from './row.ts'
-import { computeDigest } from './selection-digest.ts'
+import { readSelection } from './selection-digest.ts'
 
 export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
   return {
@@ -31,11 +31,13 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
     groupReasons: groupReasons.bind(null, context),
     countAhead: countAhead.bind(null, context),
     findRest: findRest.bind(null, context),
-    digestOf: (filter) => computeDigest(context, filter),
+    readSelection: readSelection.bind(null, context),
+    digestOf: async (filter) => (await readSelection(context, filter, 0)).named,
     listBatches: listBatches.bind(null, context),
     findBatch: findBatch.bind(null, context),
     listBatchNames: listBatchNames.bind(null, context),
     listStoppedBatches: listStoppedBatches.bind(null, context),
+    countRevertible: countRevertible.bind(null, context),
     findRevertOf: findRevertOf.bind(null, context),
     decide: applyDecision.bind(null, context),
     decideShown: decideShown.bind(null, context),
@@ -48,10 +50,11 @@ export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
 
 async function decideBatch(
   context: ProjectDb,
-  ...[decision, batch, by]: Parameters<OutboxAdmin['decideBatch']>
+  ...[decision, batch, by, options]: Parameters<OutboxAdmin['decideBatch']>
 ): ReturnType<OutboxAdmin['decideBatch']> {
-  const result = await recordBatchDecision(context, decision, batch, by)
-  if (result === null) return null
+  if (options?.shown !== undefined) await followDecisions(context, Number.POSITIVE_INFINITY)
+  const result = await recordBatchDecision(context, decision, batch, by, options)
+  if (result === null || !('inFlight' in result)) return result
   const isApplied = await followDecisions(context, performance.now() + applyForMs)
   return isApplied ? result : { ...result, following: true }
 }
@@ -68,7 +71,8 @@ async function listBlockedLanes({ db, project }: ProjectDb): Promise<BlockedLane
 async function assignProject(context: ProjectDb): Promise<number> {
   const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(context.db)
   if (rows.length === 0) return 0
-  return inDurableTransaction(context, async ({ db, project }) => {
+  return inDurableTransaction(context, async (trx) => {
+    const { db, project } = trx
     const others = await sql`select 1 from sync_streams where project_id <> ${project} limit 1`.execute(db)
     if (others.rows.length > 0) return 0
     // A row whose id already exists in the project is a duplicate and is left alone.
@@ -80,7 +84,7 @@ async function assignProject(context: ProjectDb): Promise<number> {
       (select id from writebacks where ${assignable})`.execute(db)
     const why = 'its ref was queued before'
     await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
-      finished_at = ${toTimeValue(context)} where ${assignable} and ${known}`.execute(db)
+      finished_at = ${toTimeValue(trx)} where ${assignable} and ${known}`.execute(db)
     const { numAffectedRows } = await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
     await assignBatches({ ...context, db })
     return Number(numAffectedRows ?? 0n)

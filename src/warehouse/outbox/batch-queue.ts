@@ -1,6 +1,7 @@
 /** Where a batch stands in the queue: what is sent before it, and until when it rests. */
 import { sql } from 'kysely'
 import type { Rest } from '../../core/outbox/batch-estimate.ts'
+import { readClock } from '../database/database-clock.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { graceReason } from './claimable.ts'
 
@@ -22,7 +23,8 @@ type QueuedTimes = {
   readonly why: string | null
 }
 
-export async function findRest({ db, project, clock, typed }: ProjectDb, batch: string): Promise<Rest | null> {
+export async function findRest({ db, kind, project, typed }: ProjectDb, batch: string): Promise<Rest | null> {
+  const clock = await readClock(db, kind)
   const now = typed('integer', clock())
   const { rows } = await sql<QueuedTimes>`
     select count(case when due_at > ${now} then 1 end) as waiting,

@@ -3,13 +3,17 @@
  * stopped batch can be claimed or sent. The rows follow a few thousand at a time, in whichever process works on the queue.
  */
 import { sql } from 'kysely'
+import type { BatchDecisionOptions, SelectionMoved } from '../../core/outbox/admin.ts'
 import type { BatchDecision } from '../../core/outbox/state.ts'
+import { appendEvent } from '../console/audit-log.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { readClock } from '../database/database-clock.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { acquireCancellationLock, findWindowEnd } from './cancellations.ts'
 import { hasOpenStop, isStoppedSql } from './open-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
+import { lockSelection } from './selection-digest.ts'
 
 export type BatchDecisionResult = { readonly moved: number; readonly inFlight: number }
 
@@ -19,11 +23,15 @@ export function recordBatchDecision(
   decision: BatchDecision,
   batch: string,
   by: string,
-): Promise<BatchDecisionResult | null> {
+  { audit, shown }: BatchDecisionOptions = {},
+): Promise<BatchDecisionResult | SelectionMoved | null> {
   return inDurableTransaction(context, async (trx) => {
     const { db, project, typed } = trx
     // As for a cancellation: waits for sends that are being recorded, and blocks later ones until they can see it.
     await acquireCancellationLock(trx, 'exclusive')
+    const { ids: _, ...named } =
+      shown === undefined ? { ids: [], digest: '', count: 0 } : await lockSelection(trx, shown.filter)
+    if (shown !== undefined && named.digest !== shown.digest) return { moved: named }
     const { rows } = await sql<{ queued: number; stopped: number; sending: number }>`
       select count(case when status = 'queued' then 1 end) as queued, count(case when ${isStoppedSql} then 1 end) as stopped,
         count(case when status = 'sending' then 1 end) as sending
@@ -38,7 +46,9 @@ export function recordBatchDecision(
         done_to = 0, done_by = ${person}
       where project_id = ${project} and id = ${batch} and stopped_at is ${isStop ? none : sql`not null`}`.execute(db)
     if (numAffectedRows === 0n) return null
-    return { moved: isStop ? queued : queued + stopped, inFlight: sending }
+    const moved = isStop ? queued : queued + stopped
+    if (audit !== undefined) await appendEvent(db, audit(moved), trx.clock())
+    return { moved, inFlight: sending }
   })
 }
 
@@ -64,7 +74,7 @@ function applyNextWindow(context: ProjectDb): Promise<boolean> {
   const { project, typed } = context
   const skip = context.kind === 'postgres' ? sql`for update skip locked` : sql``
   const once = async (db: Db) => {
-    const trx = { ...context, db }
+    const trx = { ...context, db, clock: await readClock(db, context.kind) }
     const { rows } = await sql<FollowingBatch>`
       select id, stopped_at as "stoppedAt", done_to as "doneTo", coalesce(done_by, '') as "doneBy" from writeback_batches
       where project_id = ${project} and done_to is not null order by id limit 1 ${skip}`.execute(db)

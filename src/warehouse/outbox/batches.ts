@@ -7,7 +7,9 @@ import { inList } from '../database/dialect.ts'
 import { retryOnDeadlock } from '../database/durable-transaction.ts'
 import { decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { lastEventSeq, successSql } from './lane-history.ts'
 import { effectiveStatus } from './open-decisions.ts'
+import { operationSql } from './row.ts'
 
 const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
   approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,
@@ -27,6 +29,7 @@ export async function listBatches(
 }
 
 export async function findBatch(context: ProjectDb, id: string): Promise<BatchSummary | null> {
+  if (context.kind === 'postgres' && id.includes('\0')) return null
   return (await readBatches(context, sql`id = ${id}`, 1))[0] ?? null
 }
 
@@ -79,10 +82,38 @@ export async function listBatchNames({ db, project }: ProjectDb, limit: number):
   return rows.map(({ id }) => id)
 }
 
-export async function findRevertOf({ db, project }: ProjectDb, id: string): Promise<string | null> {
-  const { rows } = await sql<{ id: string }>`select id from writeback_batches
-    where project_id = ${project} and reverts = ${id} order by created_at desc, id desc limit 1`.execute(db)
-  return rows[0]?.id ?? null
+/** The newest batch that takes this one back, and the last place in the event log that such batches cover. */
+type Reverts = { readonly newest: string | null; readonly coveredTo: number }
+
+/** Without those that were given up: cancelled before anything of them was sent. */
+async function findReverts({ db, project }: ProjectDb, id: string): Promise<Reverts> {
+  const { rows } = await sql<{ id: string; coveredTo: number }>`
+    select writeback_batches.id, max(${lastEventSeq(sql`event.from_status is null`)}) as "coveredTo"
+    from writeback_batches join writebacks on writebacks.project_id = writeback_batches.project_id
+      and writebacks.batch_id = writeback_batches.id
+    where writeback_batches.project_id = ${project} and reverts = ${id}
+    group by writeback_batches.id having count(case when status <> 'cancelled' then 1 end) > 0
+    order by 2 desc`.execute(db)
+  return { newest: rows[0]?.id ?? null, coveredTo: rows[0]?.coveredTo ?? 0 }
+}
+
+export async function findRevertOf(context: ProjectDb, id: string): Promise<string | null> {
+  return (await findReverts(context, id)).newest
+}
+
+/** What succeeded after the batch was last taken back. */
+export async function notRevertedSql(context: ProjectDb, id: string): Promise<RawBuilder<unknown>> {
+  const { coveredTo } = await findReverts(context, id)
+  return coveredTo === 0 ? sql`true` : sql`${lastEventSeq(successSql)} > ${coveredTo}`
+}
+
+/** Flags and corrections that arrived, and are not taken back yet. */
+export async function countRevertible(context: ProjectDb, id: string): Promise<number> {
+  const isIdempotent = operationSql((type) => type.isIdempotent)
+  const { rows } = await sql<{ count: number }>`select count(*) as count from writebacks
+    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded' and ${isIdempotent}
+      and ${await notRevertedSql(context, id)}`.execute(context.db)
+  return rows[0]?.count ?? 0
 }
 
 const openSql = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id

@@ -3,6 +3,8 @@
  * write-back can be sent. The covered rows are updated a few thousand at a time by whichever process works on the queue.
  */
 import { sql } from 'kysely'
+import type { DecisionTerms } from '../../core/outbox/admin.ts'
+import { appendEvent } from '../console/audit-log.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
@@ -11,12 +13,11 @@ import type { ProjectDb } from '../database/project-db.ts'
 import { coveredByCancelSql, hasOpenCancellation } from './open-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 
-type CancellationScope = {
+type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
   /** Null covers everything. */
   readonly batch: string | null
   /** Also covers rows without a project. */
   readonly orWithoutProject: boolean
-  readonly by: string
 }
 
 /** No process can be sending these. */
@@ -33,12 +34,12 @@ export async function acquireCancellationLock({ db, kind, project }: ProjectDb, 
 /** Returns how many rows it covers and the first thousand ids. `revokeSending` marks the rows in flight. */
 export function recordCancellation(
   context: ProjectDb,
-  { batch, orWithoutProject, by }: CancellationScope,
+  { batch, orWithoutProject, by, audit }: CancellationScope,
   revokeSending: (trx: ProjectDb) => Promise<void>,
 ): Promise<{ readonly count: number; readonly ids: readonly string[] }> {
-  const now = toTimeValue(context)
   return inDurableTransaction(context, async (trx) => {
     const { db, project, typed } = trx
+    const now = toTimeValue(trx)
     await acquireCancellationLock(trx, 'exclusive')
     const isAlreadyCancelled = (await hasOpenCancellation(trx)) ? coveredByCancelSql : sql`false`
     const covered = sql`project_id in (${sql.join(orWithoutProject ? [project, ''] : [project])}) and ${unsentSql}
@@ -53,6 +54,7 @@ export function recordCancellation(
         values (${project}, ${newId(trx.clock())}, ${typed('text', batch)}, ${sql.lit(orWithoutProject ? 1 : 0)},
           ${last.rows[0]?.seq ?? 0}, 0, ${now}, ${by})`.execute(db)
     await revokeSending(trx)
+    if (audit !== undefined) await appendEvent(db, audit(count), trx.clock())
     return { count, ids: first.rows.map(({ id }) => id) }
   })
 }

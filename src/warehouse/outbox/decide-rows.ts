@@ -122,7 +122,7 @@ function decidableSql(trx: ProjectDb, { decision, filter, terms }: RowDecision):
       return sql`undo_until > ${trx.clock()} and (attempts = 0 or sent_at is null)`
     case 'retried':
       return allOf([
-        sql`not ${inStoppedBatchSql}`,
+        sql`not ${inStoppedBatchSql} and erased_at is null`,
         // Else a draft of one's own, cancelled and queued again, would need nobody's approval.
         terms.approveOwn === false ? sql`(approved_by is not null or not ${beganAsDraftSql})` : null,
       ])

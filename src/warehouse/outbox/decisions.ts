@@ -8,6 +8,7 @@ import type {
   ShownSelection,
 } from '../../core/outbox/admin.ts'
 import type { OutboxDecision } from '../../core/outbox/state.ts'
+import { appendEvent } from '../console/audit-log.ts'
 import { inList } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -30,7 +31,7 @@ export async function applyDecision(
   // Rows that still have to follow an earlier decision have an outdated status.
   await followDecisions(context, Number.POSITIVE_INFINITY)
   // An undo must not race with the end of the grace.
-  const isAtOnce = filter.ids !== undefined || decision === 'approval_undone'
+  const isAtOnce = filter.ids !== undefined || decision === 'approval_undone' || terms.audit !== undefined
   if (!isAtOnce) return decideInWindows(context, decision, filter, terms)
   return inDurableTransaction(context, async (trx) => {
     await acquireCancellationLock(trx, decision === 'approval_undone' ? 'exclusive' : 'shared')
@@ -70,6 +71,7 @@ async function decideAtOnce(
 ): Promise<DecisionResult> {
   const moved = await applyToRows(trx, { decision, filter, terms, among })
   await updateBatches(trx, decision, moved, terms.by)
+  if (terms.audit !== undefined) await appendEvent(trx.db, terms.audit(moved.length), trx.clock())
   return { count: moved.length, ids: moved.slice(0, 1000).map(({ id }) => id) }
 }
 
@@ -136,7 +138,7 @@ function batchChanges(trx: ProjectDb, decision: OutboxDecision, by: string): Raw
 async function cancelAll(context: ProjectDb, filter: OutboxFilter, terms: DecisionTerms): Promise<DecisionResult> {
   const { batch = null, orWithoutProject = false } = filter
   const isInFlight = sql`project_id = ${context.project} and status in ('sending','uncertain')`
-  const result = await recordCancellation(context, { batch, orWithoutProject, by: terms.by }, async (trx) => {
+  const result = await recordCancellation(context, { batch, orWithoutProject, ...terms }, async (trx) => {
     await applyToRows(trx, { decision: 'cancelled', filter, terms, among: isInFlight })
   })
   const isApplied = await followDecisions(context, performance.now() + applyForMs)

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
 import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { appendEvent } from '../console/audit-log.ts'
 import { acquireLock } from '../database/dialect.ts'
 import { inDurableTransactionOnce } from '../database/durable-transaction.ts'
 import { decodeText, encodeJson, encodeText } from '../database/escape.ts'
@@ -32,7 +33,9 @@ export async function enqueue(
       if (ids.length < 100) ids.push(...inserted)
     }
     if (queued === 0) await deleteEmptyBatch(trx, options)
-    return { ids, queued, known: received - queued }
+    const known = received - queued
+    if (options.audit !== undefined) await appendEvent(trx.db, options.audit(queued, known), trx.clock())
+    return { ids, queued, known }
   })
 }
 
@@ -60,7 +63,7 @@ export async function findDuplicateRefs(
   const wanted = sql.join(refs.map((ref) => encodeText(kind, ref)))
   const { rows } = await sql<{ ref: string }>`
     select ref from writebacks where project_id = ${project} and ref in (${wanted})
-      and status not in ('failed','conflict')`.execute(db)
+      and (status not in ('failed','conflict') or erased_at is not null)`.execute(db)
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
@@ -99,7 +102,7 @@ async function insertRequests(
       expires_at = excluded.expires_at, created_by = excluded.created_by, step = ${correctedStep},
       approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
       due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
-    where writebacks.status in ('failed','conflict')
+    where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
     returning id`.execute(db)
   return inserted.map(({ id }) => id)
 }

@@ -1,5 +1,6 @@
 /** Reads write-backs and their event logs for people. */
 import { type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import type { EventLogEntry, OutboxEntry } from '../../core/outbox/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
@@ -14,30 +15,46 @@ const entryColumns = sql`id, seq, operation, conversation_id as "conversationId"
   attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
   message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
-  undo_until as "undoUntil", epoch`
+  undo_until as "undoUntil", epoch, seen`
 
-export async function listEntries(
+/** As it is stored. `seen`: what the mirror showed of its target when it was queued. */
+export type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
+  readonly payload: string
+  readonly undoUntil: number | null
+  readonly seen: string | null
+}
+
+export async function selectEntryRows(
   context: ProjectDb,
   filter: OutboxFilter,
   which: RawBuilder<unknown>,
   order: RawBuilder<unknown>,
-): Promise<OutboxEntry[]> {
+): Promise<readonly EntryRow[]> {
   const status = await effectiveStatus(context)
-  const { rows } = await sql<
-    Omit<OutboxEntry, 'payload' | 'undoUntil'> & { payload: string; undoUntil: number | null }
-  >`
+  const { rows } = await sql<EntryRow>`
     select ${entryColumns}, ${status} as status from writebacks
     where project_id = ${context.project} and ${which} and ${filterSql(context.kind, filter, status)} ${order}`.execute(
     context.db,
   )
+  return rows
+}
+
+export function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry {
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
-  return rows.map((row) => ({
+  return {
     ...row,
-    payload: JSON.parse(decodeJson(context.kind, row.payload)),
+    payload: JSON.parse(decodeJson(kind, row.payload)),
     ref: text(row.ref),
     createdBy: text(row.createdBy),
     undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
-  }))
+  }
+}
+
+export async function listEntries(
+  context: ProjectDb,
+  ...selection: [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
+): Promise<OutboxEntry[]> {
+  return (await selectEntryRows(context, ...selection)).map((row) => toEntry(context.kind, row))
 }
 
 /** Ids of one import begin alike, as they ascend with time; their ends differ. */

@@ -31,14 +31,14 @@ type RefRow = {
   readonly batch_id: string | null
 }
 
-/** By the same rule as an insert. */
+/** By the same rule as an insert, and without those whose words were deleted, as nothing can be compared with them. */
 async function findQueuedRefs(context: ProjectDb, refs: readonly string[]): Promise<ReadonlyMap<string, QueuedRef>> {
   if (refs.length === 0) return new Map()
   const { db, kind } = context
   const stored = [...new Set(refs)].map((ref) => encodeText(kind, ref))
   const { rows } = await sql<RefRow>`
     select ref, operation, conversation_id, visitor_id, payload, batch_id from ${rowsOfEach(context, stored, 'writebacks', 'ref')}
-    where status not in ('failed','conflict')`.execute(db)
+    where status not in ('failed','conflict') and erased_at is null`.execute(db)
   return new Map(
     rows.map((row) => [
       decodeText(row.ref),

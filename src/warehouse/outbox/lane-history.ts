@@ -14,6 +14,7 @@ export function createLaneHistory(context: ProjectDb) {
     hasUnmatchedDuplicate: hasUnmatchedDuplicate.bind(null, context),
     findOwnEdit: findOwnEdit.bind(null, context),
     findPreviousReplyStatus: findPreviousReplyStatus.bind(null, context),
+    findRequeueing: findRequeueing.bind(null, context),
     readMirroredMessages: readMirroredMessages.bind(null, context),
     findConversation: findConversation.bind(null, context),
   } satisfies Partial<OutboxRepository>
@@ -92,6 +93,12 @@ async function findPreviousReplyStatus(context: ProjectDb, writeback: Writeback)
   if (before === undefined) return null
   // A person who queued it again knew the outcome of the earlier ones.
   return (await readLastSeq(context, writeback, reopeningSql)) > before.changed ? null : before.status
+}
+
+async function findRequeueing({ db, project }: ProjectDb, { id }: Writeback): Promise<string | null> {
+  const { rows } = await sql<{ at: string | null }>`select max(event.at) as at from writeback_events event
+    where event.project_id = ${project} and event.writeback_id = ${id} and ${reopeningSql}`.execute(db)
+  return rows[0]?.at ?? null
 }
 
 async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {

@@ -35,6 +35,7 @@ import {
   toTimeValue,
   toWriteback,
 } from './row.ts'
+import { countSend } from './sends.ts'
 import { readShownIds } from './shown-ids.ts'
 
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
@@ -127,6 +128,7 @@ function markSending(
       where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
         and owner = ${owner} and attempts = ${writeback.attempts} and ${nextInLaneSql}
         and not ${coveredByCancelSql} and not ${inStoppedBatchSql}`.execute(trx.db)
+    if (numAffectedRows === 1n) await countSend(trx)
     return numAffectedRows === 1n
   })
 }
@@ -180,7 +182,7 @@ function settle(
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...decodeEvidence(kind, row.evidence), ...transition.evidence })
     const isFinished = isSettled(to)
-    const finishedAt = isFinished ? toTimeValue(context) : sql`null`
+    const finishedAt = isFinished ? toTimeValue(trx) : sql`null`
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${step},
         stopped_by = ${typed('text', stoppedBy)},

@@ -1,5 +1,5 @@
 /** Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be taken back. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { toMessageSide } from '../../core/message-side.ts'
 import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../../core/outbox/revert.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
@@ -7,6 +7,7 @@ import { type Operation, operationTypes } from '../../core/outbox/writeback-requ
 import { inList } from '../database/dialect.ts'
 import { decodeJson, decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { notRevertedSql } from './batches.ts'
 import { lastEventSeq } from './lane-history.ts'
 import { decodeEvidence, stateBefore } from './row.ts'
 
@@ -39,8 +40,9 @@ export function createRevertSource(context: ProjectDb) {
 /** The last lane of a page may go on in the next one. */
 async function* readLanes(context: ProjectDb, batch: string): AsyncGenerator<LaneToRevert> {
   let rest: readonly StoredRow[] = []
+  const isNew = sql`(status <> 'succeeded' or ${await notRevertedSql(context, batch)})`
   for (let from = { lane: '', seq: 0 }; ; ) {
-    const page = await readRows(context, batch, from)
+    const page = await readRows(context, sql`batch_id = ${batch} and ${isNew}`, from)
     const lanes = [...Map.groupBy([...rest, ...page], ({ lane }) => lane).values()]
     const isLast = page.length < rowsPerRead
     rest = isLast ? [] : (lanes.pop() ?? [])
@@ -53,13 +55,13 @@ async function* readLanes(context: ProjectDb, batch: string): AsyncGenerator<Lan
 
 async function readRows(
   { db, project }: ProjectDb,
-  batch: string,
+  which: RawBuilder<unknown>,
   from: { readonly lane: string; readonly seq: number },
 ): Promise<readonly StoredRow[]> {
   const { rows } = await sql<StoredRow>`
     select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt",
       finished_at as "finishedAt", evidence, seen, ${sentSql} as sent
-    from writebacks where project_id = ${project} and batch_id = ${batch} and (lane, seq) > (${from.lane}, ${from.seq})
+    from writebacks where project_id = ${project} and ${which} and (lane, seq) > (${from.lane}, ${from.seq})
     order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(db)
   return rows
 }

@@ -1,5 +1,6 @@
 /** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
 import { basename } from 'node:path'
+import type { NewAuditEvent } from '../../core/console/data.ts'
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
 import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
@@ -37,6 +38,8 @@ export type ImportOptions = CheckFileOptions &
     readonly note: string | null
     /** Called when all rows are valid, before they are queued in one transaction. */
     readonly onChecked: (check: CheckResult) => Promise<void>
+    /** What the audit log of the console says of the import, in the same transaction. */
+    readonly audit?: (queued: number, known: number, batch: string) => NewAuditEvent
   }
 
 const rowsPerInsert = 200
@@ -50,7 +53,7 @@ export async function importRequests(
   options: ImportOptions,
   checksLeft = checksWhileOvertaken,
 ): Promise<RejectedImport | QueuedImport> {
-  const { project, createdBy, expiresAt, onProgress } = options
+  const { project, createdBy, expiresAt, audit, onProgress } = options
   const mark = checksLeft === 0 ? {} : { unlessMovedSince: await admin.readQueueMark() }
   const check = await checkFile(admin, file, options)
   if ('outcome' in check) return check
@@ -60,7 +63,8 @@ export async function importRequests(
   const source = file.name === null ? null : basename(file.name)
   const batch = { title: options.title, source, note: options.note, reverts: null }
   const requests = inChunks(withProgress(readRequests(file), (count) => onProgress('queued', count)))
-  const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark } as const
+  const recorded = audit && { audit: (queued: number, known: number) => audit(queued, known, batchId) }
+  const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark, ...recorded } as const
   const result = await admin.enqueue(requests, enqueueOptions, shortDigest(file))
   if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
   if ('overtaken' in result) return importRequests(admin, file, options, checksLeft - 1)

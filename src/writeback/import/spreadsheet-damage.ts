@@ -29,30 +29,44 @@ export function textDamage(text: string): string | undefined {
   if (text.includes('\uFFFD'))
     return 'has � where a program could not read a letter; take the text from its source again'
   if (/_x000[ADad]_/.test(text)) return 'has _x000D_ where a program left out a line break'
-  return misread(text) === undefined ? undefined : 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'
+  return !isMisread(text) ? undefined : 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'
 }
 
 /** Characters that Windows has where Latin-1 has control characters, from 0x80. */
 const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
-/** Two characters that are one in UTF-8, where all bytes from 0x80 were read so. */
-const misreadPair = /[Â-ô][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
+/** The characters that stand for bytes from 0x80. */
+const highRun = /[\x80-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]+/gu
+
+/** A letter at the end of a word and the marks that follow it: `LIBERTÉ»`, `Fuß“`. These happen to be UTF-8 as well. */
+const letterAndMarks = /^[^Â][…”“’‘»«›‹™®\xa0–—]+$/u
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text before UTF-8 was read as Windows-1252. It has no other characters than those, so that is certain enough. */
-function misread(text: string): string | undefined {
-  if (!misreadPair.test(text)) return undefined
-  const bytes: number[] = []
-  for (const character of text) {
+/**
+ * Whether UTF-8 was read as Windows-1252: in a run of such characters, or in all of them. Runs of letter and marks prove it only
+ * if there is nothing else, or if they stand where such marks do not: `Ã–sterreich`.
+ */
+function isMisread(text: string): boolean {
+  const runs = [...text.matchAll(highRun)].map(({ 0: run, index }) => {
+    const next = text.slice(index + run.length).charAt(0)
+    const isWithinWord = /\p{L}/u.test(next) && (run.startsWith('Ã') || !/[–—’‘]$/.test(run))
+    return { isUtf8: isUtf8(run), isPlain: letterAndMarks.test(run) && !isWithinWord }
+  })
+  const isWhole =
+    runs.length > 0 && runs.every(({ isUtf8 }) => isUtf8) && !/[\u0100-\uffff]/.test(text.replace(highRun, ''))
+  return isWhole || runs.some(({ isUtf8, isPlain }) => isUtf8 && !isPlain)
+}
+
+function isUtf8(run: string): boolean {
+  const bytes = Array.from(run, (character) => {
     const byte = windows1252.indexOf(character)
-    const code = byte >= 0 ? 0x80 + byte : (character.codePointAt(0) ?? 0)
-    if (code > 0xff) return undefined
-    bytes.push(code)
-  }
+    return byte >= 0 ? 0x80 + byte : (character.codePointAt(0) ?? 0)
+  })
   try {
-    return utf8.decode(Uint8Array.from(bytes))
+    utf8.decode(Uint8Array.from(bytes))
+    return true
   } catch {
-    return undefined
+    return false
   }
 }

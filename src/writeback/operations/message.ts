@@ -6,11 +6,18 @@ import type { ApiResponse } from '../../core/api-request.ts'
 import { findKey } from '../../core/item-fields.ts'
 import { asJsonObject } from '../../core/json.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
+import { parseTime } from '../../core/time.ts'
 import { messages } from '../../streams/messages.ts'
 import { isInDoubt } from '../send/send-task.ts'
-import { readSnapshot, readSnapshotTwice, type SnapshotMessage } from '../verify/conversation-snapshot.ts'
+import {
+  type ConversationSnapshot,
+  readSnapshot,
+  readSnapshotTwice,
+  type SnapshotMessage,
+} from '../verify/conversation-snapshot.ts'
 import {
   digestMessages,
+  findNewerReply,
   hasContentChanged,
   matchesPayload,
   matchReply,
@@ -35,9 +42,10 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
       const why = await findViolation(task, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
-    const { messages: current, isComplete } = await readSnapshot(deps, writeback.target)
-    const repeated = await findNewMessage(task, payload, current)
-    if (repeated !== null) return { canSend: false, event: 'conflicted', why: describeRepeated(repeated.id) }
+    const snapshot = await readSnapshot(deps, writeback.target)
+    const why = await findRepetition(task, payload, snapshot)
+    if (why !== null) return { canSend: false, event: 'conflicted', why }
+    const { messages: current, isComplete } = snapshot
     const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
     return { canSend: true, body, before }
   },
@@ -89,8 +97,25 @@ async function findNewMessage(
   return added.find((candidate) => matchesPayload(candidate, payload)) ?? null
 }
 
-function describeRepeated(id: string): string {
-  return `message ${id} has the same words, and has appeared since this was last sent`
+/** Why it would reach the customer twice; null if nothing shows that. */
+async function findRepetition(
+  task: Task,
+  payload: WritebackPayload['message'],
+  { messages: current, clockOffset }: ConversationSnapshot,
+): Promise<string | null> {
+  const { deps, writeback } = task
+  const repeated = await findNewMessage(task, payload, current)
+  if (repeated !== null) return `message ${repeated.id} has the same words, and has appeared since this was last sent`
+  // Judged by ids above.
+  if (messageIdsBefore(writeback) !== null) return null
+  const requeuedAt = await deps.outbox.findRequeueing(writeback)
+  const age = {
+    seenUntil: parseTime(writeback.targetSnapshot?.last_message_at) ?? null,
+    queuedAt: (parseTime(requeuedAt ?? writeback.createdAt) ?? 0) + clockOffset,
+    isRequeued: requeuedAt !== null,
+  }
+  const same = findNewerReply(current, payload, await deps.outbox.listMatchedMessageIds(writeback.lane), age)
+  return same === null ? null : `it is there already: message ${same.id} has the same words, and is newer than this`
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */

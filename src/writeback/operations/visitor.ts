@@ -2,10 +2,11 @@
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import { toListShape } from '../../core/list-shape.ts'
+import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
-import type { CreateHandler } from './operation-handler.ts'
+import type { CreateHandler, Task } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'
 
 const editableFields = ['name', 'email'] as const
@@ -40,6 +41,8 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
         return { canSend: false, event: 'conflicted', why: `someone changed the ${field} since it was queued` }
       body[field] = wanted === undefined ? (current ?? null) : wanted
     }
+    if (await isThereAlready(task, payload, live))
+      return { canSend: false, event: 'conflicted', why: 'it is there already, and has been set since it was queued' }
     return { canSend: true, body, before: { name: live.name ?? null, email: live.email ?? null } }
   },
   verify: async ({ deps, writeback }) => {
@@ -60,6 +63,24 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
     await deps.mirror.commit({ stream: 'visitors', rows, requestedAt: response.requestedAt, isAuthoritative: true })
   },
 })
+
+/** Someone else has set all of it since, or we did, before the warehouse went back to a backup. */
+async function isThereAlready(
+  { deps, writeback }: Task,
+  payload: WritebackPayload['visitor'],
+  live: VisitorProfile,
+): Promise<boolean> {
+  // What it set when it was sent before may be there.
+  if (writeback.evidence.before !== undefined) return false
+  let hasChanged = false
+  for (const field of editableFields.filter((name) => payload[name] !== undefined)) {
+    if (!isSameText(live[field], payload[field])) return false
+    const own = await deps.outbox.findOwnEdit(writeback, field, 'snapshot')
+    const was = own === undefined ? writeback.targetSnapshot?.[field] : own
+    hasChanged ||= was !== undefined && !isSameText(live[field], was)
+  }
+  return hasChanged
+}
 
 function readVisitor(deps: WritebackDeps, id: string): Promise<ApiResponse> {
   return deps.get(visitors.rowPath(deps.projectId, id), {}, 'write')

@@ -18,6 +18,8 @@ export const reviewColumns: readonly ExportColumn[] = [
   { name: 'visitor_last_words_at', type: 'time' },
   { name: 'first_words', type: 'text' },
   { name: 'after_row', type: 'integer' },
+  { name: 'expect', type: 'text' },
+  { name: 'expires_at', type: 'time' },
   { name: 'checked_outcome', type: 'text' },
   { name: 'checked_why', type: 'text' },
   { name: 'checked_differs', type: 'boolean' },
@@ -26,11 +28,11 @@ export const reviewColumns: readonly ExportColumn[] = [
 
 export function toReviewCells(review: CheckedReview): ExportRow {
   const { position, id, operation, target, visitorName, outcome, reason, why, changes } = review
-  const { lastWords, firstWords, after, check } = review
+  const { lastWords, firstWords, after, expect, expiresAt, check } = review
   return [
     ...[position, id, operation, target, visitorName, outcome, reason, why],
     ...[describeSide(changes, 'old'), describeSide(changes, 'new')],
-    ...[lastWords?.text ?? null, lastWords?.at ?? null, firstWords, after],
+    ...[lastWords?.text ?? null, lastWords?.at ?? null, firstWords, after, expect, expiresAt],
     ...[check?.outcome ?? null, check?.why ?? null, check?.differs ?? null, check?.checkedAt ?? null],
   ]
 }

@@ -16,6 +16,7 @@ import { sendRequest } from './send-request.ts'
 import {
   backOffMs,
   isInDoubt,
+  mayHaveBeenDone,
   refreshMirror,
   type SendTask,
   type SendTaskResult,
@@ -97,9 +98,11 @@ async function settleUnsent(
   task: SendTask,
   precondition: Exclude<PreconditionResult, { canSend: true }>,
 ): Promise<SendTaskResult> {
-  const status = await task.deps.outbox.settle(task.writeback, precondition)
+  const isKnownUndone = !mayHaveBeenDone(task.writeback)
+  const why = isKnownUndone ? precondition.why : `${precondition.why}; it was sent before, and may have been done then`
+  const status = await task.deps.outbox.settle(task.writeback, { ...precondition, why })
   if (status === 'conflict') await refreshMirror(task, null)
-  return toTaskResult(status, precondition.why)
+  return toTaskResult(status, why)
 }
 
 /** The target does not exist, or the service refuses to return it. */

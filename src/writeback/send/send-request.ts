@@ -70,6 +70,8 @@ async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: Api
   return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
 }
 
+const throttledEvidence: Evidence = { status: 429 }
+
 async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
   const { deps, writeback, handler } = task
   const now = deps.now()
@@ -77,6 +79,10 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
     case 'aborted':
       return { event: 'not_sent', why: 'stopped before it was sent' }
     case 'throttled':
+      // The service may have done it all the same. A reply is looked for before its next send; nothing shows a note.
+      if (handler.verifyDelayFactor === 0)
+        return { event: 'no_response', why: failure.why, requestId: failure.requestId, evidence: throttledEvidence }
+      return { event: 'not_sent', why: failure.why, requestId: failure.requestId, evidence: throttledEvidence }
     case 'denied':
       return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
     case 'refused': {

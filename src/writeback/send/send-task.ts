@@ -51,6 +51,12 @@ export function isInDoubt({ attempts, evidence }: Writeback): boolean {
   return attempts > 0 && evidence.before !== undefined
 }
 
+/** Also of one that a 429 answered, which counts as no attempt. */
+export function mayHaveBeenDone(writeback: Writeback): boolean {
+  const { before, status } = writeback.evidence
+  return isInDoubt(writeback) || (before !== undefined && status === 429)
+}
+
 /** Delay before verification if no response comes. */
 export function verifyDelayMs({ deps, handler }: SendTask): Ms {
   return Math.ceil(deps.verifyAfterMs * handler.verifyDelayFactor)

@@ -17,7 +17,7 @@ export type SnapshotMessage = {
   readonly side: MessageSide
 }
 
-type ConversationSnapshot = {
+export type ConversationSnapshot = {
   /** Oldest first, without system events. */
   readonly utterances: readonly SnapshotMessage[]
   /** Including system events, as it is not documented which messages are system events. */
@@ -25,6 +25,8 @@ type ConversationSnapshot = {
   /** The same messages as rows for the mirror. */
   readonly rows: readonly MirrorRow[]
   readonly requestedAt: EpochMs
+  /** How far the service's clock is ahead of ours, in seconds; 0 if its responses do not say. */
+  readonly clockOffset: number
   /** False if messages may be missing. */
   readonly isComplete: boolean
 }
@@ -61,6 +63,7 @@ type MessagePages = {
   /** The time of the middle row of the first page. */
   readonly middleTime: EpochSeconds | null
   readonly profile: PagingProfile
+  readonly clockOffset: number
 }
 
 async function readMessagePages(
@@ -74,11 +77,14 @@ async function readMessagePages(
   const rows = new Map<string, MirrorRow>()
   let [pages, isComplete, isInOrder] = [0, true, true]
   let middleTime: EpochSeconds | null = null
+  let clockOffset: number | null = null
   for await (const read of readList(deps.get, { list, profile, ranges: [range], priority: 'write' })) {
     const { rows: messageRows, rejectedRows } = messages.parseRows(read.items, conversation)
     const snapshots = messageRows.map(toSnapshotMessage)
     for (const row of messageRows) rows.set(String(row.columns.id), row)
     profile = read.profile
+    const serverDate = read.response?.serverDate ?? null
+    if (serverDate !== null) clockOffset ??= serverDate - Math.floor(deps.now() / 1000)
     middleTime ??= snapshots[snapshots.length >> 1]?.at ?? null
     if (read.isLastOfResponse && read.items.length > 0) pages += 1
     isComplete &&= rejectedRows.length + read.rejectedRows.length + read.missedRanges.length === 0
@@ -91,10 +97,17 @@ async function readMessagePages(
     }
   }
   // If rows are not ordered by time, rows between pages may be skipped.
-  return { rows, pages, isComplete: isComplete && (isInOrder || pages <= 1), middleTime, profile }
+  return {
+    rows,
+    pages,
+    isComplete: isComplete && (isInOrder || pages <= 1),
+    middleTime,
+    profile,
+    clockOffset: clockOffset ?? 0,
+  }
 }
 
-function toSnapshot({ rows, isComplete }: MessagePages, requestedAt: EpochMs): ConversationSnapshot {
+function toSnapshot({ rows, isComplete, clockOffset }: MessagePages, requestedAt: EpochMs): ConversationSnapshot {
   const all = [...rows.values()]
   const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSnapshotMessage).sort(compareByTime)
   return {
@@ -102,6 +115,7 @@ function toSnapshot({ rows, isComplete }: MessagePages, requestedAt: EpochMs): C
     messages: oldestFirst(all),
     rows: all,
     requestedAt,
+    clockOffset,
     isComplete,
   }
 }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
+import type { EpochSeconds } from '../../core/time.ts'
 import type { Verification } from '../operations/operation-handler.ts'
 import type { SnapshotMessage } from './conversation-snapshot.ts'
 
@@ -44,6 +45,30 @@ export function matchReply(
   const missingId = [...before].find((id) => !currentIds.has(id))
   if (missingId === undefined) return { kind: 'absent' }
   return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
+}
+
+/** The times of a reply that has never left, each in the clock of the service. */
+export type ReplyAge = {
+  /** Of the last message that the mirror had when the reply was queued. */
+  readonly seenUntil: EpochSeconds | null
+  readonly queuedAt: EpochSeconds
+  /** A person queued it again, and knew what was there. */
+  readonly isRequeued: boolean
+}
+
+/** A message with these words that is newer than the reply: it was sent from somewhere else. */
+export function findNewerReply(
+  messages: readonly SnapshotMessage[],
+  payload: WritebackPayload['message'],
+  matchedIds: ReadonlySet<string>,
+  { seenUntil, queuedAt, isRequeued }: ReplyAge,
+): SnapshotMessage | null {
+  const isNewer = ({ at }: SnapshotMessage) => {
+    if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)
+    // Two seconds, as all of these times are whole seconds.
+    return at === null || at >= queuedAt - 2 || (seenUntil !== null && at > seenUntil)
+  }
+  return messages.find((one) => !matchedIds.has(one.id) && matchesPayload(one, payload) && isNewer(one)) ?? null
 }
 
 /** Messages that were not there before and are not matched to another write-back. */

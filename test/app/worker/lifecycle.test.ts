@@ -78,6 +78,8 @@ for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'postg
       expect(seen.length).toBeLessThanOrEqual(1)
 
       // On SIGTERM during its work it exits cleanly and soon.
+      const { address } = await first.waitFor(({ event }) => event === 'http.opened')
+      const live = await listenToConsole(String(address), warehouse)
       sandbox.setSwitches({ 'latency.after': 150 })
       const changedAgainAt = Date.now()
       change(sandbox, 40)
@@ -86,8 +88,6 @@ for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'postg
         ({ event, stream, changed, time }) =>
           event === 'sync.ended' && stream === 'conversations' && changed !== 0 && Date.parse(time) > changedAgainAt,
       )
-      const { address } = await first.waitFor(({ event }) => event === 'http.opened')
-      const live = await listenToConsole(String(address), warehouse)
       first.child.kill('SIGTERM')
       const stoppedAt = performance.now()
       expect(await first.ended).toBe(0)

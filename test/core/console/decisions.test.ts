@@ -50,19 +50,16 @@ describe('a batch with', () => {
     readonly counts: StatusCounts
     readonly stoppedAt?: string
     readonly undoUntil?: string
-    readonly revertedBy?: string
     readonly approveOwn?: boolean
-    readonly sent?: 'handled' | 'message'
+    readonly revertible?: number
   }
-  const offered = ({ counts, stoppedAt, undoUntil, revertedBy, approveOwn = true, sent = 'handled' }: Facts) => {
+  const offered = ({ counts, stoppedAt, undoUntil, approveOwn = true, revertible }: Facts) => {
     const { draft = 0, succeeded = 0 } = counts
     const batch = { id: 'b', counts, stoppedAt: stoppedAt ?? null, createdBy: 'ann' } as BatchReport['batch']
-    const arrived = { operation: sent, status: 'succeeded', count: succeeded, samples: [] } as const
     const report = {
       batch,
-      outcomes: succeeded > 0 ? [arrived] : [],
+      revertible: revertible ?? succeeded,
       approval: draft > 0 && stoppedAt === undefined ? { digest: 'd', count: draft } : null,
-      revertedBy: revertedBy ?? null,
     }
     return offeredForBatch(report, undoUntil ?? null, { viewer: { name: 'ann', role: 'approver' }, approveOwn }, now)
   }
@@ -74,8 +71,8 @@ describe('a batch with', () => {
     ['rows in flight alone', { counts: { sending: 2 } }, []],
     ['what was stopped', { counts: { draft: 2, succeeded: 1 }, stoppedAt: at(-9) }, ['resume', 'cancel', 'revert']],
     ['flags that arrived', { counts: { succeeded: 2 } }, ['revert']],
-    ['replies that arrived', { counts: { succeeded: 2 }, sent: 'message' }, []],
-    ['what is taken back', { counts: { succeeded: 2 }, revertedBy: 'b-revert' }, []],
+    ['replies that arrived', { counts: { succeeded: 2 }, revertible: 0 }, []],
+    ['what is taken back', { counts: { succeeded: 2 }, revertible: 0 }, []],
     ['failures', { counts: { failed: 1, conflict: 1 } }, ['retry']],
   ]
   test.each(cases)('%s allows', (_, facts, expected) => {

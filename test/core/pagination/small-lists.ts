@@ -53,8 +53,10 @@ export const lists = {
 const timesOf = new Map<number | null, RowTimes>([[null, new Map()]])
 
 function toTimes(at: number | null): RowTimes {
-  let times = timesOf.get(at)
-  if (times === undefined) timesOf.set(at, (times = new Map([['at', at ?? 0]])))
+  const known = timesOf.get(at)
+  if (known !== undefined) return known
+  const times = new Map([['at', at ?? 0]])
+  timesOf.set(at, times)
   return times
 }
 

@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { type Role, roles } from '../../../src/core/console/roles.ts'
 import { secret } from '../../../src/core/secret.ts'
-import { createAttempts } from '../../../src/http/console/attempts.ts'
+import { createAttempts } from '../../../src/http/attempts.ts'
 import { globalScreenPaths } from '../../../src/http/console/global-screens.ts'
 import { projectScreens } from '../../../src/http/console/project-screens.ts'
+import type { ConsolePerson } from '../../../src/http/console/session.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
 import { cookieOf, formBody, ownForm, people, person, startConsole, useConsole } from './console-server.ts'
@@ -132,16 +133,31 @@ describe('a session', () => {
     expect((await shared.ask('/console/projects', { headers: { cookie } })).status).toBe(303)
   })
 
-  test('under a name that has become that of a person ends', async () => {
-    let known = people
+  test('that has ended by signing out has ended for every worker, also after a restart', async () => {
+    const console = await startConsole(fill)
+    const cookie = await console.signIn('ann')
+    const other = await startConsole(async () => {}, { beside: console })
+    const there = cookie.replace(/^[^=]+/, `deskmirror-${new URL(other.address).port}`)
+    const status = async () => (await other.ask('/console/projects', { headers: { cookie: there } })).status
+    expect(await status()).toBe(200)
+    await console.ask('/console/sign-out', { method: 'POST', headers: { cookie, ...ownForm } })
+    expect(await status()).toBe(303)
+  })
+
+  test('under a name that has become that of a person, or by the token of HTTP, ends once there are people', async () => {
+    let known: ConsolePerson[] = []
     const access = { people: () => known, httpToken: secret('http-token') }
     const console = await startConsole(fill, { access })
-    const body = formBody({ name: 'bob', token: 'http-token' })
-    const cookie = cookieOf(await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body }))
-    const status = async () => (await console.ask('/console/log', { headers: { cookie } })).status
-    expect(await status()).toBe(200)
-    known = [...people, person('Bob', 'viewer')]
-    expect(await status()).toBe(303)
+    const signIn = async (name: string) => {
+      const body = formBody({ name, token: 'http-token' })
+      return cookieOf(await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body }))
+    }
+    const cookies = [await signIn('bob'), await signIn('zoë')]
+    const statuses = () =>
+      Promise.all(cookies.map(async (cookie) => (await console.ask('/console/log', { headers: { cookie } })).status))
+    expect(await statuses()).toEqual([200, 200])
+    known = [person('Bob', 'viewer')]
+    expect(await statuses()).toEqual([303, 303])
   })
 })
 
@@ -189,20 +205,70 @@ describe('signing in', () => {
     expect(attempts.waitMs(second, 1000) > 0).toBe(waits)
   })
 
-  test('with the token of HTTP makes everybody an approver under a name of their own, but not that of a person', async () => {
-    const access = { people: () => people, httpToken: secret('http-token') }
-    const console = await startConsole(fill, { access })
+  test('with the token of HTTP makes everybody an approver under a name of their own', async () => {
+    const console = await startConsole(fill, { access: { people: () => [], httpToken: secret('http-token') } })
     const post = (name: string) =>
       console.ask('/console/sign-in', {
         method: 'POST',
         headers: ownForm,
         body: formBody({ name, token: 'http-token' }),
       })
-    for (const name of ['vera', 'VERA', 'ｖera']) expect((await post(name)).status, name).toBe(401)
-    for (const name of ['vera\u200b', '\u202evera', 've\nra']) expect((await post(name)).status, name).toBe(400)
+    for (const name of ['vera\u200b', '\u202evera', 've\nra', 'vera\u3164', 'vera\u034f'])
+      expect((await post(name)).status, name).toBe(400)
     const response = await post('Zoë')
     const { text } = await console.ask('/console/projects', { headers: { cookie: cookieOf(response) } })
     expect(text).toContain('Zoë <span class="faint">· approver</span>')
+  })
+
+  test('where people are named, the token of HTTP signs nobody in', async () => {
+    const access = { people: () => people, httpToken: secret('http-token') }
+    const console = await startConsole(fill, { access })
+    const body = formBody({ name: 'Zoë', token: 'http-token' })
+    expect((await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status).toBe(401)
+    const headers = { authorization: 'Bearer http-token' }
+    expect((await console.ask('/console/projects', { headers })).status).toBe(401)
+  })
+
+  test('under a name that looks like that of a person is for that person', async () => {
+    let time = Date.now()
+    const console = await startConsole(fill, { now: () => time })
+    const post = async (name: string) => {
+      // Otherwise it would have to wait after five of them.
+      time += 60_000
+      await console.warehouse.auditLog.storeLink(name, 1000, time)
+      const body = formBody({ name, code: name })
+      return (await console.ask('/console/sign-in', { method: 'POST', headers: ownForm, body })).status
+    }
+    for (const name of [
+      'vera',
+      'VERA',
+      'ｖera',
+      'véra',
+      'v\u0435ra',
+      'ver\u0430',
+      've ra',
+      'vera.',
+      'ⅴera',
+      'ολγα',
+      '維拉',
+    ])
+      expect(await post(name), name).toBe(401)
+    expect(await post('Zoë')).toBe(303)
+  })
+
+  test.each([
+    { name: 'ann-token', token: '' },
+    { name: 'ann-token', token: 'ann-token' },
+    { name: 'http-token', token: 'http-token' },
+    { name: 'another secret', token: 'ann' },
+  ])('a token that is written where the name belongs is stored nowhere: %o', async (form) => {
+    const people = form.name === 'http-token' ? () => [] : () => [person('ann', 'approver')]
+    const console = await startConsole(fill, { access: { people, httpToken: secret('http-token') } })
+    const post = { method: 'POST', headers: ownForm, body: formBody(form) }
+    expect((await console.ask('/console/sign-in', post)).status).toBe(401)
+    const events = await console.warehouse.auditLog.list(null, 10)
+    expect(events).toMatchObject([{ action: 'sign_in_refused', person: '' }])
+    expect(console.lines.join() + JSON.stringify(events)).not.toContain(form.name)
   })
 
   test('says where the token is from', async () => {
@@ -232,7 +298,7 @@ describe('signing in', () => {
     })
     const events = await console.warehouse.auditLog.list(null, 10)
     expect(events.map(({ person: who, role, action }) => [who, role, action])).toEqual([
-      ['eve', '', 'sign_in_refused'],
+      ['', '', 'sign_in_refused'],
       ['ann', 'approver', 'signed_in'],
     ])
     expect(console.lines.join()).not.toContain('ann-token')

@@ -6,12 +6,13 @@ import { openConsoleReader } from '../../../src/app/console/open-console.ts'
 import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
 import type { Role } from '../../../src/core/console/roles.ts'
 import { secret } from '../../../src/core/secret.ts'
+import { createAttempts } from '../../../src/http/attempts.ts'
 import type { ConsoleOptions } from '../../../src/http/console/console-options.ts'
 import { consolePlugin } from '../../../src/http/console/routes.ts'
 import type { ConsolePerson } from '../../../src/http/console/session.ts'
 import { openHttpServer } from '../../../src/http/server.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { databases } from '../../support/databases.ts'
+import { type DatabaseInstance, databases } from '../../support/databases.ts'
 import { ask, captureLog, type TestRequest, type TestResponse } from '../test-server.ts'
 
 /** The token of each person is `NAME-token`. */
@@ -38,6 +39,8 @@ type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> 
   readonly settings?: Partial<ProjectConfig>
   /** DESKMIRROR_READ_ONLY */
   readonly readOnly?: boolean
+  /** Another one, over whose warehouse this one is, too. */
+  readonly beside?: { readonly database: DatabaseInstance }
   readonly end?: (close: () => Promise<void>) => void
 }
 
@@ -66,7 +69,7 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
     settings = {},
     readOnly = false,
   } = over
-  const database = await databases[0]!.make()
+  const database = over.beside?.database ?? (await databases[0]!.make())
   const warehouse = await database.open()
   const project = projectWith(settings)
   await fill(warehouse, project)
@@ -74,12 +77,18 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
   const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()
+  const attempts = createAttempts()
   const plugin = consolePlugin({
     data: reader.data,
     writebacks: reader.writebacks,
     decisions: () => (readOnly || isReadOnly ? null : decisions),
     projects: async () => [consoleProjectOf(project)],
     access,
+    ended: {
+      add: (cookie, until) => warehouse.auditLog.endSession(cookie, until, now()),
+      has: (cookie) => warehouse.auditLog.hasSessionEnded(cookie),
+    },
+    attempts,
     useLink: (code) => warehouse.auditLog.useLink(code, now()),
     audit: {
       append: (event) => warehouse.auditLog.append(event, now()),
@@ -103,10 +112,19 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   end(async () => {
     await closeHttp()
     await reader.close()
-    await database.drop()
+    if (over.beside === undefined) await database.drop()
   })
   const request = (path: string, options?: TestRequest) => ask(http.address + path, options)
-  return { ...http, config, project, warehouse, lines, ask: request, signIn: (name: string) => signIn(request, name) }
+  return {
+    ...http,
+    database,
+    config,
+    project,
+    warehouse,
+    lines,
+    ask: request,
+    signIn: (name: string) => signIn(request, name),
+  }
 }
 
 type Ask = (path: string, options?: TestRequest) => Promise<TestResponse>

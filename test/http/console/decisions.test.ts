@@ -241,3 +241,39 @@ test('a batch that arrived is taken back as drafts', async () => {
   expect(headers.location).toBe('/console/p/main/batches/flags-revert')
   expect(await countsOf('flags-revert')).toEqual({ draft: 1 })
 })
+
+describe('the page before a decision', () => {
+  test('shows the texts that its digest names, however often they are edited meanwhile', async () => {
+    const batch = await draftBatch(1)
+    const digests = new Map<string, string>()
+    let isOpen = true
+    const editing = (async () => {
+      for (let n = 0; isOpen; n += 1) {
+        const payload = JSON.stringify({ content: `Wording ${n}.`, sender_name: 'Ann' })
+        await console.warehouse.query(`update writebacks set payload = '${payload}' where batch_id = '${batch}'`)
+        digests.set(`Wording ${n}.`, (await admin().digestOf({ batch, statuses: ['draft'] })).digest)
+        await new Promise(setImmediate)
+      }
+    })()
+    const cookie = await console.signIn('ann')
+    const [{ id } = { id: '' }] = await admin().list({ batch }, 1)
+    const pages = [`confirm?decision=approve&batch=${batch}`, `confirm?decision=approve&id=${id}`]
+    const shown: (readonly [text: string, digest: string])[] = []
+    for (let n = 0; n < 60; n += 1) {
+      const { text } = await console.ask(`/console/p/main/${pages[n % 2]}`, { headers: { cookie } })
+      shown.push([/Wording \d+\./.exec(text)?.[0] ?? '', /name="digest" value="(\w+)"/.exec(text)?.[1] ?? ''])
+    }
+    isOpen = false
+    await editing
+    expect(new Set(shown.map(([text]) => text)).size).toBeGreaterThan(10)
+    expect(shown.filter(([text, digest]) => digests.get(text) !== digest)).toEqual([])
+  })
+
+  test('says on which conditions each leaves', async () => {
+    const batch = await draftBatch(1)
+    const terms = `expect = '17', expires_at = '2030-01-01T00:00:00Z'`
+    await console.warehouse.query(`update writebacks set ${terms} where batch_id = '${batch}'`)
+    const { text } = await confirm('ann', `decision=approve&batch=${batch}`)
+    expect(text).toMatch(/only if no visitor wrote after 17[\s\S]*not after[\s\S]*2030-01-01/)
+  })
+})

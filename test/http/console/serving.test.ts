@@ -97,13 +97,47 @@ test('a stream ends with its session, and nobody has all streams', async () => {
   await other.body?.cancel()
 })
 
+test.each(['..', '.', 'x'.repeat(101), 'ü'.repeat(600), 'a\0b', '~..', '~2e', '%2E%2E', 'a/../b'])(
+  'a batch that SQL named %j can be opened by its link',
+  async (name) => {
+    const target = '00000000-0000-4000-8000-000000000001'
+    const console = await startConsole(async (warehouse) => {
+      await warehouse.mirror('main').commit(commit('conversations', [conversation(target)]))
+      const flag = {
+        operation: 'handled',
+        target,
+        payload: { handled: true },
+        ref: null,
+        expect: null,
+        expiresAt: null,
+      } as const
+      const batch = { title: 'Named by SQL', source: 'test', note: null, reverts: null }
+      const options = { status: 'draft', batchId: name, createdBy: 'olga', expiresAt: null, batch } as const
+      await warehouse.outboxAdmin('main').enqueue([[flag]], options)
+    })
+    const headers = { cookie: await console.signIn('ann') }
+    const { text } = await console.ask('/console/p/main/writebacks', { headers })
+    const [, link = ''] = /href="([^"]*\/batches\/[^"]*)"/.exec(text) ?? []
+    const shown = await console.ask(new URL(link.replaceAll('&amp;', '&'), console.address).pathname, { headers })
+    expect([shown.status, shown.text.includes('Named by SQL')], link).toEqual([200, true])
+  },
+)
+
+test('the head of a stream ends', async () => {
+  const console = await startConsole(fill)
+  const cookie = await console.signIn('vera')
+  const { status, headers } = await console.ask('/console/p/main/live', { method: 'HEAD', headers: { cookie } })
+  expect([status, headers['content-type']]).toEqual([200, 'text/event-stream'])
+})
+
 test('who does not read a stream misses numbers, which are not kept for them', async () => {
   const neverRead = new Writable({ highWaterMark: 10, write: () => {} })
-  const listener = { response: neverRead as unknown as ServerResponse, person: 'vera', mayListen: () => true }
-  const kept = ['first message', 'second', 'third'].map((text) => {
-    tell(listener, text)
-    return neverRead.writableLength
-  })
+  const listener = { response: neverRead as unknown as ServerResponse, person: 'vera', mayListen: async () => true }
+  const kept: number[] = []
+  for (const text of ['first message', 'second', 'third']) {
+    await tell(listener, text)
+    kept.push(neverRead.writableLength)
+  }
   expect(kept).toEqual([13, 13, 13])
 })
 

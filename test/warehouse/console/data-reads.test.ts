@@ -150,7 +150,7 @@ for (const db of databases) {
         count: null,
         detail: null,
       }
-      for (const second of [1, 2, 3]) await append({ ...event, person: `p${second}` }, now + second * 1000)
+      for (const second of [1, 2, 3]) await append({ ...event, person: `p${second}` }, Date.now() + second * 1000)
       const [newest, ...others] = await list(null, 10)
       expect([newest?.person, (await list(newest?.id ?? null, 1))[0]?.person, others.length]).toEqual(['p3', 'p2', 2])
       await expect(all('delete from console_events')).rejects.toThrow()

@@ -205,6 +205,9 @@ describe('texts', () => {
 
   test.for([
     ['GrÃ¼ÃŸe', 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'],
+    ...['GrÃ¼ÃŸe aus Köln', '„Hallo“ aus Ã–sterreich 😀', 'Ľúbim â‚¬ 5', 'Señor 10Â\xa0000 â‚¬'].map(
+      (text) => [text, 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'] as const,
+    ),
     ['Itâ€™s here', 'was read in the wrong encoding before it was saved: Ã¼ instead of ü'],
     ['Gr��e', 'has � where a program could not read a letter; take the text from its source again'],
     ['One_x000D_', 'has _x000D_ where a program left out a line break'],
@@ -224,12 +227,19 @@ describe('texts', () => {
     },
   )
 
-  test.for(['Ünïcödé', 'Â', 'naïve café', '© 2026', 'Ã la carte', '価格', 'Ľúbim'])(
-    'in any language are sent: %s',
-    async (content) => {
-      expect(await note(content)).toMatchObject({ content })
-    },
-  )
+  test.for([
+    ...[
+      '„Fuß“',
+      '«LIBERTÉ» !',
+      'Je suis “désolé…”',
+      'Santé\xa0» — déjà « vu »',
+      'CAFÉ® – “AMANHÔ',
+      'ANDRÉ’S – “CAFÉ–BAR”',
+    ],
+    ...['Ünïcödé', 'Â', 'naïve café', '© 2026', 'Ã la carte', '価格', 'Ľúbim'],
+  ])('in any language are sent: %s', async (content) => {
+    expect(await note(content)).toMatchObject({ content })
+  })
 
   test('a control character is named by its code', async () => {
     expect(await note('a\u000bb')).toEqual([

@@ -1,5 +1,5 @@
-/** Slows down guessing: after some wrong tokens from an address, it has to wait. */
-import type { EpochMs, Ms } from '../../core/time.ts'
+/** Slows down guessing: after some wrong tokens from an address, it has to wait, wherever it sent them. */
+import type { EpochMs, Ms } from '../core/time.ts'
 
 const allowed = 5
 const windowMs: Ms = 60_000
@@ -26,6 +26,10 @@ export function createAttempts() {
       failures.set(network, [...recent(network, now), now].slice(-allowed))
     },
   }
+}
+
+export function tooManyText(waitMs: Ms): string {
+  return `Too many wrong tokens. Try again in ${Math.ceil(waitMs / 1000)} s.`
 }
 
 /** A machine with IPv6 has 2^64 addresses, which begin alike. An IPv4 address stays as it is. */

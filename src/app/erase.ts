@@ -1,0 +1,24 @@
+/** Erases a visitor, and records that it was done, without who it was. */
+import type { Config, ProjectConfig } from '../config/config.ts'
+import { databasesOf } from '../warehouse/databases.ts'
+import type { ErasedRows } from '../warehouse/erase.ts'
+import { withWarehouse } from './with-resources.ts'
+
+export type EraseReport = { readonly project: string; readonly dryRun: boolean; readonly rows: ErasedRows }
+
+/** Throws UserError if nothing is stored of the visitor, or a write-back to them is in flight. */
+export function eraseVisitor(
+  config: Config,
+  { name, ...project }: ProjectConfig,
+  { visitor, by, dryRun }: { readonly visitor: string; readonly by: string; readonly dryRun: boolean },
+): Promise<EraseReport> {
+  return withWarehouse(databasesOf(config, project), async ({ erasure, auditLog }) => {
+    const { count, erase } = erasure(project.projectId)
+    if (dryRun) return { project: name, dryRun, rows: await count(visitor) }
+    const rows = await erase(visitor, by)
+    const total = Object.values(rows).reduce((sum, some) => sum + some, 0)
+    const event = { action: 'visitor_erased', subject: null, count: total, detail: 'by the command line' }
+    await auditLog.append({ project: project.projectId, person: by, role: 'approver', ...event }, Date.now())
+    return { project: name, dryRun, rows }
+  })
+}

@@ -1,0 +1,58 @@
+/** `deskmirror erase`: deletes what is stored of a visitor. */
+import { Command } from 'commander'
+import { projectCommandHint } from '../core/command-hint.ts'
+import { formatCount } from '../core/format.ts'
+import type { CommandContext } from './command-context.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
+import { type CommonOptions, jsonOption, oneProjectOption } from './options.ts'
+import { alignColumns } from './render/table.ts'
+import { decidingPerson, type PersonOption, personOption } from './writeback/person.ts'
+
+type Options = CommonOptions & PersonOption & { readonly visitor: string; readonly yes?: true }
+
+const help = `
+Deletes the visitor, their activity, conversations, messages, changes and calls, the facts and searched words of these, and
+the words, evidence and log of their write-backs; what is queued to them is cancelled. The ids of visitor, conversations and
+calls stay, so that no sync stores them again. It says nothing to the service: erase the visitor there, too.
+Exported files, backups, and statements in the titles and notes of batches are not reached.
+
+Examples:
+  $ deskmirror erase --visitor 0d9c…        shows what would be deleted
+  $ deskmirror erase --visitor 0d9c… --yes
+
+Exit code: 0 done · 1 failed, trying again may help · 2 a person must correct the command`
+
+export function eraseCommand(context: CommandContext): Command {
+  return new Command('erase')
+    .summary('delete what is stored of a visitor')
+    .description('Shows what is stored of a visitor, and with --yes deletes it.')
+    .requiredOption('--visitor <id>', 'the id of the visitor')
+    .option('--yes', 'delete it; without this, nothing is changed')
+    .addOption(personOption())
+    .addOption(oneProjectOption())
+    .addOption(jsonOption())
+    .addHelpText('after', help)
+    .action((options: Options) => runAndPrint(context, options, () => runErase(context, options)))
+}
+
+async function runErase(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('mirror')
+  const project = selectOneProject(config.projects, options.project, 'nothing was erased')
+  const { eraseVisitor } = await context.load(() => import('../app/erase.ts'))
+  const { visitor, yes } = options
+  const by = decidingPerson(context, config, options)
+  const report = await eraseVisitor(config, project, { visitor, by, dryRun: yes !== true })
+  const rows = Object.entries(report.rows).map(([table, count]) => [table, formatCount(count)])
+  const hint = projectCommandHint(config.projects, project.name)
+  return {
+    document: report,
+    lines: [
+      report.dryRun ? 'this would be erased:' : 'erased:',
+      ...alignColumns(rows, '  '),
+      report.dryRun
+        ? `next: ${hint(`erase --visitor ${visitor} --yes`)} erases it`
+        : 'exported files and backups still have it, and the database until it is vacuumed (docs/operations.md)',
+    ],
+    exit: 0,
+  }
+}

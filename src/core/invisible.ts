@@ -1,0 +1,27 @@
+/** Characters that nobody sees, which can make a text read differently from what is sent. Pure. */
+
+/**
+ * In the group, those that stand together, but for line breaks and tabs. An emoji may hold joiners, variation selectors and
+ * tags, and Indic scripts join after a mark. The last five have no shape, and no property says so.
+ */
+const emojiOrInvisible =
+  /\p{RGI_Emoji}|\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?(?:\u200d\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?)*|(?<=[\p{M}--\p{Default_Ignorable_Code_Point}])\u200d|([[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]--[\n\t]]+)/gv
+
+export type TextPart = { readonly text: string; readonly isInvisible: boolean }
+
+/** All of the text, in order. */
+export function splitInvisible(text: string): readonly TextPart[] {
+  const parts: TextPart[] = []
+  let end = 0
+  for (const { 1: characters, index } of text.matchAll(emojiOrInvisible)) {
+    if (characters === undefined) continue
+    parts.push({ text: text.slice(end, index), isInvisible: false }, { text: characters, isInvisible: true })
+    end = index + characters.length
+  }
+  return [...parts, { text: text.slice(end), isInvisible: false }]
+}
+
+/** `U+202E` */
+export function codeOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+}

@@ -1,0 +1,33 @@
+/** `erase`, and `writeback resume --restored`, as a person types them. */
+import { expect, test } from 'vitest'
+import { startCliScenario } from './scenario.ts'
+
+test.concurrent('erase shows what would go, and deletes it only with --yes', async ({ onTestFinished }) => {
+  const { run, visitor, warehouse } = await startCliScenario(onTestFinished)
+  const isStored = async () => (await warehouse.query(`select 1 from visitors where id = '${visitor(0)}'`)).length === 1
+  const shown = await run(['erase', '--visitor', visitor(0)])
+  expect([shown.exit, await isStored()]).toEqual([0, true])
+  expect(shown.out).toMatch(/would be erased:\n {2}visitors +1\n[\s\S]*next: deskmirror erase --visitor \S+ --yes/)
+  const erased = await run(['erase', '--visitor', visitor(0), '--yes', '--json'])
+  expect([erased.exit, await isStored()]).toEqual([0, false])
+  expect(JSON.parse(erased.out)).toMatchObject({ project: 'default', dryRun: false, rows: { visitors: 1 } })
+  const again = await run(['erase', '--visitor', visitor(0), '--yes'])
+  expect([again.exit, again.err]).toEqual([2, expect.stringContaining('nothing is stored of the visitor')])
+})
+
+test.concurrent('status and push name the command that lets a restored warehouse send again', async ({
+  onTestFinished,
+}) => {
+  const { run, warehouse, service, visitor } = await startCliScenario(onTestFinished)
+  await run(['writeback', 'add', 'note', '--visitor', visitor(0), '--content', 'Called.'])
+  await warehouse.sends(service.projectId).hold('the warehouse is older', Date.now())
+  expect((await run(['status'])).out).toMatch(
+    /not sending +since .*older; next: deskmirror writeback resume --restored/,
+  )
+  expect(await run(['push'])).toMatchObject({ exit: 2, err: expect.stringContaining('writeback resume --restored') })
+  for (const wrong of [[], ['--send'], ['--restored', '--batch', 'x']])
+    expect((await run(['writeback', 'resume', ...wrong])).exit, wrong.join(' ')).toBe(2)
+  const resumed = await run(['writeback', 'resume', '--restored'])
+  expect(resumed).toMatchObject({ exit: 0, out: expect.stringContaining('1 queued write-back became a draft') })
+  expect((await run(['push'])).out).toContain('1 draft')
+})
