@@ -39,10 +39,17 @@ export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGen
   const reading = readRanges(options)
   let profile = options.profile ?? emptyProfile(list)
   let pending = options.ranges
-  for (let step = reading.next(); !step.done; ) {
+  let hasPage = false
+  let step = reading.next()
+  // No request leads anywhere, which is to be stored, too.
+  if (step.done) return yield { ...withoutRows, ...step.value, observations: [], isComplete: true }
+  while (!step.done) {
     const request: PageRequest = step.value
     const reply = await requestPage(get, list, request, priority)
+    hasPage ||= reply.kind === 'page'
     step = reading.next(reply)
+    // Refused whatever is asked for, so it is not about a parameter.
+    if (step.done && reply.kind === 'refused' && !hasPage) throw reply.error
     const after: Progress = step.done ? step.value : step.value.progress
     const observations = toObservations(list, profile, after.profile, evidenceOf(request, reply))
     yield* splitPage(reply, { ...after, observations, isComplete: step.done === true }, pending)
@@ -57,10 +64,9 @@ function* splitPage(
   after: Progress & Pick<PageBatch, 'observations' | 'isComplete'>,
   pendingBefore: PendingRanges,
 ): Generator<PageBatch> {
-  const nothing = { items: [], rejectedRows: [], response: null, isLastOfResponse: true, futureDatedIds: [] }
-  if (reply.kind === 'refused') return yield { ...nothing, ...after }
+  if (reply.kind === 'refused') return yield { ...withoutRows, ...after }
   const { response, page, items } = reply
-  const whole = { ...nothing, ...after, response, futureDatedIds: findFutureDated(after.profile.order, page) }
+  const whole = { ...withoutRows, ...after, response, futureDatedIds: findFutureDated(after.profile.order, page) }
   let previous: PageBatch | null = null
   for (const rows of items.batches()) {
     if (previous !== null) yield { ...previous, ...unfinished, pendingRanges: pendingBefore }
@@ -68,6 +74,8 @@ function* splitPage(
   }
   yield previous ?? whole
 }
+
+const withoutRows = { items: [], rejectedRows: [], response: null, isLastOfResponse: true, futureDatedIds: [] }
 
 const unfinished = { isLastOfResponse: false, isComplete: false, missedRanges: [], observations: [] }
 

@@ -16,7 +16,7 @@ import { toItems } from './items.ts'
 /** A page with its rows, or the parameter that the service refuses. */
 export type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly response: ApiResponse }
-  | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
+  | { readonly kind: 'refused'; readonly parameter: RefusedParameter; readonly error: unknown }
 
 /** Requests one page. Throws ApiError. */
 export async function requestPage(
@@ -35,7 +35,7 @@ export async function requestPage(
   } catch (error) {
     const parameter = refusedParameter(error, list, profile, sent)
     if (parameter === null) throw error
-    return { kind: 'refused', parameter }
+    return { kind: 'refused', parameter, error }
   }
 }
 

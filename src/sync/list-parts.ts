@@ -38,8 +38,14 @@ export async function findHiddenConversations(
   seenRowsKey: string | null,
 ): Promise<boolean> {
   if ((await run.mirror.readBehaviours()).get(hiddenBehaviour) === hiddenValue) return false
-  for (const handled of [true, false]) if (await showsHidden(run, stream, seenRowsKey, handled)) return true
-  return false
+  if (await showsHidden(run, stream, seenRowsKey, true)) return true
+  return !(await hasShownOpen(run, seenRowsKey)) && (await showsHidden(run, stream, seenRowsKey, false))
+}
+
+/** The list showed an open conversation, so it does not leave those out. */
+async function hasShownOpen(run: SyncRun, seenRowsKey: string | null): Promise<boolean> {
+  const { living, unseen } = await run.mirror.countUnseenRows('conversations', seenRowsKey ?? '', 'open')
+  return living > (seenRowsKey === null ? 0 : unseen)
 }
 
 async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string | null, handled: boolean) {

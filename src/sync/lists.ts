@@ -2,6 +2,7 @@
 import { documentedPageSizes, type ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
 import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
+import { gapReasons } from '../core/pagination/reading.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
@@ -37,8 +38,8 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
     const stored = await run.mirror.readCursor(cursorName)
     const start = streamRange(run, stream.name)
     const known = parsePendingRanges(stored, start)
-    const isRelisted = stored !== null && (await isRelistedWhole(run, stream, list))
-    const ranges = stored === null ? known : isRelisted ? [start] : withLookBack(run, stream.name, known)
+    const behind = stored === null ? known : withLookBack(run, stream.name, known)
+    const ranges = stored !== null && (await isRelistedWhole(run, stream, list)) ? [start] : behind
     const recent = stream.name === 'calls' ? await withLateArrivingCalls(run, ranges) : ranges
     const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
     await readRanges(run, stream, { list, cursorName, ranges: all, priority: priorityFor(run, stored === null) })
@@ -92,7 +93,11 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   }
   await run.mirror.resolveGaps(stream.name, since)
   await storeStartDate(run, stream.name)
-  await resolveUnseenRows(run, stream, seenRowsKey)
+  // A list that may leave out anything says nothing about the rows that it did not show.
+  const isAnyMissing = (await run.mirror.listOpenGaps(stream.name)).some(
+    ({ from, to, reason }) => from === null && to === null && reason === gapReasons.unordered,
+  )
+  if (!isAnyMissing) await resolveUnseenRows(run, stream, seenRowsKey)
   for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
   await run.mirror.writeCursor(`${seenRowsKey}:since`, null)
   await run.mirror.forgetSeenRows(seenRowsKey)

@@ -63,12 +63,6 @@ const services: readonly Service[] = [
     switches: { 'visitors.bound': 'refused' },
   },
   {
-    what: 'visitors, oldest first, some without a time at the new end',
-    list: 'visitors',
-    switches: { 'undated.share': 0.1 },
-    hidesRows: true,
-  },
-  {
     what: 'visitors, newest first, some without a time at the old end',
     list: 'visitors',
     switches: { 'undated.share': 0.1, 'undated.end': 'oldest', 'visitors.order': 'newest' },

@@ -1,6 +1,6 @@
 /** The ways to request a pending range, and which of them to try first. */
 import type { EpochSeconds } from '../time.ts'
-import type { Bound, PagingProfile, Shape } from './paging-profile.ts'
+import type { Bound, ListEnd, PagingProfile, Shape } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import type { TimeBounds } from './sort-order.ts'
 
@@ -19,7 +19,11 @@ const farFuture: EpochSeconds = 4_102_444_800
 export function movesFor(range: TimeRange, profile: PagingProfile): readonly Move[] {
   const { support, ends, requiresBothBounds } = profile
   const isOpen = range.hi === null
-  const isUsable = { forward: mayWork(support.lower), backward: mayWork(support.upper), unbounded: !requiresBothBounds }
+  const isUsable = {
+    forward: mayWork(support.lower),
+    backward: mayWork(support.upper),
+    unbounded: !requiresBothBounds && mayShowUnbounded(range, ends.unbounded),
+  }
   const best = ((): readonly Move[] => {
     // Rows without a time are shown only where no bound is sent.
     if (isOpen && range.lo === 0 && !range.seenLo) return ['unbounded', 'forward', 'backward']
@@ -29,6 +33,12 @@ export function movesFor(range: TimeRange, profile: PagingProfile): readonly Mov
     return isForward ? ['forward', 'backward', 'unbounded'] : ['backward', 'forward', 'unbounded']
   })()
   return best.filter((move) => isUsable[move])
+}
+
+/** A page without bounds has left this range, unless such pages come from its other end. */
+function mayShowUnbounded({ seenLo = false, seenHi = false }: TimeRange, end: ListEnd | null): boolean {
+  if (seenLo === seenHi) return !seenLo
+  return end === (seenHi ? 'oldest' : 'newest')
 }
 
 function mayWork(support: PagingProfile['support'][Bound]): boolean {

@@ -68,10 +68,13 @@ export async function listUnseenIds(
   const seen = key === null ? sql`` : sql`and not ${notSeen(project, key)}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(streamSpecs[stream].table)} as row
-    where ${inScope(project, 'all')} and row.id ${inList(kind, ids)} ${seen}`.execute(db)
-  const known = new Set(rows.map(({ id }) => id))
-  return ids.filter((id) => !known.has(id))
+    where ${inScope(project, 'all')} and lower(row.id) ${inList(kind, ids.map(lower))} ${seen}`.execute(db)
+  const known = new Set(rows.map(({ id }) => lower(id)))
+  return ids.filter((id) => !known.has(lower(id)))
 }
+
+/** Ids are equal whatever the case of their letters. */
+const lower = (id: string) => id.toLowerCase()
 
 function inScope(project: string, scope: Scope) {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
