@@ -3,6 +3,9 @@ import { type PageOrder, pageOrders, type Switches } from '../../src/sandbox/swi
 import { createPlan, type Plan, windowMs } from './plan.ts'
 import type { Scheduler } from './scheduler.ts'
 
+/** In pages as small as these, no order and a wrong one look the same; the tests of interrupted readings have larger ones. */
+const sortedOrders = pageOrders.filter((order) => !order.startsWith('any') && !order.endsWith('shuffled'))
+
 const undisturbed = { interruptionRate: 0, crashRate: 0, suspendRate: 0, terminationRate: 0, networkFaultRate: 0 }
 
 /** `isDisturbed`: false for the same world without anything that ends a run early. */
@@ -16,7 +19,7 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
   const bound = (...usual: ['inclusive', 'exclusive'] | ['exclusive', 'inclusive']) =>
     choose<Switches['calls.to']>('bounds', ['ignored', 'ignored', ...usual], usual)
   const order = (...usual: [PageOrder, ...PageOrder[]]) =>
-    choose<PageOrder>('order', ['newest', 'newest-ascending', ...pageOrders], usual)
+    choose<PageOrder>('order', ['newest', 'newest-ascending', ...sortedOrders], usual)
   const switches: Partial<Switches> = {
     content: 'plain',
     'rate.limit': 100,
@@ -36,8 +39,8 @@ export function createListsPlan(scheduler: Scheduler, isDisturbed: boolean): Pla
     'messages.paging': pick(['since', 'before', 'all']),
     'messages.order': pick(['oldest', 'newest', 'newest-ascending']),
     'messages.bound': choose('bounds', ['refused', 'ignored'], ['inclusive', 'exclusive']),
-    // If short pages claimed to be the last, nothing could show that they are not.
-    hasMore: choose('hasMore', ['full', 'always'], ['exact']),
+    // If short pages claimed to be the last, or all claimed not to be, nothing could show which are.
+    hasMore: choose('hasMore', ['full'], ['exact']),
     'undated.share': choose('undated', [0.3, 0.6], [0]),
     'undated.of': 'conversations,visitors,calls',
     'undated.end': pick(['newest', 'oldest']),

@@ -24,3 +24,8 @@ export async function findUncoveredRows(
   const differences = await findDifferences(warehouse, sandbox, undefined, [list])
   return differences.filter((difference) => difference.how === 'missing' && !isCovered(difference))
 }
+
+/** The service shows the time by which it orders the list. */
+export function hasListTime(list: ListName, { there }: RowDifference): boolean {
+  return parseTime((JSON.parse(there ?? '{}') as Record<string, Json>)[listTimes[list]]) !== undefined
+}

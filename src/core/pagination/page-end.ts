@@ -7,15 +7,7 @@ import { isCut, type ScanPage } from './page-evidence.ts'
 import type { Move } from './paging-moves.ts'
 import type { ListEnd } from './paging-profile.ts'
 import { observe, type Reading, type Requests, request, setEnd } from './reading.ts'
-import {
-  completeUpTo,
-  maxOf,
-  minConclusiveRows,
-  minOf,
-  type RowTimes,
-  type SortOrder,
-  type TimeBounds,
-} from './sort-order.ts'
+import { maxOf, minConclusiveRows, minOf, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
 /** `page`: the last response to its request, which may have been repeated. */
 export type FoundEnd = { readonly end: ListEnd | null; readonly page: ScanPage }
@@ -69,7 +61,7 @@ function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: Scan
 function* findByWitness(reading: Reading, page: ScanPage): Requests<ListEnd | null> {
   const { profile, newestSeen } = reading
   const order = orderOf(reading, page)
-  const newestShown = order === null ? undefined : completeUpTo(order, page.times)
+  const newestShown = maxOf(page.times.flatMap((row) => (order?.fields ?? []).flatMap((field) => row.get(field) ?? [])))
   const { lower } = profile.support
   if (
     newestShown === undefined ||
@@ -101,36 +93,29 @@ export function hidesTimelessRows(page: ScanPage, order: SortOrder | null, end: 
 }
 
 /**
- * `one`: the response with a single row. `isUnchanged`: the page was the same before and after it. Null: it does not show.
- * A time that does not place the row near an end of the page is not the sort field; the others have to agree.
+ * `one`: the response with a single row. `isUnchanged`: the page was the same before and after it. Null: it does not show,
+ * or the row has changed since the page, so that it may have come from elsewhere in the list.
  */
 function endOf(page: ScanPage, order: SortOrder, one: ScanPage, isUnchanged: boolean): ListEnd | null {
-  const ends = new Set(order.fields.flatMap((field) => endByField(page, order, field, one, isUnchanged) ?? []))
-  const [end = null] = ends
-  return ends.size === 1 ? end : null
-}
-
-function endByField(
-  page: ScanPage,
-  order: SortOrder,
-  field: string,
-  one: ScanPage,
-  isUnchanged: boolean,
-): ListEnd | null {
-  const at = one.times[0]?.get(field)
-  const shown = page.times.flatMap((row) => row.get(field) ?? [])
-  const [first = 0, last = 0] = [minOf(shown), maxOf(shown)]
-  // A row that was added or moved since is at the new end.
-  if (at !== undefined && at > last && first < last) return 'newest'
+  const row = one.times[0]
   const index = page.ids.indexOf(one.ids[0] ?? '')
+  // A row that was added since is at the new end, whichever time orders the list.
+  if (index === -1) return order.fields.every((field) => isNewer(page, field, row)) ? 'newest' : null
+  if (order.fields.some((field) => page.times[index]?.get(field) !== row?.get(field))) return null
   const direction = pageDirection(page, order)
-  if (index === -1 || direction === null || page.times[index]?.get(field) !== at) return null
   const fromEnd = page.ids.length - 1 - index
   const nearest = Math.min(index, fromEnd)
   // No single row that was added, moved or removed between two requests may make it look like the other end.
   const isClear = nearest < page.ids.length / 4 && Math.abs(index - fromEnd) >= 2
-  if (!isClear && !(isUnchanged && index !== fromEnd)) return null
+  if (direction === null || (!isClear && !(isUnchanged && index !== fromEnd))) return null
   return index < fromEnd === (direction === 'ascending') ? 'oldest' : 'newest'
+}
+
+/** Than all rows of the page, which differ by this time. */
+function isNewer({ times }: ScanPage, field: string, row: RowTimes | undefined): boolean {
+  const shown = times.flatMap((other) => other.get(field) ?? [])
+  const [first = 0, last = 0] = [minOf(shown), maxOf(shown)]
+  return first < last && (row?.get(field) ?? first) > last
 }
 
 /**
