@@ -26,8 +26,9 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
   await readChanges(run, stream)
   await storeStartDate(run, stream.name)
   if (stream.name !== 'conversations') return
-  if (isFirst) await findHiddenConversations(run, stream, null)
-  else await readOpenConversations(run, stream)
+  if (!isFirst) await readOpenConversations(run, stream)
+  // What the list left out is read in this sync, too.
+  else if (await findHiddenConversations(run, stream, null)) await readChanges(run, stream)
   await recheckRows(run, stream)
 }
 

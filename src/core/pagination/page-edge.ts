@@ -9,7 +9,7 @@ type Times = readonly RowTimes[]
 
 /**
  * The rest of the range behind a page that was read in this direction, and the order by which it is safe; null if the edge
- * of the page did not advance. `range` null: nothing is left.
+ * of the page did not advance. `rest` null: nothing is left.
  */
 export function restAfterPage(way: ScanDirection, range: TimeRange, assumed: SortOrder, times: Times) {
   const isForward = way === 'forward'
