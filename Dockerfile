@@ -1,16 +1,13 @@
-# deskmirror as a container, with only what it needs to run. How to run it: docs/operations.md.
-# Debian and not Alpine: the tests run on it, and musl gives threads small stacks, while the embedded queue is a Postgres
-# in a thread.
-# The digest decides what is pulled; the tag documents it. How to renew it: docs/operations.md.
+# deskmirror as a container, with only what it needs to run. How to run it: docs/guide.md.
+# Debian and not Alpine: the tests run on it.
+# The digest decides what is pulled; the tag documents it. How to renew it: docs/guide.md.
 ARG NODE=node:24.19.0-bookworm-slim@sha256:3638d9a6fe4030bd716be989438248074489337ba3275657f93595428be4fc03
 
 FROM ${NODE} AS build
 WORKDIR /build
 # No package that is needed here or below has an install script that it depends on.
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY build build
-COPY bin bin
 COPY schema schema
 COPY src src
 COPY jobs jobs

@@ -15,7 +15,7 @@ import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
 import { createSchema } from './create-schema.ts'
 import { median, printFigure } from './figures.ts'
-import { folderMb, measureTree, type ProcessUse } from './idle/process-tree.ts'
+import { measureTree, type ProcessUse } from './idle/process-tree.ts'
 import { launcher, startSandboxProcess } from './sandbox.ts'
 import { withTempFolder } from './temp-folder.ts'
 
@@ -26,9 +26,7 @@ const [conversations, messages] = [100, 30]
 /** `first`: when everything was read for the first time. `cpuMs` is of the measured time. */
 type WorkerFigures = {
   readonly first: ProcessUse
-  readonly firstQueueMb: number
   readonly idle: ProcessUse
-  readonly queueMb: number
 }
 type WorkerSetup = {
   readonly name: string
@@ -36,7 +34,6 @@ type WorkerSetup = {
   readonly http: string
   readonly databaseUrl: string
   readonly queueUrl: string
-  readonly queueFolder: string
 }
 
 const { BASELINE: baseline, PROGRAM_NODE: programNode = process.execPath, STARTS: starts = '1' } = process.env
@@ -52,7 +49,7 @@ await withTempFolder(async (folder) => {
     const setups = (await listSetups(folder, redis.url, postgres.url)).filter(isChosen)
     const nothing = spawn(programNode, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
     const idle = withProcess(nothing, measure)
-    const workers = setups.map((setup) => measureWorker(() => startWorker(setup, service.environment, folder), setup))
+    const workers = setups.map((setup) => measureWorker(() => startWorker(setup, service.environment, folder)))
     const [bare, ...all] = await Promise.all([idle, ...workers])
     printFigure('node alone: resident', bare.rssMb, 'MB')
     for (const [n, figures] of all.entries()) printFigures(setups[n]?.name ?? '', figures)
@@ -71,9 +68,8 @@ async function listSetups(folder: string, redisUrl: string, postgresUrl: string)
       program,
       databaseUrl: `sqlite:${folder}/${name}-${n}.db`,
       queueUrl: 'embedded',
-      queueFolder: `${folder}/${name}-${n}.db-queue`,
     })
-    const server = { program, http: '127.0.0.1:0', queueFolder: '' }
+    const server = { program, http: '127.0.0.1:0' }
     setups.push(
       { name: `embedded queue, SQLite${label}`, http: '127.0.0.1:0', ...sqlite('mirror') },
       { name: `embedded queue, SQLite, HTTP off${label}`, http: 'off', ...sqlite('quiet') },
@@ -111,17 +107,16 @@ function startWorker(setup: WorkerSetup, service: Readonly<Record<string, string
 }
 
 /** A first process reads everything; later ones are measured while nothing happens. */
-async function measureWorker(start: () => ChildProcess, { queueFolder }: WorkerSetup): Promise<WorkerFigures> {
+async function measureWorker(start: () => ChildProcess): Promise<WorkerFigures> {
   const first = await withProcess(start(), async (child) => {
     await waitForStreams(child, ['messages', 'visitor_activity', 'call_recordings', 'availability'])
     return measureTree(child.pid ?? 0)
   })
-  const firstQueueMb = folderMb(queueFolder)
-  const later: (ProcessUse & { readonly queueMb: number })[] = []
+  const later: ProcessUse[] = []
   for (let n = 0; n < Number(starts); n++) {
     const measured = await withProcess(start(), async (child) => {
       await waitForStreams(child, ['availability'])
-      return { ...(await measure(child)), queueMb: folderMb(queueFolder) }
+      return measure(child)
     })
     later.push(measured)
   }
@@ -133,7 +128,7 @@ async function measureWorker(start: () => ChildProcess, { queueFolder }: WorkerS
     peakMb: middle(({ peakMb }) => peakMb),
     cpuMs: middle(({ cpuMs }) => cpuMs),
   }
-  return { first, firstQueueMb, idle, queueMb: middle(({ queueMb }) => queueMb) }
+  return { first, idle }
 }
 
 async function withProcess<T>(child: ChildProcess, work: (child: ChildProcess) => Promise<T>): Promise<T> {
@@ -171,11 +166,10 @@ async function waitForStreams(child: ChildProcess, streams: readonly string[]): 
   )
 }
 
-function printFigures(name: string, { first, firstQueueMb, idle, queueMb }: WorkerFigures): void {
+function printFigures(name: string, { first, idle }: WorkerFigures): void {
   const processes = idle.processes === 1 ? 'one process' : `${idle.processes} processes`
   printFigure(`${name}: resident`, idle.rssMb, 'MB', `${processes}, ${Math.round(idle.pssMb)} MB of their own`)
   printFigure('  its peak since the start', idle.peakMb, 'MB')
   printFigure('  at the very first start, everything read', first.rssMb, 'MB', `peak ${Math.round(first.peakMb)} MB`)
-  if (queueMb > 0) printFigure('  queue folder', queueMb, 'MB', `${firstQueueMb.toFixed(1)} MB after the first start`)
   printFigure('  CPU', (100 * idle.cpuMs) / measuredMs, '% of one core')
 }

@@ -12,7 +12,7 @@ import { createConsoleDecisions } from '../src/app/console/decisions.ts'
 import { openConsoleReader } from '../src/app/console/open-console.ts'
 import { defaultConfig, defaultProject } from '../src/config/config.ts'
 import { secret } from '../src/core/secret.ts'
-import { createAttempts } from '../src/http/attempts.ts'
+import { createAttempts } from '../src/http/auth.ts'
 import { consoleRoutes } from '../src/http/console/routes.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { createLog } from '../src/log.ts'
@@ -33,7 +33,7 @@ const token = secret('token')
 const project = defaultProject({
   ...{ name: 'demo', projectId, baseUrl: new URL('https://api.example.com/v1'), apiKey: token },
 })
-const reader = openConsoleReader({ databaseUrl, projects: [] }, Date.now)
+const reader = openConsoleReader({ databaseUrl }, Date.now)
 const decisions = createConsoleDecisions(
   () => defaultConfig({ projects: [project], databaseUrl }),
   reader.writebacks,

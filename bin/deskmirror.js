@@ -16,9 +16,7 @@ var program = isCheckout ? source : compiled
 if (!require('./file-limit.js')()) {
   // It has printed the reason.
 } else if (isNewEnough() && (!isCheckout || canStripTypes())) {
-  require('./exit-with-launcher.js')()
-  if (!isBrief()) require('./heap-flags.js')()
-  require('./load-module.js')(program, isCheckout ? root : null)
+  require('./run-program.js').runProgram(program, isCheckout ? root : null)
 } else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
   // Where a process can become another program, there is no second one.
   if (process.execve) process.execve(bundled, [bundled].concat(bundledArgs()), process.env)
@@ -38,12 +36,6 @@ if (!require('./file-limit.js')()) {
 
 function bundledArgs() {
   return [__filename].concat(process.argv.slice(2))
-}
-
-// Commands that read little: collecting garbage would take a tenth of their time.
-function isBrief() {
-  var command = process.argv[2]
-  return command === undefined || command === 'status' || command === 'help' || command.charAt(0) === '-'
 }
 
 function isNewEnough() {

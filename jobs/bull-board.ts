@@ -3,7 +3,7 @@ import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
 import type { RoutesPlugin } from '../src/http/server.ts'
-import type { JobQueue } from './backends/ensure-schedule.ts'
+import type { BullQueue } from './backends/ensure-schedule.ts'
 
 const boardPrefix = '/queues'
 
@@ -11,7 +11,7 @@ const boardPrefix = '/queues'
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
 
-export function bullBoardPlugin(queues: readonly JobQueue<never>[]): RoutesPlugin {
+export function bullBoardPlugin(queues: readonly BullQueue<never>[]): RoutesPlugin {
   const server = new FastifyAdapter()
   createBullBoard({
     // The adapter's type names BullMQ's default store; it calls nothing that the other stores lack.

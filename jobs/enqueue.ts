@@ -1,8 +1,7 @@
 /** Adds jobs to the queues. A job that waits or runs already is not added again. */
 
 import { isChildStream } from '../src/core/stream-specs.ts'
-import type { Backend } from './backends/backend.ts'
-import type { JobQueue } from './backends/ensure-schedule.ts'
+import type { Backend, JobQueue } from './backends/backend.ts'
 import {
   type LaneJob,
   laneJobId,
@@ -33,7 +32,7 @@ export function openJobQueues({ queue }: Backend): JobQueues {
 }
 
 /** After that the next schedule firing is soon enough. */
-const retryOptions = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } }
+const retryOptions = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } } as const
 
 export type JobEnqueuer = ReturnType<typeof createEnqueuer>
 

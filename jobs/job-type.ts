@@ -2,13 +2,12 @@
 import type { JobFailures } from '../src/app/worker/job-failures.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
-import { errorText } from '../src/core/error-text.ts'
 import type { JobIdentity } from '../src/core/job-failure.ts'
+import { errorText } from '../src/core/system-error-text.ts'
 import type { EpochMs, Ms } from '../src/core/time.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
-import type { JobHandler } from './backends/backend.ts'
-import type { JobResult } from './job-result.ts'
+import type { JobHandler, JobResult } from './backends/backend.ts'
 import type { PlannedSyncJob } from './schedule-plan.ts'
 
 export type JobDeps = {

@@ -3,13 +3,20 @@ import type { JobFailures } from '../src/app/worker/job-failures.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { FailingJob } from '../src/core/job-failure.ts'
+import type { EpochMs } from '../src/core/time.ts'
 import type { Logger } from '../src/log.ts'
-import type { Backend } from './backends/backend.ts'
+import type { ProjectRuns } from '../src/warehouse/stream-states.ts'
+import type { Backend, JobQueue } from './backends/backend.ts'
 import type { JobEnqueuer, JobQueues } from './enqueue.ts'
-import { configurationDigest } from './project-schedules.ts'
-import { parseSyncJob } from './queues.ts'
+import {
+  configurationDigest,
+  housekeeping,
+  missedSyncJobs,
+  runsTellForMs,
+  schedulesForProjects,
+} from './project-schedules.ts'
+import { parseSyncJob, type SchedulerJob } from './queues.ts'
 import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
-import { createScheduleSync } from './schedule-sync.ts'
 import { pendingWebhookJobs } from './webhook-receiver.ts'
 
 type MaintenanceDeps = {
@@ -31,6 +38,9 @@ export function createMaintenance(
 ): () => Promise<void> {
   const syncSchedules = createScheduleSync(backend, queues.schedules)
   let didDiffer = false
+  // Nobody else uses its queue, and it forgets what was missed.
+  const isAlone = backend.kind === 'embedded'
+  let mayHaveMissed = isAlone
   return async () => {
     await workerContext.recordHeartbeat(backend.kind, configurationDigest(projects()))
     const differ = await workerContext.workersDiffer()
@@ -41,18 +51,30 @@ export function createMaintenance(
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
     await failures.refresh()
     await notePausedQueues(queues, failures)
-    const isLeader = await workerContext.tryAcquireLeadership()
+    await noteLargeLog(workerContext.describeLargeLog(), failures)
+    const isLeader = isAlone || (await workerContext.tryAcquireLeadership())
     if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
     if (!isLeader) return
-    const { streamStates, deliveries, isAway } = workerContext.warehouse
+    const { streamStates, deliveries } = workerContext.warehouse
     const completions = await workerContext.lastCompletions()
     const pendingChildren = await streamStates.allPendingChildStreams(Date.now())
-    // Of a project whose database is away nothing is known; all of it would look overdue.
-    const known = projects().filter(({ projectId }) => !isAway(projectId))
-    await enqueuer.enqueueSyncJobs(overdueSyncJobs(known, completions, pendingChildren, Date.now()))
+    await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
+    if (mayHaveMissed) {
+      const runs = await streamStates.readRuns(Date.now() - runsTellForMs)
+      await enqueuer.enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
+      if (isHousekeepingLate(runs))
+        await queues.schedules.addBulk([{ name: housekeeping.job, data: housekeeping.data }])
+      mayHaveMissed = false
+    }
     const dueDeliveries = await deliveries.firstDuePerProject(Date.now())
-    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(known, dueDeliveries))
+    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), dueDeliveries))
   }
+}
+
+/** It deletes runs without changes after a week, every night. */
+function isHousekeepingLate(runs: ReadonlyMap<string, ProjectRuns>): boolean {
+  const lateMs = 9 * 86_400_000
+  return [...runs.values()].some(({ oldestIdleAt }) => oldestIdleAt !== null && Date.now() - oldestIdleAt > lateMs)
 }
 
 /** This program never pauses one, but whoever can reach the queue's store can, and then nothing else fails. */
@@ -62,10 +84,15 @@ async function notePausedQueues(queues: JobQueues, failures: JobFailures): Promi
     if (await queue.isPaused())
       await failures.recordFailure(
         identity,
-        new Error(`it is paused, so no worker takes its jobs until someone resumes it`),
+        new Error(`it is paused as ${queue.name ?? key}, so no worker takes its jobs until someone resumes it`),
       )
     else await failures.recordSuccess(identity)
   }
+}
+
+async function noteLargeLog(why: string | null, failures: JobFailures): Promise<void> {
+  const identity = { job: 'write_ahead_log', project: null, key: '', stream: null } as const
+  await (why === null ? failures.recordSuccess(identity) : failures.recordFailure(identity, new Error(why)))
 }
 
 /** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
@@ -75,4 +102,32 @@ function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
     const job = parseSyncJob({ project: project?.name, stream, mode })
     return job === null ? [] : [{ queue: 'sync', job }]
   })
+}
+
+/** A full check of thousands of schedules runs when something may have changed, else once an hour. */
+const fullCheckEveryMs = 3_600_000
+
+export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, clock: JobQueue<SchedulerJob>) {
+  let lastSync: { readonly wantedKey: string; readonly at: EpochMs } | null = null
+  /**
+   * `isLeader`: others only add what is missing. `differ`: other workers have other projects or schedules, so what is
+   * unknown here may be theirs and stays.
+   */
+  return async (
+    projects: readonly ProjectConfig[],
+    now: EpochMs,
+    isLeader: boolean,
+    differ: boolean,
+  ): Promise<void> => {
+    const wanted = schedulesForProjects(projects)
+    const wantedKey = JSON.stringify([isLeader, wanted])
+    const count = await clock.getJobSchedulersCount()
+    const isComplete = differ ? count >= wanted.length : count === wanted.length
+    if (isComplete && lastSync?.wantedKey === wantedKey && now - lastSync.at < fullCheckEveryMs) return
+    const found = new Set((await clock.getJobSchedulers(0, -1)).map(({ key }) => key))
+    await backend.ensureSchedules(clock, isLeader ? wanted : wanted.filter(({ id }) => !found.has(id)))
+    const known = new Set(wanted.map(({ id }) => id))
+    if (!differ) for (const id of found) if (!known.has(id)) await clock.removeJobScheduler(id)
+    lastSync = { wantedKey, at: now }
+  }
 }

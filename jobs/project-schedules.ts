@@ -2,13 +2,22 @@
 import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../src/config/config.ts'
 import { type ScheduleName, scheduleNames } from '../src/core/default-schedules.ts'
-import type { JobSchedule, Recurrence } from './backends/ensure-schedule.ts'
+import type { EpochMs } from '../src/core/time.ts'
+import type { ProjectRuns } from '../src/warehouse/stream-states.ts'
+import type { JobSchedule, Recurrence } from './backends/backend.ts'
+import { lastFiring } from './backends/in-process.ts'
 import { type SchedulerJob, schedulePhase } from './queues.ts'
-import { scheduledStreams } from './schedule-plan.ts'
+import { type CompletionTimes, type PlannedSyncJob, scheduledStreams, syncJobsOfSchedule } from './schedule-plan.ts'
 
 /** Spread over their periods, so that ten thousand projects do not start in the same second. */
 export function schedulesForProjects(projects: readonly ProjectConfig[]): JobSchedule<SchedulerJob>[] {
-  return [...projects.flatMap(schedulesForProject), housekeeping]
+  const ofProjects = projects.flatMap((project) =>
+    schedulesForProject(project).map(({ name, recurrence }): JobSchedule<SchedulerJob> => {
+      const data = { round: name, project: project.name }
+      return { id: `${name}/${project.name}`, recurrence, job: name, data }
+    }),
+  )
+  return [...ofProjects, housekeeping]
 }
 
 /** Equal for workers that have the same projects and schedules. */
@@ -18,19 +27,46 @@ export function configurationDigest(projects: readonly ProjectConfig[]): string 
   return createHash('sha256').update(text).digest('hex')
 }
 
-const housekeeping: JobSchedule<SchedulerJob> = {
+export const housekeeping: JobSchedule<SchedulerJob> = {
   id: 'housekeeping',
   recurrence: { pattern: '23 4 * * *', tz: 'UTC' },
   job: 'housekeeping',
   data: { round: 'housekeeping' },
 }
 
-function schedulesForProject(project: ProjectConfig): JobSchedule<SchedulerJob>[] {
+function schedulesForProject(project: ProjectConfig) {
   return scheduleNames.flatMap((name) => {
     if (scheduledStreams(name, project).length === 0) return []
     const recurrence = toRecurrence(project, name)
-    const data = { round: name, project: project.name }
-    return recurrence === null ? [] : [{ id: `${name}/${project.name}`, recurrence, job: name, data }]
+    return recurrence === null ? [] : [{ name, recurrence }]
+  })
+}
+
+/** How far back runs tell whether a schedule was missed: a run without changes is deleted after a week. */
+export const runsTellForMs = 7 * 86_400_000
+
+/** The warehouse has whole seconds. */
+const precisionMs = 1000
+
+/**
+ * The sync jobs of schedules that fired, or should have fired, while no worker ran, or whose work a worker began and did not
+ * end. `runs`: of the last `runsTellForMs`.
+ */
+export function missedSyncJobs(
+  projects: readonly ProjectConfig[],
+  completions: CompletionTimes,
+  runs: ReadonlyMap<string, ProjectRuns>,
+  now: EpochMs,
+): PlannedSyncJob[] {
+  return projects.flatMap((project) => {
+    const { firstAt, ran } = runs.get(project.projectId) ?? { firstAt: now, ran: new Map<string, EpochMs>() }
+    const lastRun = ({ job: { stream, mode } }: PlannedSyncJob) =>
+      (mode === 'incremental' ? completions.get(project.projectId)?.get(stream) : ran.get(`${stream}/${mode}`)) ?? 0
+    return schedulesForProject(project).flatMap(({ name, recurrence }) => {
+      const firedAt = lastFiring(recurrence, now)
+      if (firedAt < firstAt || firedAt < now - runsTellForMs) return []
+      return syncJobsOfSchedule(name, project).filter((planned) => lastRun(planned) + precisionMs < firedAt)
+    })
   })
 }
 

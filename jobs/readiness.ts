@@ -1,7 +1,6 @@
 /** Whether the worker is ready: the warehouse and the queue respond, and it is not stopping. */
-
 import type { JobFailures } from '../src/app/worker/job-failures.ts'
-import { errorText } from '../src/core/error-text.ts'
+import { errorText } from '../src/core/system-error-text.ts'
 import type { Ms } from '../src/core/time.ts'
 import { withTimeout } from '../src/http/cache.ts'
 import type { ReadinessResult } from '../src/http/server.ts'

@@ -3,13 +3,13 @@ import { consoleProjectOf } from '../src/app/console/console-project.ts'
 import { createConsoleDecisions } from '../src/app/console/decisions.ts'
 import { createConsoleLink, openConsoleReader } from '../src/app/console/open-console.ts'
 import type { Config } from '../src/config/config.ts'
-import type { Attempts } from '../src/http/attempts.ts'
+import type { Attempts } from '../src/http/auth.ts'
 import type { ConsoleOptions } from '../src/http/console/console-options.ts'
 import type { HttpRoutes } from '../src/http/server.ts'
 import type { Logger } from '../src/log.ts'
 import type { Warehouse } from '../src/warehouse/open.ts'
 
-export type WorkerConsole = {
+type WorkerConsole = {
   readonly routes: HttpRoutes
   /** A one-time link at this address; null: people sign in with tokens. */
   readonly createLink: (address: string) => Promise<string | null>

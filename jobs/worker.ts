@@ -1,27 +1,19 @@
 /** The worker: schedules, jobs and HTTP over one warehouse and one queue, until it is stopped. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobFailures } from '../src/app/worker/job-failures.ts'
 import { openWorkerContext } from '../src/app/worker/worker-context.ts'
-import {
-  type Config,
-  movedProjects,
-  type ProjectConfig,
-  resolveHttpExposure,
-  settingsNeedingRestart,
-} from '../src/config/config.ts'
-import { errorText } from '../src/core/error-text.ts'
+import { type Config, type ProjectConfig, resolveHttpExposure, settingsNeedingRestart } from '../src/config/config.ts'
 import { withFailingJobs } from '../src/core/health.ts'
+import { errorText } from '../src/core/system-error-text.ts'
 import type { Ms } from '../src/core/time.ts'
-import { type Attempts, createAttempts } from '../src/http/attempts.ts'
+import { type Attempts, createAttempts } from '../src/http/auth.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
-import { type HttpRoutes, type HttpServer, openHttpServer } from '../src/http/server.ts'
+import { type HttpRoutes, type HttpServer, openHttpServer, type RoutesPlugin } from '../src/http/server.ts'
 import { webhookRoutes } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
-import { type Backend, openBackend } from './backends/backend.ts'
-import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
-import type { JobQueue } from './backends/ensure-schedule.ts'
-import { collectGarbage, collectGarbageWhenQuiet } from './collect-garbage.ts'
+import type { Backend } from './backends/backend.ts'
+import type { BullQueue } from './backends/ensure-schedule.ts'
+import { openBackend } from './backends/open-backend.ts'
 import { createEnqueuer, openJobQueues } from './enqueue.ts'
 import { createJobHandler, type JobDeps, type JobType } from './job-type.ts'
 import { laneJobs } from './lane-jobs.ts'
@@ -31,13 +23,12 @@ import type { QueueName } from './queues.ts'
 import { checkReadiness } from './readiness.ts'
 import { schedulerJobs } from './scheduler-jobs.ts'
 import { syncJobs } from './sync-jobs.ts'
-import { webhookJobs } from './webhook-follow-ups.ts'
-import { createWebhookReceiver } from './webhook-receiver.ts'
+import { createWebhookReceiver, webhookJobs } from './webhook-receiver.ts'
 import { openWorkerConsole, requirePeopleTokens } from './worker-console.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
-  /** The queue's store has failed permanently, or the warehouse's file is gone: the process should end and be restarted. */
+  /** The warehouse's file is gone, or another worker has taken over: the process should end and be restarted. */
   readonly onFatal: (error: Error) => void
   /** How long a sync run works before it yields to others. */
   readonly sliceMs?: Ms
@@ -95,10 +86,6 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       random: Math.random,
     }
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
-    // What loading and opening left behind.
-    collectGarbage()
-    const stopCollecting = collectGarbageWhenQuiet()
-    closer.add(async () => stopCollecting())
     return {
       queue: backend.kind,
       /** The address of the HTTP server; null = off. */
@@ -108,11 +95,9 @@ export async function startWorker(config: Config, options: WorkerOptions) {
       /** Applies changed projects, keys, schedules and people. Returns the settings that need a restart. Throws UserError. */
       reload: (next: Config): readonly string[] => {
         requirePeopleTokens(next)
-        const moved = movedProjects(config, next)
-        // Their rows must not go into a database that is not theirs.
-        current = moved.length === 0 ? next : { ...next, projects: current.projects }
+        current = next
         maintenance.runNow()
-        return [...settingsNeedingRestart(config, next), ...moved.map(({ name }) => `projects.${name}.database_url`)]
+        return settingsNeedingRestart(config, next)
       },
       /** Finishes the current pages and closes everything; takes ten seconds at most. */
       stop: () => stopInTime(closeAll, log),
@@ -163,14 +148,13 @@ async function openWorkerComponents(
     checkReadiness: () => checkComponents(),
     log,
   })
-  const workerContext = await openWorkerContext(config, { log, metrics })
+  const workerContext = await openWorkerContext(config, { log, metrics, onLost: onFatal })
   closer.add(workerContext.close)
   const { warehouse } = workerContext
   const failures = createJobFailures({ ...warehouse, projects, log, metrics, onFileLost: onFatal })
-  const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
   const installation = await warehouse.installationId()
-  const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, installation, ...prefixOption }
+  const backendOptions = { log, onError: metrics.countQueueError, installation, ...prefixOption }
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const queues = openJobQueues(backend)
@@ -185,13 +169,8 @@ async function openWorkerComponents(
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
 function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
-  const optionsFor = (jobLimit: number) => ({
-    lockDuration: lockMs,
-    stalledInterval: lockMs / 2,
-    concurrency: Math.ceil(jobLimit),
-  })
   const start = <Data extends object>(queue: QueueName, type: JobType<Data>, jobLimit: number) =>
-    backend.worker(queue, createJobHandler(queue, type, deps), optionsFor(jobLimit))
+    backend.worker(queue, createJobHandler(queue, type, deps), { lockMs, concurrency: Math.ceil(jobLimit) })
   start('schedules', schedulerJobs, 4)
   start('webhooks', webhookJobs, concurrency / 4)
   start('writebacks', laneJobs, concurrency)
@@ -214,16 +193,26 @@ type WorkerHttpParts = {
 
 async function openWorkerHttp(
   config: Config,
-  { checkReadiness, listHeld, queues, metrics }: WorkerComponents,
+  { backend, checkReadiness, listHeld, queues, metrics }: WorkerComponents,
   { isAlive, attempts, routes, log }: WorkerHttpParts,
 ): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
   const load = async () => {
     const { bullBoardPlugin } = await import('./bull-board.ts')
-    return bullBoardPlugin(Object.values(queues) as unknown as JobQueue<never>[])
+    return bullBoardPlugin(Object.values(queues) as unknown as BullQueue<never>[])
   }
-  const board: HttpRoutes = { prefix: '/queues', auth: 'token', load }
+  const board: HttpRoutes = {
+    prefix: '/queues',
+    auth: 'token',
+    ...(backend.kind === 'embedded' ? { plugin: noBoard } : { load }),
+  }
   const plugins = [board, ...routes]
   return openHttpServer({ ...address, attempts, health: { isAlive, checkReadiness, listHeld }, metrics, plugins, log })
+}
+
+const noBoard: RoutesPlugin = async (app) => {
+  const error =
+    'the embedded queue has no page: `deskmirror status` and the console show what is pending and what fails'
+  for (const url of ['', '/*']) app.get(url, (_, reply) => reply.code(404).send({ error }))
 }

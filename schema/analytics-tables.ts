@@ -3,7 +3,6 @@
  * project's time zone, times in UTC, durations in whole seconds.
  */
 import { analyticsReferenceTables } from './analytics-reference-tables.ts'
-import { analyticsRollupTables } from './analytics-rollup-tables.ts'
 import { projectColumns, type TableSpec } from './table-spec.ts'
 
 const conversationColumns = {
@@ -39,11 +38,17 @@ export const analyticsTables = {
       waits: ['int32', 'how often the visitor began to wait, in fct_wait'],
       human_turns: ['int32', 'runs of human utterances'],
       first_visitor_at: ['utc_time?', 'when the visitor first wrote'],
-      first_answer_seconds: ['integer?', 'from the first wait to the next utterance of a human or the AI'],
+      first_answer_seconds: [
+        'integer?',
+        'how long the first wait took that a human or the AI answered: from a later question if the first was handled without an answer',
+      ],
       first_answer_business_seconds: ['integer?', 'the same within business hours'],
       first_human_at: ['utc_time?', 'when a human first answered the visitor'],
       first_human_name: ['text?', 'the name on that answer; empty = it shows none'],
-      first_human_seconds: ['integer?', 'from the first wait to that answer, however often the AI answered before'],
+      first_human_seconds: [
+        'integer?',
+        'how long the visitor had waited for it, however often the AI answered before; begins anew after a handling',
+      ],
       first_human_business_seconds: ['integer?', 'the same within business hours'],
       human_names: ['int32', 'different names on human utterances'],
       human_span_seconds: [
@@ -63,14 +68,17 @@ export const analyticsTables = {
       handled_business_seconds: ['integer?', 'the same within business hours'],
       first_handled_at: ['utc_time?', 'the earliest handling that is known'],
       first_handled_seconds: ['integer?', 'from created_at to first_handled_at'],
-      reopens_seen: ['int32', 'reopenings since history_from'],
+      reopens_seen: [
+        'int32',
+        'reopenings since history_from; a handling of a conversation that is handled already is none, unless someone wrote before it',
+      ],
       history_from: ['utc_time', 'since when changes of it were watched: its creation, or the start of the mirror'],
       history_complete: ['boolean', 'it was watched from its creation on'],
       is_one_touch: ['boolean', 'handled after one run of human utterances, with no reopening seen'],
     },
   },
   fct_wait: {
-    note: 'One row for each time that a visitor began to wait: a run of messages of the visitor without an answer between.',
+    note: 'One row for each time that a visitor began to wait: a run of messages of the visitor with neither an answer nor a handling between.',
     key: ['project_id', 'conversation_id', 'wait_number'],
     postgresIndex: ['project_id', 'conversation_id'],
     columns: {
@@ -79,10 +87,15 @@ export const analyticsTables = {
       started_at: ['utc_time', "when the run's first message was written"],
       started_date: ['local_date', 'local day of started_at'],
       started_hour: ['int32', 'local hour of started_at, 0 to 23'],
+      open_from_date: [
+        'local_date?',
+        'local day from which the conversation was open while the visitor waited: mostly started_date; null = it was handled all the time',
+      ],
+      open_from_hour: ['int32?', 'and the local hour, 0 to 23'],
       messages: ['int32', 'messages of the run'],
       ended_by: [
         'text',
-        'human or ai = wrote next; handled = nobody, and the conversation was handled afterwards; nobody',
+        'what came first: human or ai = a message of theirs; handled = a handling at the time of the last message of the run or later; nobody = it goes on. Within one second, messages come before a handling, and a lower id before a higher one',
       ],
       ended_at: ['utc_time?', 'when; null = nobody has ended it'],
       ended_date: ['local_date?', 'local day of ended_at'],
@@ -92,7 +105,7 @@ export const analyticsTables = {
       answer_business_seconds: ['integer?', 'the same within business hours'],
       human_answered_at: [
         'utc_time?',
-        'the next human answer; only in the first wait since the human before, so each human answer is in one row',
+        'the next human answer before a handling; only in the first wait since the human or handling before, so each human answer is in one row',
       ],
       human_answered_date: ['local_date?', 'local day of human_answered_at'],
       human_answered_hour: ['int32?', 'local hour of human_answered_at, 0 to 23'],
@@ -108,7 +121,7 @@ export const analyticsTables = {
     },
   },
   fct_state: {
-    note: 'The spans in which a conversation was open or handled. Before the mirror began, earlier handlings are not known.',
+    note: 'The spans in which a conversation was open or handled, as far as syncs saw it: see began_by. A handling of a conversation that was handled already begins none.',
     key: ['project_id', 'conversation_id', 'state_number'],
     postgresIndex: ['project_id', 'conversation_id'],
     columns: {
@@ -120,7 +133,7 @@ export const analyticsTables = {
       from_hour: ['int32', 'local hour of from_at, 0 to 23'],
       began_by: [
         'text',
-        'how exact from_at is: created or service = exact; message = the first utterance after a handling; seen = when a sync found the reopening; unknown',
+        'how exact from_at is: created or service = exact; message = a reopening, dated by the first utterance between the last reading that saw it handled and the first that saw it open or handled again; seen = no more is known than that from_at is the first reading that saw it',
       ],
       to_at: ['utc_time?', 'when it ended; null = it is the present state'],
       to_date: ['local_date?', 'local day of to_at'],
@@ -176,7 +189,6 @@ export const analyticsTables = {
       agents_max: ['int32?', 'most agents online'],
     },
   },
-  ...analyticsRollupTables,
   ...analyticsReferenceTables,
   facts_due: {
     note: 'Facts that are to be refreshed because rows of the mirror changed.',
@@ -200,7 +212,7 @@ export const analyticsTables = {
         'text?',
         'how far a rebuild has come: the kind and the id of what it rebuilt last, empty at its start; null = no rebuild is under way',
       ],
-      personal_data: ['boolean', 'false = the views leave out names and addresses of visitors'],
+      personal_data: ['boolean', 'false = the views leave out names, addresses and undocumented fields'],
     },
   },
   call_fields: {
@@ -208,10 +220,12 @@ export const analyticsTables = {
     key: ['project_id'],
     columns: {
       ...projectColumns,
-      visitor: ['text?', 'id of the visitor; null = the view tries likely names, as for the next three'],
+      visitor: ['text?', 'id of the visitor; null = the view tries likely names, as for the rest'],
       ended: ['text?', 'when the call ended'],
       outcome: ['text?', 'how it ended'],
       duration: ['text?', 'how long it took, in seconds'],
+      direction: ['text?', 'who called whom'],
+      agent: ['text?', 'the agent, by an id or a name'],
     },
   },
   _metabase_metadata: {

@@ -161,6 +161,10 @@ export const mirrorTables = {
       old_value: ['text?', 'before'],
       new_value: ['text?', 'after'],
       seen_at: ['time', 'when a sync found the change'],
+      old_read_at: [
+        'time?',
+        'when the copy with the old value had been requested: the change came between then and seen_at; null = recorded by an older version',
+      ],
     },
   },
 } as const satisfies Record<string, TableSpec>

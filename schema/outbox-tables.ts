@@ -61,9 +61,10 @@ export const outboxTables = {
     columns: {
       project_id: ['key', 'the project; empty = the row that projects take their token from'],
       token: ['text', 'names the number outside of the database; a new one after each restore'],
-      sends: ['integer', 'grows with each send'],
+      sends: ['integer', 'grows with each send since the token is in use'],
       held_at: ['integer?', 'since when nothing is sent, in milliseconds since 1970; null = sending is not held'],
       held_why: ['text?', 'why nothing is sent'],
+      resumed_at: ['integer?', 'when a person last let it send again after that, in milliseconds since 1970'],
     },
   },
   writeback_batches: {

@@ -3,12 +3,11 @@
  * A column is its portable type (`?` = may be null) and a note. A test checks that the migrations create these tables.
  */
 import { analyticsTables } from './analytics-tables.ts'
-import { auditTables } from './audit-tables.ts'
 import type { ColumnType } from './column-types.ts'
 import { consoleTables } from './console-tables.ts'
 import { mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
-import { syncTables } from './sync-tables.ts'
+import { auditTables, syncTables } from './sync-tables.ts'
 
 export type { ColumnSpec, TableSpec } from './table-spec.ts'
 
@@ -21,7 +20,7 @@ export const tables = {
   ...consoleTables,
 }
 
-export type TableName = keyof typeof tables
+type TableName = keyof typeof tables
 
 type TypeValues = {
   key: string

@@ -1,6 +1,6 @@
 /** How long the server takes for each page of the console, cold and warm, and whether the process keeps its beat meanwhile. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { openStandAlone } from '../../src/app/console/stand-alone.ts'
+import { openStandAlone } from '../../src/app/console/open-console.ts'
 import { serveStandAlone } from '../../src/http/console/serve-stand-alone.ts'
 import { createLog } from '../../src/log.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'

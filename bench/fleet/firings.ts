@@ -1,6 +1,6 @@
 /** When a schedule fires, as in the queue. */
 import { CronExpressionParser } from 'cron-parser'
-import type { Recurrence } from '../../jobs/backends/ensure-schedule.ts'
+import type { Recurrence } from '../../jobs/backends/backend.ts'
 import type { EpochMs } from '../../src/core/time.ts'
 
 /** The first time after `after`. */

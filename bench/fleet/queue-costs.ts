@@ -1,10 +1,10 @@
 /** What the queue costs, measured on a private Redis: all projects' schedules, waiting jobs, running jobs. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Backend, openBackend } from '../../jobs/backends/backend.ts'
-import type { JobSchedule } from '../../jobs/backends/ensure-schedule.ts'
+import type { Backend, JobResult, JobSchedule, NewJob } from '../../jobs/backends/backend.ts'
+import { openBackend } from '../../jobs/backends/open-backend.ts'
+import { createScheduleSync } from '../../jobs/maintenance.ts'
 import { schedulesForProjects } from '../../jobs/project-schedules.ts'
 import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
-import { createScheduleSync } from '../../jobs/schedule-sync.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/log.ts'
 import { type RedisUse, redisUse, usedSince } from './redis-use.ts'
@@ -29,7 +29,7 @@ const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: ()
 const syncJobs = 9_000
 
 export async function measureQueue(url: string, projects: readonly ProjectConfig[]): Promise<QueueCosts> {
-  const open = (prefix: string) => openBackend(url, { folder: '', log: quiet, prefix })
+  const open = (prefix: string) => openBackend(url, { log: quiet, prefix })
   const within = async <T>(prefix: string, work: (backend: Backend) => Promise<T>) => {
     const backend = await open(prefix)
     return await work(backend).finally(backend.close)
@@ -68,17 +68,18 @@ async function measureSyncQueue(backend: Backend, url: string) {
   const added = await redisUse(url)
   await new Promise<void>((resolve) => {
     let left = syncJobs
-    const worker = backend.worker<SyncJob>('sync', async () => ({ do: 'done' }), { concurrency: 40 })
-    worker.on('completed', () => {
+    const countDown = async (): Promise<JobResult> => {
       left -= 1
       if (left === 0) resolve()
-    })
+      return { do: 'done' }
+    }
+    backend.worker<SyncJob>('sync', countDown, { concurrency: 40 })
   })
   const pass = toJobCost(syncJobs, cpu, usedSince(before, await redisUse(url)))
   return { bytesWaiting: usedSince(before, added).bytes / syncJobs, pass }
 }
 
-function toQueueEntry(job: SyncJob) {
+function toQueueEntry(job: SyncJob): NewJob<SyncJob> {
   const deduplication = { id: `${job.project}/${job.stream}/${job.mode}` }
   return {
     name: job.stream,
@@ -96,11 +97,11 @@ async function measureSchedulerQueue(backend: Backend, url: string): Promise<Job
   })
   await backend.ensureSchedules(queue, schedules)
   let jobs = 0
-  backend
-    .worker<SchedulerJob>('schedules', async () => ({ do: 'done' }), { concurrency: 4 })
-    .on('completed', () => {
-      jobs += 1
-    })
+  const count = async (): Promise<JobResult> => {
+    jobs += 1
+    return { do: 'done' }
+  }
+  backend.worker<SchedulerJob>('schedules', count, { concurrency: 4 })
   await sleep(2000)
   const before = await redisUse(url)
   const cpu = process.cpuUsage()

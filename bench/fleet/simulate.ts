@@ -3,7 +3,7 @@
  * rotation, keys limit requests, and each thread and the queue server do one thing at a time. Schedules, planned jobs and
  * follow-up jobs come from the program itself; the rest imitates jobs/ in short.
  */
-import type { Recurrence } from '../../jobs/backends/ensure-schedule.ts'
+import type { Recurrence } from '../../jobs/backends/backend.ts'
 import { schedulesForProjects } from '../../jobs/project-schedules.ts'
 import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
 import { incrementalSyncJobs, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'

@@ -47,6 +47,7 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
   let requests = 0
   const workerContext = await openWorkerContext(config, {
     log: quiet,
+    onLost: () => {},
     metrics: {
       ...createMetrics({ readHealth: async () => [], log: quiet }),
       countRequest: () => {

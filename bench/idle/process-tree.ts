@@ -1,6 +1,5 @@
 /** What a process and everything that it started use, as the kernel counts it (/proc, so Linux only). */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
 import { processCpuMs } from '../fleet/postgres-use.ts'
 
 /**
@@ -55,17 +54,5 @@ function readProc(pid: number, file: string): string {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
     return ''
-  }
-}
-
-/** What the files of a folder take on the disk, in 10^6 bytes; 0 if there is none. */
-export function folderMb(folder: string): number {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).reduce(
-      (total, name) => total + (statSync(join(folder, name)).blocks * 512) / 1e6,
-      0,
-    )
-  } catch {
-    return 0
   }
 }

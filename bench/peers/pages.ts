@@ -1,6 +1,7 @@
 /** Bodies of pages as the service sends them: a list of conversations, and the messages of each. */
-import { createBodyReader } from '../../src/api/body.ts'
+
 import { classifyExchange } from '../../src/api/classify.ts'
+import { createBodyReader } from '../../src/api/exchange.ts'
 import type { Json } from '../../src/core/row.ts'
 import { startSandboxProcess } from '../sandbox.ts'
 

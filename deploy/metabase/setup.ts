@@ -1,6 +1,6 @@
 /**
  * Creates the starter dashboard in Metabase, from dashboard.json: the database, relations between its tables, a collection,
- * the cards and the dashboard. What exists is found by its name, so a second run changes nothing. See docs/bi-tools.md.
+ * the cards and the dashboard. What exists is found by its name, so a second run changes nothing. See docs/analytics.md.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

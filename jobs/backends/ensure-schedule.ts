@@ -1,30 +1,17 @@
 /** Sets job schedules. Idempotent, and safe for several processes. */
 import { isDeepStrictEqual } from 'node:util'
 import type { IQueueBackend, JobSchedulerJson, Queue } from 'bullmq'
-import type { EpochMs, Ms } from '../../src/core/time.ts'
-import type { BackendKind } from './store-connection.ts'
+import type { EpochMs } from '../../src/core/time.ts'
+import type { BackendKind, JobSchedule, Recurrence } from './backend.ts'
 
-export type JobQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
-
-/** `offset`: the position within each period, counted from 1970, so that many schedules do not fire in the same second. */
-export type Recurrence =
-  | { readonly every: Ms; readonly offset: Ms }
-  /** Five or six fields of cron, and an IANA time zone. */
-  | { readonly pattern: string; readonly tz: string }
-
-export type JobSchedule<D> = {
-  readonly id: string
-  readonly recurrence: Recurrence
-  readonly job: string
-  readonly data: D
-}
+export type BullQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
 
 /**
  * Changes nothing if the schedule is up to date. Do not call it concurrently: in Postgres a schedule that is set twice at
  * the same time gets two runs, and skips one. Do not give scheduled jobs a deduplication id: BullMQ would take the next
  * run for a duplicate and stop.
  */
-export async function ensureSchedule<D>(queue: JobQueue<D>, schedule: JobSchedule<D>, now: EpochMs): Promise<void> {
+export async function ensureSchedule<D>(queue: BullQueue<D>, schedule: JobSchedule<D>, now: EpochMs): Promise<void> {
   const { id, recurrence, job, data } = schedule
   const existing: JobSchedulerJson<unknown> | undefined = await queue.getJobScheduler(id)
   if (existing !== undefined && isUpToDate(existing, schedule) && !hasStopped(existing, now)) return

@@ -1,11 +1,11 @@
 /** The queue in a Postgres server, in a schema of its own: one pool, with a connection for every worker. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PgPool } from 'bullmq'
+import { type PgPool, PostgresConnection, PostgresQueueBackend, runMigrations } from 'bullmq'
 import pg from 'pg'
 import { splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
-import { retryUntilConnected, unusableQueue } from './connect-retry.ts'
-import { createPostgresFactory, migrateStore, sendToBack, toPgPool } from './postgres-store.ts'
-import type { StoreConnection, StoreOptions } from './store-connection.ts'
+import type { BullBackendFactory, StoreConnection, StoreOptions } from './store-connection.ts'
+import { retryUntilConnected, unusableQueue } from './store-errors.ts'
 
 /** Connections beside those that wait for jobs. */
 const spareConnections = 4
@@ -57,6 +57,34 @@ export async function openPostgres(
   }
 }
 
+function createPostgresFactory(pool: PgPool, schema: string): BullBackendFactory {
+  return (name, options, use = {}) => {
+    // For a given pool BullMQ reads the tables in the schema `bullmq`, and has no setting for it. It also remembers for
+    // ever that its first check failed, as when the server stops just then; our migration has checked already.
+    const connection = Object.assign(new PostgresConnection(pool), { schema, waitUntilReady: async () => {} })
+    const listener = use.withBlockingConnection ? name : use.blocking ? `${name}:qe` : undefined
+    return new PostgresQueueBackend(connection, name, { ...options, connection: pool }, true, listener)
+  }
+}
+
+/** Must run first: a worker on a schema without tables blocks the event loop forever. */
+async function migrateStore(pool: PgPool, schema: string): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await runMigrations(client, schema)
+  } finally {
+    client.release()
+  }
+}
+
+/**
+ * A job keeps the position that it got when it was added, so a delayed job would return ahead of all later ones, again
+ * and again. BullMQ has no call for this; the column is that of its tables in 6.7.
+ */
+async function sendToBack(pool: PgPool, queue: string, jobId: string): Promise<void> {
+  await pool.query("update job set seq = nextval('job_seq') where queue = $1 and id = $2", [queue, jobId])
+}
+
 function refusalHint(error: Error): string {
   const code = 'code' in error ? error.code : undefined
   if (code === '42501') return 'let this user create a schema in the database, or name one of its own with ?schema='
@@ -82,10 +110,16 @@ function slowFailures(pool: pg.Pool): PgPool {
       throw error
     }
   }
-  return toPgPool(pool.options.keepAlive, {
+  // What BullMQ uses of a pool. Whoever opened the real one closes it, and has its events.
+  const slowed = {
+    options: { keepAlive: pool.options.keepAlive },
     query: (text: string, values?: readonly unknown[]) => delayFailure(pool.query(text, values && [...values])),
     connect: () => delayFailure(pool.connect()),
-  })
+    end: async () => {},
+    on: () => slowed,
+    removeAllListeners: () => slowed,
+  }
+  return slowed as unknown as PgPool
 }
 
 /** A lock needs a connection of its own: from the pool, a few locks would leave none for the work itself. */

@@ -1,15 +1,13 @@
 /** What differs between the backends: how BullMQ connects to its store, and how that is opened, pinged and closed. */
 import type { BackendFactory, IQueueBackend } from 'bullmq'
 import type { Ms } from '../../src/core/time.ts'
-import type { Logger } from '../../src/log.ts'
-
-export type BackendKind = 'redis' | 'postgres' | 'embedded'
+import type { BackendKind } from './backend.ts'
 
 /** The factory holds the connection; BullMQ insists on a connection option, so it gets the kind's name. */
 export type BullBackendFactory = BackendFactory<IQueueBackend, BackendKind>
 
 export type StoreConnection = {
-  readonly kind: BackendKind
+  readonly kind: Exclude<BackendKind, 'embedded'>
   /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
   readonly factory: BullBackendFactory
@@ -21,22 +19,17 @@ export type StoreConnection = {
   readonly sendToBack: (queue: string, jobId: string) => Promise<void>
   /** Runs `work` while no other process runs such work. */
   readonly runExclusively: (work: () => Promise<void>) => Promise<void>
-  /** Rejects within seconds when the store does not answer. */
+  /** Rejects within seconds when the store does not answer, or refuses writes. */
   readonly ping: () => Promise<void>
   /** To be called after all queues and workers are closed. */
   readonly close: () => Promise<void>
 }
 
 export type StoreOptions = {
-  /** The folder of the embedded store's files. */
-  readonly folder: string
   /** Prefix of the keys, or of the schema's name. */
   readonly prefix: string
-  readonly log: Logger
   /** How long to wait for the server at the start. */
   readonly connectTimeoutMs: Ms
   /** How long the server may take to respond when jobs are added; it may restart meanwhile. */
   readonly requestTimeoutMs: Ms
-  /** The store has failed permanently: the process should end and be restarted. */
-  readonly onFatal: (error: Error) => void
 }

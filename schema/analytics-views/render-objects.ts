@@ -1,8 +1,8 @@
-/** The objects for analysts as Markdown, for docs/analytics-objects.md. */
+/** The descriptions of all objects for analysts: as Markdown for docs/reference/analytics-objects.md, and for Metabase. */
 import type { ColumnType } from '../column-types.ts'
-import type { ViewColumn } from './analytics-view.ts'
-import type { AnalyticsObject } from './layer.ts'
-import { relationOf } from './relations.ts'
+import type { Aggregation, ViewColumn } from './analytics-view.ts'
+import { type AnalyticsObject, analyticsObjects, relationOf } from './layer.ts'
+import { describeColumn } from './view-columns.ts'
 
 /** The types in plain words; the text above the list says what each is in both databases. */
 const typeWords: Readonly<Record<ColumnType, string>> = {
@@ -36,6 +36,39 @@ function useOf(object: string, name: string, { role, unit, aggregation }: ViewCo
   const relation = relationOf(object, name)
   if (relation !== null) return `leads to \`${relation.object}\``
   if (role !== 'measure') return role
-  const kind = aggregation === 'sum' ? 'sum' : 'as it is'
+  const kind = combinationOf(aggregation)
   return unit === null ? kind : `${kind}, ${unit === 'seconds' ? 's' : 'share'}`
+}
+
+function combinationOf(aggregation: Aggregation): string {
+  if (typeof aggregation === 'object') return `mean by ${aggregation.weightedBy.join(' + ')}`
+  return aggregation === 'none' ? 'as it is' : aggregation
+}
+
+/**
+ * What Metabase reads from a table `_metabase_metadata` when it syncs a database: descriptions and types of columns.
+ * Source: metabase/metabase, src/metabase/sync/sync_metadata/metabase_metadata.clj, read 2026-11-21.
+ */
+type MetadataRow = { readonly keypath: string; readonly value: string }
+
+export function metabaseMetadata(): MetadataRow[] {
+  return analyticsObjects.flatMap(describeObject)
+}
+
+function describeObject({ name, note, caveat, columns }: AnalyticsObject): MetadataRow[] {
+  return [
+    { keypath: `${name}.description`, value: note },
+    ...(caveat === null ? [] : [{ keypath: `${name}.caveats`, value: caveat }]),
+    ...Object.entries(columns).flatMap(([column, described]) => describePath(`${name}.${column}`, described)),
+  ]
+}
+
+/** Most types Metabase guesses from the names of columns. */
+const semanticTypes = { seconds: 'type/Duration', share: 'type/Percentage' } as const
+
+function describePath(path: string, column: ViewColumn): MetadataRow[] {
+  const description = { keypath: `${path}.description`, value: describeColumn(column) }
+  const { unit } = column
+  if (unit === null) return [description]
+  return [description, { keypath: `${path}.semantic_type`, value: semanticTypes[unit] }]
 }

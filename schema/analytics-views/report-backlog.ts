@@ -4,21 +4,22 @@ import type { SqlDialect } from './sql-dialect.ts'
 import { count, date, flag, level, number, projectId } from './view-columns.ts'
 
 const caveat =
-  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are never open, but their visitors may be waiting.'
+  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are in none of them.'
 
 const measures = {
   opened: count('conversations created'),
-  reopened: count('conversations reopened, as far as this was seen'),
-  handled: count('conversations marked handled'),
-  open_at_end: level('conversations open at the end: the number before + opened + reopened - handled'),
-  waiting_at_end: level('visitors whose last message had no answer at the end'),
+  reopenings: count('times that a handled conversation was reopened, as far as this was seen'),
+  handlings: count('times that an open conversation was marked handled'),
+  open_at_end: level('conversations open at the end: the number before + opened + reopenings - handlings'),
+  waiting_at_end: level('of these, those whose visitor was waiting'),
   reopens_known: flag('the mirror had begun, so reopenings are known'),
 }
 
 /**
  * What was open and waiting before the first day of the calendar, which leaves out the years of single wrong times, such
  * as 1970: changes of its first period. Only the few conversations with such a time are looked up. The first date is a
- * column, not a minimum: SQLite would compare that in another way than the other dates, without an index.
+ * column, not a minimum: SQLite would compare that in another way than the other dates, without an index. `distinct`
+ * keeps SQLite from looking for it again for each conversation.
  */
 function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
   const first = parts.map((part) => (part === 'date' ? 'first_date' : '0')).join(', ')
@@ -33,13 +34,13 @@ function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
             sum((
               select count(*) from fct_wait w
               where w.project_id = e.project_id and w.conversation_id = e.conversation_id
-                and w.started_date < e.first_date and (w.ended_date is null or w.ended_date >= e.first_date)
+                and w.open_from_date < e.first_date and (w.ended_date is null or w.ended_date >= e.first_date)
             )) as waiting
           from (
             select y.project_id, y.conversation_id, f.first_date
             from fct_conversation y
             join (
-              select d.project_id, d.date as first_date, d.starts_at
+              select distinct d.project_id, d.date as first_date, d.starts_at
               from dim_date d
               where d.date = (select min(x.date) from dim_date x where x.project_id = d.project_id)
             ) f on f.project_id = y.project_id
@@ -50,29 +51,30 @@ function beforeTheCalendar(parts: readonly ('date' | 'hour')[]): string {
 }
 
 /**
- * Changes of the backlog by day, or by day and hour. `net_waits`: waits that began, less those that ended. Most waits end
- * in the period in which they began and change nothing, so they are left out before anything is grouped.
+ * Changes of the backlog by day, or by day and hour. `net_waits`: waits of open conversations that
+ * began, less those that ended. Most end in the period in which they began and change nothing, so they are left out before
+ * anything is grouped.
  */
 function changesBy(...parts: readonly ('date' | 'hour')[]): string {
-  const outlasts = parts.map((part) => `ended_${part} <> started_${part}`).join(' or ')
+  const outlasts = parts.map((part) => `ended_${part} <> open_from_${part}`).join(' or ')
   const list = (prefix: string) => parts.map((part) => `${prefix}_${part}`).join(', ')
   const named = parts.map((part) => `from_${part} as ${part}`).join(', ')
   return `
-      select project_id, ${parts.join(', ')}, sum(opened) as opened, sum(reopened) as reopened,
-        sum(handled) as handled, sum(net_waits) as net_waits, sum(open_before) as open_before
+      select project_id, ${parts.join(', ')}, sum(opened) as opened, sum(reopenings) as reopenings,
+        sum(handlings) as handlings, sum(net_waits) as net_waits, sum(open_before) as open_before
       from (
         select project_id, ${named},
           count(case when state_number = 1 then 1 end) as opened,
-          count(case when state = 'open' and state_number > 1 then 1 end) as reopened,
-          count(case when state = 'handled' then 1 end) as handled,
+          count(case when state = 'open' and state_number > 1 then 1 end) as reopenings,
+          count(case when state = 'handled' then 1 end) as handlings,
           0 as net_waits, 0 as open_before
         from fct_state
         group by project_id, ${list('from')}
         union all
-        select project_id, ${list('started')}, 0, 0, 0, count(*), 0
+        select project_id, ${list('open_from')}, 0, 0, 0, count(*), 0
         from fct_wait
-        where ended_date is null or ${outlasts}
-        group by project_id, ${list('started')}
+        where open_from_date is not null and (ended_date is null or ${outlasts})
+        group by project_id, ${list('open_from')}
         union all
         select project_id, ${list('ended')}, 0, 0, 0, -count(*), 0
         from fct_wait
@@ -89,9 +91,9 @@ function measuresBy(order: string): string {
   const sumOf = (...columns: string[]) => columns.map((column) => `coalesce(c.${column}, 0)`).join(' + ')
   return `
       cast(coalesce(c.opened, 0) as bigint) as opened,
-      cast(coalesce(c.reopened, 0) as bigint) as reopened,
-      cast(coalesce(c.handled, 0) as bigint) as handled,
-      ${total(`${sumOf('open_before', 'opened', 'reopened')} - coalesce(c.handled, 0)`)} as open_at_end,
+      cast(coalesce(c.reopenings, 0) as bigint) as reopenings,
+      cast(coalesce(c.handlings, 0) as bigint) as handlings,
+      ${total(`${sumOf('open_before', 'opened', 'reopenings')} - coalesce(c.handlings, 0)`)} as open_at_end,
       ${total(sumOf('net_waits'))} as waiting_at_end,
       p.starts_at >= s.mirrored_since as reopens_known`
 }

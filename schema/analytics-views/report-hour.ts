@@ -1,7 +1,8 @@
 /** Demand and availability by hour: what came in, what was answered, and how many agents were there. */
 import type { AnalyticsView } from './analytics-view.ts'
-import { type MergedSource, mergeByKey } from './merge-by-key.ts'
-import { count, date, mean, number, optional, projectId, seconds, share } from './view-columns.ts'
+import { type MergedSource, mergeByKey } from './by-windows.ts'
+import { localSeconds, type SqlDialect } from './sql-dialect.ts'
+import { count, date, mean, number, optional, projectId, seconds, share, text, weighted } from './view-columns.ts'
 
 /** Often only a part of an hour is observed, as by a sync every hour: its mean number of agents stands for the whole. */
 export const observedSecondsOfHour = 'case when observed_seconds between 1 and 3600 then observed_seconds else 3600 end'
@@ -25,8 +26,10 @@ export const reportHour: AnalyticsView = {
     hour: number('the local hour, 0 to 23'),
     weekday: optional(number('1 = Monday to 7 = Sunday')),
     ...merged,
-    available_share: optional(share('of these, the share in which an agent was available; null = not observed')),
-    agents_online: optional(mean('mean number of agents online; null = not observed')),
+    available_share: optional(
+      weighted(share('of these, the share in which an agent was available; null = not observed'), 'observed_seconds'),
+    ),
+    agents_online: optional(weighted(mean('mean number of agents online; null = not observed'), 'observed_seconds')),
     human_answers_per_agent_hour: optional(
       mean(
         'human_answers / agents_online: a substitute for occupancy, which cannot be computed; null = no agent was seen',
@@ -81,8 +84,8 @@ export const reportWeekHour: AnalyticsView = {
     weekday: number('1 = Monday to 7 = Sunday'),
     hour: number('the local hour, 0 to 23'),
     hours: count('days of that weekday, those without any event included'),
-    waits_started: mean('visitors who began to wait, in the mean of these days'),
-    human_answers: mean('answers of humans, in the mean of these days'),
+    waits_started: weighted(mean('visitors who began to wait, in the mean of these days'), 'hours'),
+    human_answers: weighted(mean('answers of humans, in the mean of these days'), 'hours'),
     agents_online: optional(mean('mean number of agents online while it was observed')),
     available_share: optional(share('share of the observed time in which an agent was available')),
   },
@@ -116,4 +119,36 @@ export const reportWeekHour: AnalyticsView = {
       group by d.project_id, d.weekday
     ) w on w.project_id = e.project_id and w.weekday = d.weekday
     group by e.project_id, d.weekday, e.hour`,
+}
+
+/** Messages by the hour in which they were written, and by who wrote them. */
+export const reportMessageHour: AnalyticsView = {
+  note: 'Messages by the local hour in which they were written and by role.',
+  caveat:
+    'Filter by date: it reads the messages themselves. Messages without a time are left out; report_quality counts them.',
+  key: ['project_id', 'date', 'hour', 'role'],
+  columns: {
+    project_id: projectId,
+    date: date('the local day'),
+    hour: number('the local hour, 0 to 23; an hour that the clock shows twice is one row'),
+    role: text('visitor, human, ai, other (a sender whose role is unknown) or event (not written by anybody)'),
+    messages: count('messages'),
+  },
+  select: (sql) => `
+    select d.project_id, d.date, ${hourOf(sql)} as hour, ${role} as role, count(*) as messages
+    from dim_date d
+    join messages m on m.project_id = d.project_id
+      and m.created_at >= ${sql.asMirroredTime('d.starts_at')} and m.created_at < ${sql.asMirroredTime('d.ends_at')}
+    left join dim_sender_type r on r.project_id = m.project_id and r.sender_type = m.sender_type
+    where m.deleted_at is null
+    group by d.project_id, d.date, ${hourOf(sql)}, ${role}`,
+}
+
+const role = "case when m.kind = 'utterance' then coalesce(r.role, 'other') else 'event' end"
+
+/** Seconds since midnight show the hour, except on the days on which the clocks change. */
+function hourOf(sql: SqlDialect): string {
+  const [start, end, at] = [sql.epoch('d.starts_at'), sql.epoch('d.ends_at'), sql.epoch('m.created_at')]
+  const changed = `(${localSeconds(sql, 'm.project_id', 'm.created_at')}) % 86400 / 3600`
+  return `cast(case when ${end} - ${start} = 86400 then (${at} - ${start}) / 3600 else ${changed} end as integer)`
 }

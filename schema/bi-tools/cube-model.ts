@@ -1,7 +1,8 @@
-/** The objects for analysts as a data model of Cube: dimensions, measures that may be added up, and joins. */
-import { type AnalystRelation, analystObjects, relationsOf } from '../analytics-views/analyst-objects.ts'
+/** The objects for analysts as a data model of Cube on Postgres: dimensions, measures as their columns combine, and joins. */
+
 import type { ViewColumn } from '../analytics-views/analytics-view.ts'
-import type { AnalyticsObject } from '../analytics-views/layer.ts'
+import { type AnalystRelation, type AnalyticsObject, analystObjects, relationsOf } from '../analytics-views/layer.ts'
+import { describeColumn } from '../analytics-views/view-columns.ts'
 import type { ColumnType } from '../column-types.ts'
 
 const cubeTypes: Readonly<Record<ColumnType, string>> = {
@@ -37,7 +38,7 @@ function describeCube(object: AnalyticsObject): unknown {
     dimensions: [rowKey(object), ...Object.entries(columns).map(describeDimension)],
     measures: [
       { name: 'rows_counted', type: 'count', description: 'Rows.' },
-      ...Object.entries(columns).flatMap(describeMeasure),
+      ...Object.entries(columns).flatMap((column) => describeMeasures(object, column)),
     ],
   }
 }
@@ -48,20 +49,47 @@ function rowKey({ key }: AnalyticsObject): unknown {
   return { name: 'row_key', sql: parts.join(" || '/' || "), type: 'string', primary_key: true, public: false }
 }
 
-function describeDimension([name, { type, note }]: [string, ViewColumn]): unknown {
-  const isDate = type === 'local_date' || type === 'date'
-  return {
-    name,
-    sql: isDate ? `cast({CUBE}.${name} as timestamp)` : `{CUBE}.${name}`,
-    type: cubeTypes[type],
-    description: note,
-  }
+function describeDimension([name, column]: [string, ViewColumn]): unknown {
+  const sql = column.type === 'local_date' ? noonOf(`{CUBE}.${name}`) : `{CUBE}.${name}`
+  return { name, sql, type: cubeTypes[column.type], description: describeColumn(column) }
 }
 
-/** Medians, shares and states are dimensions only: adding them up would be wrong. */
-function describeMeasure([name, { role, aggregation, note }]: [string, ViewColumn]): readonly unknown[] {
-  if (role !== 'measure' || aggregation !== 'sum') return []
-  return [{ name: `sum_of_${name}`, sql: `{CUBE}.${name}`, type: 'sum', description: note }]
+/**
+ * A date as its noon in the time zone of the query: Cube knows no dates, and converts every time from UTC to that zone before
+ * it groups by days. In no zone does the change of the clocks move noon to another date.
+ * Source: cube-js/cube, packages/cubejs-schema-compiler (1.7.43) and issue 10166, read 2026-11-23.
+ */
+function noonOf(date: string): string {
+  const noon = `(${date} + time '12:00')`
+  return `(${noon} + (${noon} - {SQL_UTILS.convertTz(f"${noon}")}))`
+}
+
+/** Medians and states are dimensions only: no tool can combine them. */
+function describeMeasures(object: AnalyticsObject, [name, column]: [string, ViewColumn]): readonly unknown[] {
+  const { role, aggregation } = column
+  const value = `{CUBE}.${name}`
+  const description = describeColumn(column)
+  if (role === 'key' && name !== 'project_id' && !(object.key.length <= 2 && object.key.includes(name)))
+    return [{ name: `distinct_${name}`, sql: value, type: 'count_distinct', description }]
+  if (role !== 'measure' || aggregation === 'none' || aggregation === 'distinct') return []
+  if (aggregation === 'sum') {
+    const sum = { name: `sum_of_${name}`, sql: value, type: 'sum', description }
+    return [
+      object.alternatives.length === 0
+        ? sum
+        : { ...sum, sql: ofOneAlternative(object, `sum(${value})`), type: 'number' },
+    ]
+  }
+  const weight = aggregation.weightedBy.map((column) => `{CUBE}.${column}`).join(' + ')
+  const mean = `sum(${value} * (${weight})) / nullif(sum(case when ${value} is not null then ${weight} end), 0)`
+  return [{ name: `mean_of_${name}`, sql: ofOneAlternative(object, mean), type: 'number', description }]
+}
+
+/** Null unless the rows agree in the columns to be filtered by: else they count the same things several times. */
+function ofOneAlternative({ alternatives }: AnalyticsObject, aggregate: string): string {
+  if (alternatives.length === 0) return aggregate
+  const agree = alternatives.map((column) => `min({CUBE}.${column}) = max({CUBE}.${column})`)
+  return `case when ${agree.join(' and ')} then ${aggregate} end`
 }
 
 /** Cube knows one join between two cubes: of several columns that lead to one object the first counts. */

@@ -1,8 +1,8 @@
 /** The objects for analysts as sources of a dbt project, with their descriptions and tests. */
-import { analystObjects } from '../analytics-views/analyst-objects.ts'
+
 import type { ViewColumn } from '../analytics-views/analytics-view.ts'
-import type { AnalyticsObject } from '../analytics-views/layer.ts'
-import { relationOf } from '../analytics-views/relations.ts'
+import { type AnalyticsObject, analystObjects, relationOf } from '../analytics-views/layer.ts'
+import { describeColumn } from '../analytics-views/view-columns.ts'
 
 /**
  * Relations that may rightly lead nowhere: a conversation outlives its visitor, an agent is listed only if a human wrote in a
@@ -33,23 +33,23 @@ function describeTable({ name, note, caveat, key, columns }: AnalyticsObject): u
     // Keys of one column have a test of dbt's own.
     ...(key.length === 1 ? {} : { data_tests: [{ unique_key: { arguments: { columns: key } } }] }),
     columns: Object.entries(columns).map(([column, described]) =>
-      describeColumn(column, described, key, relationTests(name, column)),
+      describeSource(column, described, key, relationTests(name, column)),
     ),
   }
 }
 
-function describeColumn(
+function describeSource(
   name: string,
-  { note, isNullable }: ViewColumn,
+  column: ViewColumn,
   key: readonly string[],
   relations: readonly unknown[],
 ): unknown {
   const tests = [
-    ...(isNullable ? [] : ['not_null']),
+    ...(column.isNullable ? [] : ['not_null']),
     ...(key.length === 1 && key[0] === name ? ['unique'] : []),
     ...relations,
   ]
-  return { name, description: note, ...(tests.length === 0 ? {} : { data_tests: tests }) }
+  return { name, description: describeColumn(column), ...(tests.length === 0 ? {} : { data_tests: tests }) }
 }
 
 function relationTests(object: string, column: string): readonly unknown[] {

@@ -1,8 +1,7 @@
 /** The starter dashboard for Grafana, one for each database. */
 import { sqlDialects } from '../analytics-views/sql-dialect.ts'
 import type { DatabaseKind } from '../column-types.ts'
-import type { Chart, ChartColumnKind, ChartFilters } from './chart.ts'
-import { charts } from './charts.ts'
+import { type Chart, type ChartColumnKind, type ChartFilters, charts } from './charts.ts'
 
 /**
  * Days of the time range as text, which both databases compare with a date. `$__timeFilter` compares times: it would lose
@@ -109,7 +108,7 @@ function target(kind: DatabaseKind, chart: Chart): unknown {
 }
 
 /** A line begins with a column `time`; the days of a bar chart are text, so that no zone moves them. */
-export function grafanaQuery(kind: DatabaseKind, chart: Chart): string {
+function grafanaQuery(kind: DatabaseKind, chart: Chart): string {
   const query = chart.select(sqlDialects[kind], filters).trim()
   const [first = '', ...rest] = Object.keys(chart.columns)
   if (chart.columns[first]?.kind !== 'day') return query

@@ -1,9 +1,8 @@
 /** The starter dashboard for Metabase: what deploy/metabase/setup.ts creates over its API. */
-import { analystObjects, relationsOf } from '../analytics-views/analyst-objects.ts'
+import { analystObjects, relationsOf } from '../analytics-views/layer.ts'
 import { sqlDialects } from '../analytics-views/sql-dialect.ts'
 import type { DatabaseKind } from '../column-types.ts'
-import type { Chart, ChartFilters } from './chart.ts'
-import { charts } from './charts.ts'
+import { type Chart, type ChartFilters, charts } from './charts.ts'
 
 type Day = { readonly daysAgo: (days: number) => string; readonly tomorrow: string }
 
@@ -28,7 +27,7 @@ function filtersOf(kind: DatabaseKind): ChartFilters {
 }
 
 /** Fixed identifiers, so that a second setup finds what the first one created. */
-export const metabaseParameters = [
+const metabaseParameters = [
   { id: 'de5c0001', name: 'Project', slug: 'project', type: 'category', tag: 'text' },
   { id: 'de5c0002', name: 'From', slug: 'from', type: 'date/single', tag: 'date' },
   { id: 'de5c0003', name: 'To', slug: 'to', type: 'date/single', tag: 'date' },

@@ -26,6 +26,11 @@ export const migrationNames = [
   '0024_ended_sessions',
   '0025_retention',
   '0026_installation',
+  '0028_resumed_sending',
+  '0029_handlings',
+  '0030_call_fields',
+  '0032_rollup_tables',
+  '0033_repeated_activity',
 ] as const
 
 export type MigrationName = (typeof migrationNames)[number]

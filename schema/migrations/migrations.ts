@@ -11,7 +11,7 @@ import { rollupDays } from './0007_rollup_days.ts'
 import { questionIndexes } from './0008_question_indexes.ts'
 import { failures } from './0011_failures.ts'
 import { gapReasons } from './0012_gap_reasons.ts'
-import { analytics } from './0013_analytics.ts'
+import { analytics, dropRollupTables } from './0013_analytics.ts'
 import { batches } from './0014_batches.ts'
 import { webConsole } from './0015_console.ts'
 import { messageRows } from './0016_message_rows.ts'
@@ -24,6 +24,10 @@ import { neededTypes } from './0022_needed_types.ts'
 import { endedSessions } from './0024_ended_sessions.ts'
 import { retention } from './0025_retention.ts'
 import { installation } from './0026_installation.ts'
+import { resumedSending } from './0028_resumed_sending.ts'
+import { handlings } from './0029_handlings.ts'
+import { callFields } from './0030_call_fields.ts'
+import { repeatedActivity } from './0033_repeated_activity.ts'
 import type { MigrationName } from './migration-names.ts'
 
 /** Runs in one transaction with the record that it has run. */
@@ -53,4 +57,9 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0024_ended_sessions': endedSessions,
   '0025_retention': retention,
   '0026_installation': installation,
+  '0028_resumed_sending': resumedSending,
+  '0029_handlings': handlings,
+  '0030_call_fields': callFields,
+  '0032_rollup_tables': dropRollupTables,
+  '0033_repeated_activity': repeatedActivity,
 }

@@ -3,16 +3,15 @@ import type { ApiFailure } from '../core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from '../core/api-request.ts'
 import { toCursorLimit } from '../core/cursor-limit.ts'
 import { asJsonObject } from '../core/json.ts'
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { EpochMs, EpochSeconds, Ms } from '../core/time.ts'
 import { decodeUtf8 } from './decode.ts'
 import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
 import { attachItems } from './items.ts'
-import { firstHeader, parseServerDate, retryAfterMs } from './response-headers.ts'
 import type { SplitBody } from './row-batches.ts'
 
 /** What an outcome depends on besides the exchange. `redact` removes the key from a text. */
-export type RequestContext = {
+type RequestContext = {
   readonly request: ApiRequest
   readonly requestedAt: EpochMs
   readonly receivedAt: EpochMs
@@ -219,4 +218,34 @@ function toSafeLine(text: string, { redact }: RequestContext): string {
 
 function failed(failure: ApiFailure): ApiOutcome {
   return { ok: false, failure }
+}
+
+/** Reads the headers of a response. */
+const maxRetryAfterMs: Ms = 3_600_000
+const minRetryAfterMs: Ms = 1000
+
+/** Milliseconds that Retry-After asks for, between a second and an hour; null if it is absent or unreadable. */
+function retryAfterMs(head: ResponseHead): Ms | null {
+  const value = firstHeader(head, 'retry-after')?.trim()
+  if (value === undefined) return null
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : msUntilDate(value, firstHeader(head, 'date'))
+  return ms === null ? null : Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(ms)))
+}
+
+/** By the service's clock; without its Date header, the date cannot be trusted. */
+function msUntilDate(value: string, serverDate: string | null): Ms | null {
+  // Date.parse also reads text that is not a date; an HTTP date begins with a weekday.
+  const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(serverDate ?? '') : Number.NaN
+  return Number.isNaN(ms) ? null : ms
+}
+
+/** The service's clock; null if it sends no readable Date. */
+function parseServerDate(head: ResponseHead): EpochSeconds | null {
+  const ms = Date.parse(firstHeader(head, 'date') ?? '')
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
+}
+
+function firstHeader({ headers }: ResponseHead, key: string): string | null {
+  const value = headers[key]
+  return (Array.isArray(value) ? value[0] : value) ?? null
 }

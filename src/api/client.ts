@@ -1,5 +1,4 @@
 /** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
-
 import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse, QueryParams } from '../core/api-request.ts'
 import { parseBaseUrl } from '../core/base-url.ts'
@@ -13,7 +12,6 @@ import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { type Connections, openConnections } from './connections.ts'
 import { type HttpRequest, sendHttpRequest } from './exchange.ts'
 import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
-import { createRedactor, type Redact } from './redact.ts'
 import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
 export type ClientOptions = {
@@ -199,4 +197,13 @@ function toQueryString(query: QueryParams): string {
 function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
   if (outcome.ok) return { status: outcome.response.status, request_id: outcome.response.requestId }
   return { failure: outcome.failure.kind, why: describeFailure(outcome.failure) }
+}
+
+/** Removes a key from a text: libraries show it in errors, and a service may repeat what it was sent. */
+type Redact = (text: string) => string
+
+export function createRedactor(key: string): Redact {
+  const forms = [key, encodeURIComponent(key), Buffer.from(key).toString('base64')]
+  const redactForm = (text: string, form: string) => text.replaceAll(form, '[key]')
+  return (text) => forms.reduce(redactForm, text).replace(/svc_live_\w+/g, '[key]')
 }

@@ -5,9 +5,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Ms } from '../core/time.ts'
-import { type BodyReader, createBodyReader } from './body.ts'
-import { networkErrorText } from './network-error-text.ts'
-import type { SplitBody } from './row-batches.ts'
+import { createDecompressStream, decompressBody, parseContentEncoding, tooLargeText } from './decode.ts'
+import { defaultResponseLimits, type ResponseLimits, type SplitBody, type UnreadableReason } from './row-batches.ts'
+import { createRowSplitter } from './row-splitter.ts'
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -33,7 +33,7 @@ export type ExchangeResult =
 
 export type ResponseHead = { readonly status: number; readonly headers: IncomingHttpHeaders }
 
-export type ExchangeOptions = {
+type ExchangeOptions = {
   readonly timeoutMs: Ms
   /** A response of which less than `minStallBytes` arrive in this time is aborted. */
   readonly stallMs: Ms
@@ -165,4 +165,91 @@ function describeNetworkError(error: unknown): string {
   const sentence = networkErrorText(code)
   if (sentence !== undefined) return `${sentence} (${message.includes(code) && message.length < 100 ? message : code})`
   return message.includes(code) ? message : `${code}: ${message}`
+}
+
+/** Network and TLS errors as sentences. The code is shown as well, to search for. Source: nodejs.org/api/errors.html. */
+const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, 'nothing listens at that address'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without a response'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the host does not answer'],
+  [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN)$/, 'there is no route to that host'],
+  [/^ENOTFOUND$/, 'the host name is unknown'],
+  [/^EAI_/, 'the host name cannot be resolved'],
+  [/^(EMFILE|ENFILE)$/, 'this process cannot open more files: raise its limit (ulimit -n)'],
+  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
+  [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet: is this machine's clock right?"],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'its certificate is for another host'],
+  [
+    /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)|^CERT_UNTRUSTED$/,
+    'its certificate is not signed by an authority that this machine trusts; NODE_EXTRA_CA_CERTS=FILE adds one',
+  ],
+  [/^(ERR_SSL_|EPROTO)/, 'the server does not speak HTTPS correctly: is it plain HTTP, or a proxy?'],
+  [/^HPE_|^HTTPParserError$/, 'the server does not speak HTTP: is the port right?'],
+]
+
+/** Undefined for an unknown code: then the library's own message is shown. */
+export function networkErrorText(code: string): string | undefined {
+  return networkErrorTexts.find(([pattern]) => pattern.test(code))?.[1]
+}
+
+/** Reads the body of a response as it arrives: decompressed and split on the way, so that its size needs no memory. */
+type BodyResult = { readonly ok: true; readonly splitBody: SplitBody } | ({ readonly ok: false } & UnreadableReason)
+
+type BodyReader = {
+  /** Why the rest of the body need not be read; null: continue. */
+  readonly write: (chunk: Buffer) => UnreadableReason | null
+  readonly end: () => Promise<BodyResult>
+}
+
+/** Bodies up to this size, nearly all, are decompressed at once, which is faster. */
+const singlePassBytes = 1 << 20
+
+/** `encoding`: the Content-Encoding header. */
+export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {
+  const limits: ResponseLimits = { ...defaultResponseLimits, bytes: maxBytes }
+  const names = parseContentEncoding(encoding)
+  if (names.length > 0) return compressedBodyReader(encoding, names, limits)
+  const splitter = createRowSplitter(limits)
+  return { write: splitter.write, end: async () => ({ ok: true, splitBody: splitter.end() }) }
+}
+
+/** Kept compressed, which is small, and decompressed at its end. */
+function compressedBodyReader(encoding: string | null, names: readonly string[], limits: ResponseLimits): BodyReader {
+  const chunks: Buffer[] = []
+  let size = 0
+  return {
+    write: (chunk) => {
+      size += chunk.length
+      chunks.push(chunk)
+      return size > limits.bytes ? { why: tooLargeText(limits.bytes), isRetryable: true } : null
+    },
+    end: async () => {
+      const whole = decompressBody(Buffer.concat(chunks), encoding, Math.min(singlePassBytes, limits.bytes))
+      if (whole.ok) return splitAll([whole.bytes], limits)
+      const [name, ...others] = names
+      const isInChunks = whole.isTooLarge && name !== undefined && others.length === 0
+      return isInChunks ? decompressInChunks(chunks, name, limits) : { ok: false, why: whole.why, isRetryable: true }
+    },
+  }
+}
+
+async function decompressInChunks(chunks: Buffer[], encoding: string, limits: ResponseLimits): Promise<BodyResult> {
+  const decompressed = createDecompressStream(encoding)
+  decompressed.end(Buffer.concat(chunks))
+  try {
+    return await splitAll(decompressed as AsyncIterable<Buffer>, limits)
+  } catch {
+    return { ok: false, why: `a body that is not ${encoding}`, isRetryable: true }
+  } finally {
+    decompressed.destroy()
+  }
+}
+
+async function splitAll(chunks: Iterable<Buffer> | AsyncIterable<Buffer>, limits: ResponseLimits): Promise<BodyResult> {
+  const splitter = createRowSplitter(limits)
+  for await (const chunk of chunks) {
+    const unreadable = splitter.write(chunk)
+    if (unreadable !== null) return { ok: false, ...unreadable }
+  }
+  return { ok: true, splitBody: splitter.end() }
 }

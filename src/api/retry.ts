@@ -23,7 +23,7 @@ export const defaultRetryPolicy: RetryPolicy = { attempts: 8, baseMs: 250, capMs
  * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a retry, on top of a
  * small initial stock. A quarter of all requests may fail (a third of a retry for each read) without reaching the cap.
  */
-export type RetryBudget = { readonly deposit: () => void; readonly tryWithdraw: () => boolean }
+type RetryBudget = { readonly deposit: () => void; readonly tryWithdraw: () => boolean }
 
 export function createRetryBudget(): RetryBudget {
   const maxTokens = 100
@@ -40,7 +40,7 @@ export function createRetryBudget(): RetryBudget {
   }
 }
 
-export type RetryDeps = {
+type RetryDeps = {
   readonly policy: RetryPolicy
   readonly retryBudget: RetryBudget
   /** 0 to below 1. */

@@ -28,7 +28,7 @@ export const defaultResponseLimits: ResponseLimits = {
 export type RowBatch = { readonly bytes: Buffer; readonly dropped: ReadonlyMap<number, DroppedRow> }
 
 /** A row that is too large to be parsed: its first bytes, and why. */
-export type DroppedRow = { readonly head: Buffer; readonly why: string }
+type DroppedRow = { readonly head: Buffer; readonly why: string }
 
 /** A response without the rows of its list. `batches` null: it has no list. */
 export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }

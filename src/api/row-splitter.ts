@@ -19,7 +19,7 @@ import {
   type UnreadableReason,
 } from './row-batches.ts'
 
-export type RowSplitter = {
+type RowSplitter = {
   /** Null, or why nothing more needs to be written. */
   readonly write: (chunk: Buffer) => UnreadableReason | null
   readonly end: () => SplitBody

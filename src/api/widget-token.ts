@@ -47,7 +47,7 @@ const expiryNames = ['expiresat', 'expires', 'expiry', 'expiration', 'exp', 'exp
 const echoedFields = ['visitor', 'metadata']
 
 /** The data itself if it is a text; or the field that is named like a token; or the only text that looks like one. */
-export function findToken(data: Json): string | null {
+function findToken(data: Json): string | null {
   if (typeof data === 'string') return /^[\w.~+/=:|-]{6,}$/.test(data) ? data : null
   const texts = listFields(data).flatMap((field) => (typeof field.value === 'string' ? [field.value] : []))
   const named = findFieldValue(data, tokenNames, (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value))

@@ -10,7 +10,6 @@ import type { AuditReport } from '../core/proof-reports.ts'
 import type { Logger } from '../log.ts'
 import { isStopped } from '../sync/stop.ts'
 import { type AuditDeps, runAudit } from '../verify/audit.ts'
-import { databasesOf } from '../warehouse/databases.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { canAudit, createAuditDeps } from './audit-deps.ts'
 import type { RequestBudgets } from './request-budgets.ts'
@@ -31,7 +30,7 @@ type AuditOptions = {
 /** Continues an open audit. Throws UserError: denied, or a warehouse that cannot be used. */
 export function auditProject(config: Config, project: ProjectConfig, options: AuditOptions): Promise<AuditReport> {
   const { signal, log } = options
-  return withWarehouseRetries(databasesOf(config, project), options, (warehouse, warehouseRetry) => {
+  return withWarehouseRetries(config, options, (warehouse, warehouseRetry) => {
     const auditWith = (budgets: RequestBudgets) =>
       withService(project, budgets.forProject(project), { signal, log }, (service) =>
         withRequestCounting(warehouse, project, 'audit', service, () =>

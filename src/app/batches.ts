@@ -12,9 +12,9 @@ import type {
   RevertReport,
   SelectionMismatch,
 } from '../core/outbox/batches.ts'
+import type { BatchDecision } from '../core/outbox/decisions.ts'
 import { visitorNameOf } from '../core/outbox/review.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
-import type { BatchDecision } from '../core/outbox/state.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -25,6 +25,7 @@ import { nameEntries } from '../writeback/name-entries.ts'
 import { type RevertRequest, revertBatch } from '../writeback/revert.ts'
 import { compareWithChecks } from '../writeback/review/compare-with-checks.ts'
 import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
+import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import { withOutbox } from './outbox.ts'
 
@@ -104,7 +105,8 @@ export async function estimateBatch(
       open[operation] = (open[operation] ?? 0) + count
   const ahead = await admin.countAhead(id)
   const limits = await readSlotLimits(warehouse, project)
-  const now = Date.now()
+  const clock = await warehouse.readClock()
+  const now = clock()
   const rest = longestRest([await circuitRest(warehouse, project, id, now), await admin.findRest(id)], now)
   return {
     ...none,
@@ -125,32 +127,23 @@ async function circuitRest(warehouse: Warehouse, { projectId }: BatchProject, ba
 
 type BatchDecisionRequest = BatchDecisionOptions & { readonly batch: string; readonly by: string }
 
-/** Stops a batch or goes on with it. Throws UserError if it is so already. `by`: the person's name. */
-export async function decideBatch(
-  config: Config,
-  project: ProjectConfig,
-  decision: BatchDecision,
-  request: Omit<BatchDecisionRequest, 'shown'>,
-): Promise<BatchDecisionReport> {
-  const report = await decideShownBatch(config, project, decision, request)
-  if ('outcome' in report) throw new Error('nothing was shown that could have changed')
-  return report
-}
-
-/** The same; if what was shown has changed, nothing is decided. */
-export function decideShownBatch(
+/**
+ * Stops a batch or goes on with it. Throws UserError if it is so already. If what was `shown` has changed, nothing is
+ * decided. `by`: the person's name.
+ */
+export function decideBatch(
   config: Config,
   project: ProjectConfig,
   decision: BatchDecision,
   { batch: name, by, ...options }: BatchDecisionRequest,
 ): Promise<BatchDecisionReport | SelectionMismatch> {
-  return withOutbox(config, project, async (admin) => {
+  return withOutbox(config, project, async (admin, warehouse) => {
     const batch = await requireBatch(admin, name)
     const result = await admin.decideBatch(decision, batch.id, by, options)
     if (result === null) throw unchangedBatch(batch, decision)
     if (!('inFlight' in result))
       return { project: project.name, ...(await describeMismatch(admin, { batch: batch.id }, result.moved)) }
-    return { project: project.name, batch: batch.id, decision, ...result }
+    return { project: project.name, batch: batch.id, decision, ...result, ...(await clockNotices(warehouse)) }
   })
 }
 
@@ -205,6 +198,6 @@ export function revertBatchOf(config: Config, project: ProjectConfig, request: R
     const { notReverted, ...report } = await revertBatch(admin, source, request)
     const targets = await warehouse.reviewReader(project.projectId).readTargets(notReverted)
     const named = notReverted.map((row, index) => ({ ...row, visitorName: visitorNameOf(targets[index] ?? null) }))
-    return { project: project.name, ...report, notReverted: named }
+    return { project: project.name, ...report, notReverted: named, ...(await clockNotices(warehouse)) }
   })
 }

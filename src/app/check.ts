@@ -1,11 +1,16 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
-import { checkService } from '../check/check-service.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
+import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
 import type { CheckItem } from '../core/command-reports.ts'
+import { clockToleranceSeconds } from '../core/cursor-limit.ts'
+import { projectIdProblem } from '../core/path-segment.ts'
+import { daySeconds, type EpochSeconds, rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
+import { allStreams } from '../streams/all-streams.ts'
+import type { ApiScope, Stream } from '../streams/stream.ts'
 import { EmptyWarehouseError } from '../warehouse/database/schema-version.ts'
 import { findExposedFiles } from '../warehouse/database/sqlite-file.ts'
-import { databaseUrls } from '../warehouse/databases.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { readStatus } from './status.ts'
 import { withRequestBudgetsOnly } from './with-resources.ts'
@@ -25,7 +30,7 @@ export async function checkProject(
 
 /** A user who may read the file can read the customers' messages. */
 function checkFiles(config: Config): CheckItem[] {
-  const exposed = databaseUrls(config).flatMap(findExposedFiles)
+  const exposed = findExposedFiles(config.databaseUrl)
   if (exposed.length === 0) return []
   const detail = `other users of this machine may read ${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
   const hint = `unless this is intended: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
@@ -45,4 +50,108 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
     }
     return { name: 'warehouse', state: 'error', detail: `${error.what}: ${error.why}`, hint: error.next }
   }
+}
+
+/** Checks what a sync needs from the service: the connection, the key, each scope and the clock. Changes nothing. */
+const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
+
+/** `now`: this machine's clock. Never throws ApiError. */
+export async function checkService(get: ApiGet, project: string, now: EpochSeconds): Promise<CheckItem[]> {
+  const items: CheckItem[] = []
+  for (const [scope, [path, query]] of scopeProbes(project, now)) {
+    const result = await tryGet(get, path, query)
+    if (result instanceof ApiError) {
+      const item = failureItem(scope, result)
+      items.push(item)
+      // If the key is not accepted or the service is unreachable, the other requests fail in the same way.
+      if (item.name !== scope) return [...items, ...projectIdItems(project)]
+    } else {
+      if (items.length === 0) items.push(...connectionItems(result, now))
+      items.push({ name: scope, state: 'ok', detail: `reads ${streamsOf(scope)}`, hint: null })
+    }
+  }
+  return items
+}
+
+/** Only where the service does not accept it: what works needs no advice. */
+function projectIdItems(project: string): CheckItem[] {
+  const detail = projectIdProblem(project)
+  if (detail === null) return []
+  const hint = 'correct DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml)'
+  return [{ name: 'project', state: 'warning', detail, hint }]
+}
+
+type Probe = readonly [path: string, query: QueryParams]
+
+/** One small request for each scope: of the first stream that can be read without the id of a row. */
+function scopeProbes(project: string, now: EpochSeconds): Map<ApiScope, Probe> {
+  const probes = new Map<ApiScope, Probe>()
+  for (const stream of allStreams) {
+    const probe = probeOf(stream, project, { from: rfc3339(now - daySeconds), to: rfc3339(now) })
+    if (probe !== null && !probes.has(stream.scope)) probes.set(stream.scope, probe)
+  }
+  return probes
+}
+
+/** Only a day of a list that can be bounded on both sides. Null for streams that belong to rows. */
+function probeOf(stream: Stream, project: string, range: { from: string; to: string }): Probe | null {
+  switch (stream.kind) {
+    case 'list': {
+      const { path, lowerParam: lower, upperParam: upper } = stream.list(project)
+      const bounds = lower === null || upper === null ? {} : { [lower]: range.from, [upper]: range.to }
+      return [path, { ...bounds, limit: 1 }]
+    }
+    case 'daily':
+      return [stream.path(project), range]
+    case 'snapshot':
+      return [stream.path(project), {}]
+    case 'child-list':
+    case 'child-object':
+      return null
+  }
+}
+
+async function tryGet(get: ApiGet, path: string, query: QueryParams): Promise<ApiResponse | ApiError> {
+  try {
+    return await get(path, query, 'fresh')
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
+
+function connectionItems({ serverDate, requestId }: ApiResponse, now: EpochSeconds): CheckItem[] {
+  const id = requestId === null ? '' : ` (request ${requestId})`
+  const reached: CheckItem = { name: 'connection', state: 'ok', detail: `the service answers${id}`, hint: null }
+  if (serverDate === null || Math.abs(serverDate - now) <= clockToleranceSeconds) return [reached]
+  const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(serverDate)}`
+  return [reached, { name: 'clock', state: 'warning', detail, hint: "set this machine's clock by NTP" }]
+}
+
+function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
+  const detail = describeFailure(failure)
+  const { next } = budgetUnavailable
+  if (isBudgetUnavailable(failure)) return { name: 'budget', state: 'error', detail, hint: next, retryable: true }
+  if (failure.kind !== 'denied') {
+    const hint =
+      failure.kind === 'refused' && failure.status === 404
+        ? 'correct DESKMIRROR_BASE_URL: it has to end with the version of the API if that has one, like /v1'
+        : 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
+    const retryable = failure.kind === 'transient' || failure.kind === 'throttled'
+    return { name: 'connection', state: 'error', detail, hint, retryable }
+  }
+  if (failure.scope !== null || failure.code === 'api_key_scope_missing') {
+    const hint = `without ${scope} these stay empty: ${streamsOf(scope)}; ${newKeyAdvice} that has it`
+    return { name: scope, state: 'warning', detail, hint }
+  }
+  const wrong = failure.code === 'api_key_wrong_project'
+  const hint = wrong
+    ? 'set DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml) to the project of the key'
+    : `${newKeyAdvice} and set DESKMIRROR_API_KEY, or what deskmirror.yaml names`
+  return { name: 'key', state: 'error', detail, hint }
+}
+
+function streamsOf(scope: ApiScope): string {
+  const streams = allStreams.filter((stream) => stream.scope === scope)
+  return streams.map((stream) => stream.name).join(', ')
 }

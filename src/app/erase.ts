@@ -1,6 +1,5 @@
 /** Erases a visitor, and records that it was done, without who it was. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { databasesOf } from '../warehouse/databases.ts'
 import type { ErasedRows } from '../warehouse/erase.ts'
 import { withWarehouse } from './with-resources.ts'
 
@@ -12,7 +11,7 @@ export function eraseVisitor(
   { name, ...project }: ProjectConfig,
   { visitor, by, dryRun }: { readonly visitor: string; readonly by: string; readonly dryRun: boolean },
 ): Promise<EraseReport> {
-  return withWarehouse(databasesOf(config, project), async ({ erasure, auditLog }) => {
+  return withWarehouse(config, async ({ erasure, auditLog }) => {
     const { count, erase } = erasure(project.projectId)
     if (dryRun) return { project: name, dryRun, rows: await count(visitor) }
     const rows = await erase(visitor, by)

@@ -4,7 +4,6 @@ import type { FactsRebuildReport } from '../core/command-reports.ts'
 import type { Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import type { FactsOptions } from '../warehouse/analytics/project-facts.ts'
-import { databasesOf } from '../warehouse/databases.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouseRetries } from './with-resources.ts'
@@ -70,7 +69,7 @@ export function rebuildFacts(
   options: FactsOptions & Pick<WarehouseRetryOptions, 'notify'>,
 ): Promise<FactsRebuildReport> {
   const startedAt = performance.now()
-  return withWarehouseRetries(databasesOf(config, project), options, async (warehouse) => {
+  return withWarehouseRetries(config, options, async (warehouse) => {
     const { conversations, isComplete } = await warehouse.facts(project.projectId, project).rebuild(options)
     const tookMs = Math.round(performance.now() - startedAt)
     return { project: project.name, conversations, tookMs, outcome: isComplete ? 'complete' : 'interrupted' }

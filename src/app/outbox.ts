@@ -2,6 +2,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
+import type { OutboxDecision } from '../core/outbox/decisions.ts'
 import type { OutboxEntry } from '../core/outbox/outbox-entry.ts'
 import type {
   AddWritebackReport,
@@ -11,20 +12,18 @@ import type {
   ShowWritebackReport,
 } from '../core/outbox/reports.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
-import { laneBlockingStatuses, type OutboxDecision } from '../core/outbox/state.ts'
+import { laneBlockingStatuses } from '../core/outbox/state.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
 import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
-import { databasesOf } from '../warehouse/databases.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { executeApproval, executeDecision, executeShown } from '../writeback/decide.ts'
-import { requireBatch } from '../writeback/find-batch.ts'
+import { executeDecision } from '../writeback/decide.ts'
+import { requireBatch, resolveIds } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
 import { nameEntries } from '../writeback/name-entries.ts'
-import { resolveIds } from '../writeback/resolve-ids.ts'
-import { findClockNotice } from './clock-notice.ts'
+import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
@@ -128,62 +127,28 @@ export async function readWriteback(
 
 export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit'> & { readonly selection: OutboxFilter }
 
-/** Approves, takes an approval back, cancels, retries or resolves. `by`: the person's name. */
+/**
+ * Approves, takes an approval back, cancels, sends again or resolves. If what was `shown` has moved since, nothing is
+ * changed, and the report says what differs. `by`: the person's name.
+ */
 export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, ...made }: DecisionRequest,
-): Promise<DecisionReport> {
+  { selection, ...made }: DecisionRequest & { readonly shown?: ShownSelection },
+): Promise<DecisionReport | SelectionMismatch> {
   // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
   const isOnly = config.projects.length === 1
   const isAll = Object.values(selection).every((restriction) => restriction === undefined)
   const orWithoutProject = isOnly && decision === 'cancelled' && isAll
-  return withWarehouse(databasesOf(config, project), async (warehouse) => {
+  return withWarehouse(config, async (warehouse) => {
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
-    const filter = { ...selection, orWithoutProject }
-    const report = await executeDecision(admin, decision, filter, toTerms(project, made))
-    return { project: project.name, ...report, ...(await clockNotices(warehouse, project)) }
+    const filter = orWithoutProject ? { ...selection, orWithoutProject } : selection
+    const { approveGraceMs: graceMs, approveOwn } = project
+    const report = await executeDecision(admin, decision, filter, { ...made, graceMs, approveOwn })
+    return { project: project.name, ...report, ...(await clockNotices(warehouse)) }
   })
-}
-
-/** Approves drafts of what was shown. If that has moved since, nothing is changed, and the report says what differs. */
-export function approveShown(
-  config: Config,
-  project: ProjectConfig,
-  { selection, shown, ...made }: DecisionRequest & { readonly shown: ShownSelection },
-): Promise<DecisionReport | SelectionMismatch> {
-  return withOutbox(config, project, async (admin, warehouse) => ({
-    project: project.name,
-    ...(await clockNotices(warehouse, project)),
-    ...(await executeApproval(admin, selection, shown, toTerms(project, made))),
-  }))
-}
-
-/** The same for any decision. */
-export function decideShown(
-  config: Config,
-  project: ProjectConfig,
-  decision: OutboxDecision,
-  { selection, shown, ...made }: DecisionRequest & { readonly shown: ShownSelection },
-): Promise<DecisionReport | SelectionMismatch> {
-  return withOutbox(config, project, async (admin) => ({
-    project: project.name,
-    ...(await executeShown(admin, decision, selection, shown, toTerms(project, made))),
-  }))
-}
-
-async function clockNotices(warehouse: Warehouse, project: ProjectConfig): Promise<Pick<DecisionReport, 'notices'>> {
-  const notice = await findClockNotice(warehouse, project)
-  return notice === null ? {} : { notices: [notice] }
-}
-
-function toTerms(
-  { approveGraceMs, approveOwn }: ProjectConfig,
-  made: Pick<DecisionTerms, 'by' | 'audit'>,
-): DecisionTerms {
-  return { ...made, graceMs: approveGraceMs, approveOwn }
 }
 
 /** Opens the warehouse, and assigns rows without a project to the only project. */
@@ -192,9 +157,7 @@ export function withOutbox<T>(
   project: ProjectConfig,
   work: (admin: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(databasesOf(config, project), async (warehouse) =>
-    work(await openOutboxAdmin(config, project, warehouse), warehouse),
-  )
+  return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
 }
 
 /** The same with retries, for long operations. */
@@ -204,7 +167,7 @@ export function withRetryingOutbox<T>(
   options: WarehouseRetryOptions,
   work: (admin: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
-  return withWarehouseRetries(databasesOf(config, project), options, async (warehouse, warehouseRetry) =>
+  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
     work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
   )
 }

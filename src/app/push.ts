@@ -1,14 +1,13 @@
 /** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { projectCommandHint } from '../core/command-hint.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/command-reports.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import { estimateBatchMs, type OperationCounts } from '../core/outbox/batch-estimate.ts'
 import { type Operation, operations } from '../core/outbox/writeback-request.ts'
 import type { SlotLimits } from '../core/rate-limit/budget.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
+import { projectCommandHint } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
-import { databasesOf } from '../warehouse/databases.ts'
 import { type SendProgress, sendQueued } from '../writeback/send/send-queued.ts'
 import { findClockNotice } from './clock-notice.ts'
 import { refreshFacts } from './facts.ts'
@@ -41,7 +40,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   const startedAt = Date.now()
   return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
     const work = async (service: Service, sendRecord: SendRecord): Promise<PushReport> => {
-      const clockNotice = await findClockNotice(warehouse, project)
+      const clockNotice = await findClockNotice(warehouse)
       if (clockNotice !== null) options.notify?.(clockNotice)
       const total = await countUnsettledByOperation(admin)
       const limits = await readSlotLimits(warehouse, project)
@@ -128,7 +127,5 @@ export function toPushProgress(
 
 /** Write-backs in flight are not sent again. */
 function revokeSending(config: Config, project: ProjectConfig): Promise<void> {
-  return withWarehouse(databasesOf(config, project), ({ outboxAdmin }) =>
-    outboxAdmin(project.projectId).revokeSending(readOnlySetting),
-  )
+  return withWarehouse(config, ({ outboxAdmin }) => outboxAdmin(project.projectId).revokeSending(readOnlySetting))
 }

@@ -6,7 +6,7 @@ type Remembered<T> = { value: T | null; at: EpochMs; pending: Pending<T> | null 
 /** `readers`: who waits for it. */
 type Pending<T> = { readonly result: Promise<T>; readonly stop: AbortController; readers: number }
 
-export type RememberOptions<Input, T> = {
+type RememberOptions<Input, T> = {
   readonly maxAgeMs: Ms
   readonly now: () => EpochMs
   /** `signal`: nobody waits for it any more. */
@@ -14,6 +14,8 @@ export type RememberOptions<Input, T> = {
   /** Keys that are remembered at once, such as the projects that people look at. */
   readonly maxKeys?: number
 }
+
+const unaskedMs: Ms = 60_000
 
 export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }: RememberOptions<Input, T>) {
   const byKey = new Map<string, Remembered<T>>()
@@ -60,13 +62,28 @@ export function rememberResults<Input, T>({ maxAgeMs, now, read, maxKeys = 100 }
       if (entry.value !== null && isFresh(entry)) return entry.value
       return join(entry, input, signal)
     },
-    /** What is known within that time, however old; null: nothing yet. Reads again in the background. */
-    soon: async (key: string, input: Input, waitMs: Ms): Promise<T | null> => {
+    /**
+     * What is known within that time, however old; null: nothing yet. Goes on reading in the background, but ends if the
+     * caller leaves before, or if nobody asks again for a minute.
+     */
+    soon: async (key: string, input: Input, waitMs: Ms, signal?: AbortSignal): Promise<T | null> => {
+      signal?.throwIfAborted()
       const entry = entryOf(key)
       if (isFresh(entry)) return entry.value
-      const result = join(entry, input).catch(() => null)
+      const leaves = [AbortSignal.timeout(unaskedMs), ...(signal === undefined ? [] : [signal])]
+      const result = join(entry, input, AbortSignal.any(leaves)).catch(() => null)
       if (entry.value !== null) return entry.value
       return Promise.race([result, sleep(waitMs, null, { ref: false })])
     },
+  }
+}
+
+/** One at a time, for work that keeps the process busy. */
+export function createTurns() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work)
+    last = turn.catch(() => {})
+    return turn
   }
 }

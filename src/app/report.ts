@@ -5,7 +5,6 @@ import type { EpochMs } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { createOutputFile } from '../export/output-file.ts'
 import { buildReport, type Report } from '../report/report.ts'
-import { ownDatabase } from '../warehouse/databases.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { withWarehouse } from './with-resources.ts'
 
@@ -27,7 +26,7 @@ export function readReport(
       exitCode: 2,
     })
   }
-  return withWarehouse(ownDatabase(config, project), read, { access: 'read', readOnly: true })
+  return withWarehouse(config, read, { access: 'read', readOnly: true })
 }
 
 /** Replaces the file as a whole. Throws UserError if it cannot be written. */

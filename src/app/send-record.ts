@@ -2,20 +2,22 @@
  * Notices that the warehouse went back in time, as after a restored backup: how often it has sent is also kept outside of it,
  * in Redis if the queue is there, and in a file. Then nothing is sent until a person has said how to go on.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { projectCommandHint } from '../core/command-hint.ts'
-import { errorText } from '../core/error-text.ts'
-import { UserError } from '../core/user-error.ts'
+import { thereAlready } from '../core/outbox/same-words.ts'
+import { errorText } from '../core/system-error-text.ts'
+import { projectCommandHint, UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import { parseDatabaseUrl } from '../warehouse/database/location.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import type { SendState } from '../warehouse/outbox/sends.ts'
 import type { WritebackDeps } from '../writeback/deps.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 
 /** Numbers that only grow, outside of the warehouse. An unknown one is 0. */
-export type OutsideNumbers = {
+type OutsideNumbers = {
   readonly read: (key: string) => Promise<number>
   readonly raise: (key: string, to: number) => Promise<void>
 }
@@ -28,24 +30,37 @@ export function openSendRecord(
   { warehouse, budgets, log }: { warehouse: Warehouse; budgets: Pick<RequestBudgets, 'numbers'>; log: Logger },
 ) {
   const sends = warehouse.sends(project.projectId)
-  const path = recordFile(project.databaseUrl ?? config.databaseUrl)
-  const places = [
-    ...(path === null ? [] : [numbersInFile(path)]),
-    ...(budgets.numbers === null ? [] : [budgets.numbers]),
-  ]
+  const { file, isBeside } = recordFile(config.databaseUrl)
+  const places = [...(file === null ? [] : [file]), ...(budgets.numbers === null ? [] : [budgets.numbers])]
 
   /** Why nothing is sent; null: it may be. Recorded in the warehouse when it is first noticed. */
   const findHold = async (): Promise<string | null> => {
+    const before = await sends.read()
+    const { key } = before
+    const unreadable = file?.findProblem() ?? null
+    if (unreadable !== null) return before.held?.why ?? hold(unreadable)
+    const besides = file !== null && isBeside ? await findFileHold(file, before) : null
     // Read before the warehouse, which other processes count in first.
-    const { key } = await sends.read()
     const outside = Math.max(...(await Promise.all(places.map((place) => place.read(key)))))
     const { key: sameKey, sends: counted, held } = await sends.read()
     if (held !== null) return held.why
-    if (sameKey !== key || outside <= counted) return null
-    const why = `the warehouse is older than the last write-back that was sent (${counted} sends of ${outside}), as after a restored backup`
-    await sends.hold(why, Date.now())
+    if (sameKey !== key) return null
+    if (outside > counted) return hold(`${isOlder} (${counted} sends of ${outside}), ${asRestored}`)
+    return besides === null ? null : hold(besides)
+  }
+  const hold = async (why: string): Promise<string> => {
+    await sends.hold(why)
     log.error({ event: 'sending.held', project: project.name, why })
     return why
+  }
+  /** Says why the file shows it. Creates the file before the first send, so that later it is known to be missing. */
+  const findFileHold = async (numbers: NumbersFile, { key, sends: counted, isNew }: SendState) => {
+    if (!numbers.exists()) {
+      if (counted > 0) return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
+      await numbers.raise(key, 0)
+    } else if (isNew && numbers.hasOther(key, project.projectId) && (await sends.hasRowsOfEarlierVersion()))
+      return `${isOlder}: it is of an earlier version, ${asRestored}`
+    return null
   }
   const requireCurrent = async (): Promise<void> => {
     const why = await findHold()
@@ -82,37 +97,71 @@ export function openSendRecord(
         if (isMarked) await recordSend()
         return isMarked
       }
-      return { ...deps, outbox: { ...deps.outbox, markSending } }
+      const settle: WritebackDeps['outbox']['settle'] = async (writeback, transition) => {
+        const status = await deps.outbox.settle(writeback, transition)
+        const isRepetition = writeback.operation === 'message' && transition.why.startsWith(thereAlready)
+        if (status !== 'conflict' || !isRepetition) return status
+        const found = await sends.countRepetitions()
+        if (found >= repetitionsOfRestored)
+          await hold(`${found} replies were in their conversations already, ${asRestored}`)
+        return status
+      }
+      return { ...deps, outbox: { ...deps.outbox, markSending, settle } }
     },
   }
 }
 
+const isOlder = 'the warehouse is older than the last write-back that was sent'
+const asRestored = 'as after a restored backup'
+
+/** A single one may have been typed by a person. */
+const repetitionsOfRestored = 2
+
 /** Next to the SQLite file, else in the working folder. Null: in memory. */
-function recordFile(databaseUrl: string): string | null {
+function recordFile(databaseUrl: string): { readonly file: NumbersFile | null; readonly isBeside: boolean } {
   const location = parseDatabaseUrl(databaseUrl)
-  if (location.kind === 'postgres') return 'deskmirror-sends'
-  return location.path.startsWith(':') ? null : `${location.path}-sends`
+  if (location.kind === 'postgres') return { file: numbersInFile('deskmirror-sends'), isBeside: false }
+  const isInMemory = location.path.startsWith(':')
+  return { file: isInMemory ? null : numbersInFile(`${location.path}-sends`), isBeside: true }
 }
 
 /** The names of former warehouses are dropped some day. */
 const maxNumbers = 1000
 
-function numbersInFile(path: string): OutsideNumbers {
+type NumbersFile = ReturnType<typeof numbersInFile>
+
+function numbersInFile(path: string) {
   const readAll = (): Record<string, number> => {
     try {
       return JSON.parse(readFileSync(path, 'utf8'))
-    } catch {
-      return {}
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+      throw error
     }
   }
   return {
-    read: async (key) => readAll()[key] ?? 0,
-    raise: async (key, to) => {
+    path,
+    exists: () => existsSync(path),
+    /** What it knows must not be taken for nothing, and then be overwritten. */
+    findProblem: (): string | null => {
+      try {
+        readAll()
+        return null
+      } catch (error) {
+        return `${path}, which knows what was sent, cannot be read (${errorText(error)}): correct or move it first`
+      }
+    },
+    /** Whether it counts sends of the project under another token. */
+    hasOther: (own: string, project: string) =>
+      Object.entries(readAll()).some(([key, count]) => key !== own && key.endsWith(`:${project}`) && count > 0),
+    read: async (key: string) => readAll()[key] ?? 0,
+    raise: async (key: string, to: number) => {
       const { [key]: before = 0, ...others } = readAll()
       const numbers = [...Object.entries(others).slice(1 - maxNumbers), [key, Math.max(before, to)]]
-      const written = `${path}.${process.pid}`
+      // In containers that share a folder, several processes have the same number.
+      const written = `${path}.${randomUUID()}`
       writeFileSync(written, JSON.stringify(Object.fromEntries(numbers)), { mode: 0o600, flush: true })
       renameSync(written, path)
     },
-  }
+  } satisfies OutsideNumbers & Record<string, unknown>
 }

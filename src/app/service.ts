@@ -27,7 +27,7 @@ export type ServiceOptions = {
 /** How long a read may continue after the stop signal, so that its page is stored and not read again. */
 const readGraceMs = 5000
 
-export type Connection = Service & { readonly close: () => Promise<void> }
+type Connection = Service & { readonly close: () => Promise<void> }
 
 export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions): Connection {
   const { signal, log, onOutcome, connections } = options

@@ -9,7 +9,6 @@ import { heartbeatTimeoutMs, type LockResult } from '../warehouse/mirror/stream-
 import type { Warehouse } from '../warehouse/open.ts'
 import { withFreshFacts } from './facts.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { withRollupNotices } from './rollup-notices.ts'
 import { type Service, type ServiceOptions, withService } from './service.ts'
 
 export type AcquiredLock = Extract<LockResult, { held: true }>
@@ -58,10 +57,9 @@ export async function runSyncUnderLock(
         })
       const { log, maxFactsMs } = options
       const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
-      const synced = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
-      const changed = new Map(synced.reports.map((report) => [report.stream, report.changed]))
+      const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
+      const changed = new Map(run.reports.map((report) => [report.stream, report.changed]))
       await warehouse.rememberRowCounts(project.projectId, changed, Date.now())
-      const run = options.streams.includes('analytics') ? await withRollupNotices(warehouse, project, synced) : synced
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
       stopHeartbeat()
@@ -69,7 +67,7 @@ export async function runSyncUnderLock(
   }).finally(() => lock.release())
 }
 
-function startLockHeartbeat(lock: AcquiredLock, onLost: () => void): () => void {
+export function startLockHeartbeat(lock: Pick<AcquiredLock, 'heartbeat'>, onLost: () => void): () => void {
   const sendHeartbeat = () =>
     lock.heartbeat(Date.now()).then(
       (isHeld) => isHeld || onLost(),

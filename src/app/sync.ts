@@ -1,4 +1,5 @@
 /** Runs `sync`: one sync run over one project, under its lock and on its budget. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { BudgetView, SyncProgress, SyncReport } from '../core/command-reports.ts'
 import type { SyncMode } from '../core/mirror.ts'
@@ -6,12 +7,11 @@ import type { StreamName } from '../core/stream-specs.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import { confirmZone, rememberConfirmedZone, unconfirmedZoneReason } from '../sync/rollup-time-zone.ts'
-import { databasesOf } from '../warehouse/databases.ts'
+import type { LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { acquireLocks } from './acquire-locks.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { fatalRunError, reportBudget } from './service.ts'
-import { runSyncUnderLock } from './sync-run.ts'
+import { type AcquiredLock, runSyncUnderLock } from './sync-run.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
 export type SyncOptions = {
@@ -34,7 +34,7 @@ export type SyncOptions = {
 export async function syncProject(config: Config, project: ProjectConfig, options: SyncOptions): Promise<SyncReport> {
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
-  return withWarehouseRetries(databasesOf(config, project), options, async (warehouse, warehouseRetry) => {
+  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) => {
     if (streams.includes('analytics')) await confirmTimeZone(warehouse, project, options.changeTimeZone === true)
     const syncOnBudget = async (budgets: RequestBudgets) =>
       runSyncUnderLock(await acquireLocks(warehouse, project, options), warehouse, budgets, project, {
@@ -72,4 +72,64 @@ async function confirmTimeZone(warehouse: Warehouse, project: ProjectConfig, isC
   if (why === null) return
   if (isConfirmed) return rememberConfirmedZone(mirror, project.timeZone)
   throw new UserError({ what: `cannot sync the rollups of ${project.name}`, why, next: confirmZone, exitCode: 2 })
+}
+
+/** Locks the streams of a one-shot sync: all at once, or stream by stream as other processes release them. */
+type AcquireLocksOptions = {
+  readonly streams: readonly StreamName[]
+  /** Wait instead of failing. A worker always reads some stream, one time slice each, so locks are acquired one by one. */
+  readonly wait: boolean
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+/** Throws UserError if another process holds a stream. If `wait` is set, it throws only when the signal ends the wait. */
+export async function acquireLocks(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  options: AcquireLocksOptions,
+): Promise<AcquiredLock> {
+  const all = await warehouse.lockStreams(project.projectId, options.streams, Date.now())
+  if (all.held) return all
+  if (!options.wait) throw lockedError(project, all)
+  const { holder, since } = all
+  options.log.info({ event: 'lock.awaited', project: project.name, holder, since })
+  const acquired: AcquiredLock[] = []
+  const waitForLock = async (stream: StreamName): Promise<AcquiredLock> => {
+    for (;;) {
+      const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
+      if (lock.held) return lock
+      if (options.signal.aborted) throw lockedError(project, lock)
+      await combineLocks(acquired).heartbeat(Date.now())
+      await sleep(300, undefined, { signal: options.signal }).catch(() => {})
+    }
+  }
+  try {
+    // All processes lock in the same order, so no two wait for each other.
+    for (const stream of options.streams.toSorted()) acquired.push(await waitForLock(stream))
+    return combineLocks(acquired)
+  } catch (error) {
+    await combineLocks(acquired).release()
+    throw error
+  }
+}
+
+function combineLocks(locks: readonly AcquiredLock[]): AcquiredLock {
+  return {
+    held: true,
+    token: locks[0]?.token ?? '',
+    heartbeat: async (now) => (await Promise.all(locks.map((lock) => lock.heartbeat(now)))).every((isKept) => isKept),
+    release: async () => {
+      for (const lock of locks) await lock.release()
+    },
+  }
+}
+
+function lockedError(project: ProjectConfig, { stream, holder, since }: Extract<LockResult, { held: false }>) {
+  return new UserError({
+    what: `cannot sync the project ${project.name}`,
+    why: `${holder} has been reading its ${stream} since ${since}`,
+    next: 'wait for it to end, or run `deskmirror sync --wait`; a running worker keeps the project up to date by itself',
+    exitCode: 1,
+  })
 }

@@ -8,7 +8,6 @@ import type { EpochSeconds } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import { runVerify } from '../verify/verify.ts'
 import { runVerifySample } from '../verify/verify-sample.ts'
-import { databasesOf } from '../warehouse/databases.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { type Service, withService } from './service.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
@@ -28,37 +27,33 @@ export type VerifyOptions = {
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
   const { streams, limit, signal, onProgress, log } = options
-  return withWarehouseRetries(
-    databasesOf(config, project),
-    { ...options, access: 'read' },
-    (warehouse, warehouseRetry) => {
-      const compare = async ({ client }: Service) => {
-        const { sampleSize } = options
-        const { projectId, startDate, timeZone } = project
-        const mirror = warehouse.mirror(projectId)
-        const deps = {
-          projectId,
-          streams: new Set(streams),
-          startDate,
-          timeZone,
-          present: await readPresentTime(mirror),
-          get: client.get,
-          mirror,
-          limit,
-          signal,
-          onProgress,
-        }
-        const drawn = { store: warehouse.audits(projectId), random: Math.random, now: Date.now }
-        const result = await (sampleSize === undefined
-          ? runVerify(deps)
-          : runVerifySample({ ...deps, ...drawn, sampleSize }))
-        return { project: project.name, ...result, requests: client.requestCount() }
+  return withWarehouseRetries(config, { ...options, access: 'read' }, (warehouse, warehouseRetry) => {
+    const compare = async ({ client }: Service) => {
+      const { sampleSize } = options
+      const { projectId, startDate, timeZone } = project
+      const mirror = warehouse.mirror(projectId)
+      const deps = {
+        projectId,
+        streams: new Set(streams),
+        startDate,
+        timeZone,
+        present: await readPresentTime(mirror),
+        get: client.get,
+        mirror,
+        limit,
+        signal,
+        onProgress,
       }
-      const compareThroughService = (budgets: RequestBudgets) =>
-        withService(project, budgets.forProject(project), { signal, log }, compare)
-      return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
-    },
-  )
+      const drawn = { store: warehouse.audits(projectId), random: Math.random, now: Date.now }
+      const result = await (sampleSize === undefined
+        ? runVerify(deps)
+        : runVerifySample({ ...deps, ...drawn, sampleSize }))
+      return { project: project.name, ...result, requests: client.requestCount() }
+    }
+    const compareThroughService = (budgets: RequestBudgets) =>
+      withService(project, budgets.forProject(project), { signal, log }, compare)
+    return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
+  })
 }
 
 /** By the service's clock, as the last sync saw it. */

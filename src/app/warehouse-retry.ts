@@ -72,63 +72,79 @@ export function createWarehouseRetry({
   }
 }
 
-/**
- * What long work does without, repeats by itself, or does before it begins. Everything else is retried: the compiler asks
- * for each new member.
- */
-const notRetried = [
-  ...([
-    'kind',
-    'migration',
-    'isAway',
-    'close',
-    'ping',
-    'query',
-    'withSnapshot',
-    'outboxSnapshot',
-    'grantToAnalyst',
-    'installationId',
-  ] as const),
+/** Long work does without it, repeats it by itself, or does it before it begins. */
+const notRetried = <T>(member: T): T => member
+const retried =
+  <A extends unknown[], T>(call: (...args: A) => Promise<T>, retry: WarehouseRetry) =>
+  (...args: A): Promise<T> =>
+    retry.run(() => call(...args))
+const opensRetried =
+  <A extends unknown[], T extends object>(open: (...args: A) => T, retry: WarehouseRetry) =>
+  (...args: A): T =>
+    retryAllMethods(open(...args), retry)
+
+/** How each member is retried: the compiler asks for each new one. */
+const retryingMembers: {
+  readonly [Name in keyof Warehouse]: (member: Warehouse[Name], retry: WarehouseRetry) => Warehouse[Name]
+} = {
+  kind: notRetried,
+  migration: notRetried,
+  close: notRetried,
+  ping: notRetried,
+  query: notRetried,
+  withSnapshot: notRetried,
+  outboxSnapshot: notRetried,
+  grantToAnalyst: notRetried,
+  installationId: notRetried,
   // Pages that people look at fail soon, and so do their decisions.
-  ...([
-    'console',
-    'auditLog',
-    'reportData',
-    'revertSource',
-    'reviewReader',
-    'importLookups',
-    'listProjects',
-    'erasure',
-  ] as const),
+  console: notRetried,
+  auditLog: notRetried,
+  reportData: notRetried,
+  revertSource: notRetried,
+  reviewReader: notRetried,
+  importLookups: notRetried,
+  listProjects: notRetried,
+  erasure: notRetried,
   // An audit and a migration continue when they are started again.
-  ...(['audits', 'deleteAudits', 'rewriteRows'] as const),
+  audits: notRetried,
+  deleteAudits: notRetried,
+  rewriteRows: notRetried,
   // Budgets are given the retry where they are opened; the others are written again seconds later.
-  ...(['budgetRecord', 'keyUse', 'budgetHistory', 'recordRequests'] as const),
+  budgetRecord: notRetried,
+  keyUse: notRetried,
+  budgetHistory: notRetried,
+  recordRequests: notRetried,
   // Asked between the rate limit and a send, which must not wait.
-  'sends' as const,
+  sends: notRetried,
   // Workers repeat their jobs.
-  ...(['jobFailures', 'deliveries', 'analyzeTables', 'deleteIdleRuns', 'deleteExpired'] as const),
-] satisfies readonly (keyof Warehouse)[]
+  jobFailures: notRetried,
+  deliveries: notRetried,
+  analyzeTables: notRetried,
+  deleteIdleRuns: notRetried,
+  deleteExpired: notRetried,
+  readClock: retried,
+  rememberRowCounts: retried,
+  status: retried,
+  listGaps: retried,
+  workers: retryAllMethods,
+  projects: retryAllMethods,
+  streamStates: retryAllMethods,
+  facts: opensRetried,
+  behaviours: opensRetried,
+  mirror: (open, retry) => (project, options) => retryingMirror(open(project, options), retry),
+  outbox: (open, retry) => (project) => retryingOutbox(open(project), retry),
+  outboxAdmin: (open, retry) => (project) => retryingOutboxAdmin(open(project), retry),
+  // A lock whose response was lost is held by no process, and expires.
+  lockStreams:
+    (lock, retry) =>
+    async (...args) =>
+      retryingLock(await retry.run(() => lock(...args)), retry),
+}
 
 export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): Warehouse {
-  return {
-    ...pick(warehouse, notRetried),
-    mirror: (project, options) => retryingMirror(warehouse.mirror(project, options), retry),
-    facts: (...args) => retryAllMethods(warehouse.facts(...args), retry),
-    rollups: (...args) => retryAllMethods(warehouse.rollups(...args), retry),
-    outbox: (project) => retryingOutbox(warehouse.outbox(project), retry),
-    outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
-    // A lock whose response was lost is held by no process, and expires.
-    lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
-    readClock: (project) => retry.run(() => warehouse.readClock(project)),
-    behaviours: (project) => retryAllMethods(warehouse.behaviours(project), retry),
-    rememberRowCounts: (...args) => retry.run(() => warehouse.rememberRowCounts(...args)),
-    status: (...args) => retry.run(() => warehouse.status(...args)),
-    listGaps: (project) => retry.run(() => warehouse.listGaps(project)),
-    workers: retryAllMethods(warehouse.workers, retry),
-    projects: retryAllMethods(warehouse.projects, retry),
-    streamStates: retryAllMethods(warehouse.streamStates, retry),
-  }
+  const wrap = <Name extends keyof Warehouse>(name: Name) => retryingMembers[name](warehouse[name], retry)
+  const names = Object.keys(retryingMembers) as (keyof Warehouse)[]
+  return Object.fromEntries(names.map((name) => [name, wrap(name)])) as Warehouse
 }
 
 /** Heartbeats are not retried: the next one follows a second later. */
@@ -174,10 +190,6 @@ function retryingOutbox(outbox: OutboxRepository, retry: WarehouseRetry): Outbox
 function retryingOutboxAdmin(admin: OutboxAdmin, retry: WarehouseRetry): OutboxAdmin {
   const { enqueue, decide } = admin
   return { ...retryAllMethods(admin, retry), enqueue, decide }
-}
-
-function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
-  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>
 }
 
 function retryAllMethods<T extends object>(port: T, retry: WarehouseRetry): T {

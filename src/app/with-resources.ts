@@ -1,10 +1,8 @@
 /** Opens the resources of a command while its work runs, and closes them afterwards. */
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { Databases } from '../warehouse/databases.ts'
 import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
 import type { WarehouseOptions } from '../warehouse/open-database.ts'
-import { openShards } from '../warehouse/shards.ts'
 import { openRequestBudgets, type RequestBudgets } from './request-budgets.ts'
 import {
   createWarehouseRetry,
@@ -13,12 +11,15 @@ import {
   type WarehouseRetryOptions,
 } from './warehouse-retry.ts'
 
+/** Where the warehouse is, and the setting that says so, for errors. */
+export type DatabaseAddress = Pick<Config, 'databaseUrl' | 'databaseSetting'>
+
 export async function withWarehouse<T>(
-  databases: Databases,
+  { databaseUrl, databaseSetting: setting }: DatabaseAddress,
   work: (warehouse: Warehouse) => Promise<T>,
   options: WarehouseOptions = {},
 ): Promise<T> {
-  const warehouse = await openShards(databases, options)
+  const warehouse = await openWarehouse(databaseUrl, { ...options, setting })
   try {
     return await work(warehouse)
   } finally {
@@ -28,13 +29,13 @@ export async function withWarehouse<T>(
 
 /** For long work: once the warehouse is open, it may be away for a while. */
 export function withWarehouseRetries<T>(
-  databases: Databases,
+  address: DatabaseAddress,
   { access, ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>,
   work: (warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
   const retry = createWarehouseRetry(options)
   return withWarehouse(
-    databases,
+    address,
     (warehouse) => work(retryingWarehouse(warehouse, retry), retry),
     access ? { access } : {},
   )

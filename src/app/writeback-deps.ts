@@ -26,7 +26,7 @@ export async function writebackDeps(
     send: client.send,
     outbox: withSettleRetries(warehouse.outbox(project.projectId), warehouseRetry),
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
-    now: await warehouse.readClock(project.projectId),
+    now: await warehouse.readClock(),
     random: Math.random,
     signal,
     log,

@@ -1,7 +1,7 @@
 /** Notices for people: why write-backs stay in the queue. */
 import { type ApiFailure, describeFailure } from '../core/api-failure.ts'
-import type { CommandHint } from '../core/command-hint.ts'
 import type { Operation } from '../core/outbox/writeback-request.ts'
+import type { CommandHint } from '../core/user-error.ts'
 import type { CircuitState } from '../writeback/send/circuit-breaker.ts'
 
 export function circuitNotices({ allReason, batchReasons }: CircuitState, hint: CommandHint): string[] {

@@ -7,9 +7,9 @@ import type { AuditReport } from '../core/proof-reports.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import type { ExitCode } from './exit-code.ts'
+import type { ExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, parseSampleSize, projectOption, quietOption } from './options.ts'
-import { auditRows } from './render/audits.ts'
+import { auditRows } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
 type Options = CommonOptions & { readonly sample?: number }

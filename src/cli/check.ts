@@ -7,7 +7,7 @@ import { toPrintable } from '../core/format.ts'
 import { allStreams } from '../streams/all-streams.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, runAndPrint, selectProjects } from './command-result.ts'
-import { type ExitCode, worstExitCode } from './exit-code.ts'
+import { type ExitCode, worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 
 type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }

@@ -5,10 +5,10 @@ import { loadConfig, wantsStackTraces } from '../config/load.ts'
 import { collectSecrets } from '../config/secrets.ts'
 import type { ConfigNeeds } from '../config/sources.ts'
 import { systemErrorText } from '../core/system-error-text.ts'
+import type { EpochMs } from '../core/time.ts'
 import type { Logger } from '../log.ts'
-import type { ExitCode } from './exit-code.ts'
+import type { ExitCode } from './explain-error.ts'
 import { type Display, openDisplay } from './render/display.ts'
-import { createInterruptSignal, listenForSignals, type ProcessSignals } from './signals.ts'
 
 export type CommandContext = {
   /** Writes the result to standard output. */
@@ -38,7 +38,7 @@ export type CommandContext = {
 }
 
 /** `write` resolves when more may be written. */
-export type StandardOutput = {
+type StandardOutput = {
   readonly isTerminal: boolean
   readonly write: (bytes: Uint8Array) => Promise<void>
 }
@@ -107,4 +107,59 @@ function exitOnStdoutError(error: NodeJS.ErrnoException): void {
 /** `deskmirror status | head`: the reader has closed the pipe, which is no error. Any other write error ends the process. */
 function exitOnStderrError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 0) : 1)
+}
+
+/** npm forwards a terminal's Ctrl-C to a program that has already received it: two close together count as one. */
+const duplicateMs = 400
+
+export function classifyInterrupt(firstAt: EpochMs | null, now: EpochMs): 'first' | 'echo' | 'again' {
+  if (firstAt === null) return 'first'
+  return now - firstAt < duplicateMs ? 'echo' : 'again'
+}
+
+/** An AbortSignal that these signals abort; a second one ends the process at once. */
+function abortOnSignals(names: readonly NodeJS.Signals[], onFirst: () => void = () => {}): AbortSignal {
+  const controller = new AbortController()
+  let firstAt: EpochMs | null = null
+  const stop = (name: NodeJS.Signals) => {
+    const kind = classifyInterrupt(firstAt, Date.now())
+    // The system ends it: an ordinary exit waits for a thread in the middle of a question to SQLite.
+    if (kind === 'again') process.removeAllListeners(name).kill(process.pid, name)
+    if (kind === 'echo') return
+    firstAt = Date.now()
+    onFirst()
+    controller.abort()
+  }
+  for (const name of names) process.on(name, stop)
+  return controller.signal
+}
+
+/** `notify` announces that the command stops after `inHand`. */
+function createInterruptSignal(notify: (line: string) => void, inHand: string): AbortSignal {
+  return abortOnSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], () =>
+    notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`),
+  )
+}
+
+type ProcessSignals = ReturnType<typeof listenForSignals>
+
+/** The events that a long-running process handles: stop and reload signals, and uncaught errors. */
+function listenForSignals() {
+  const stopSignal = abortOnSignals(['SIGINT', 'SIGTERM'])
+  // A SIGHUP before a listener is set must not end the process.
+  let reload = () => {}
+  process.on('SIGHUP', () => reload())
+  return {
+    stopSignal,
+    /** SIGHUP. */
+    onReload: (next: () => void) => {
+      reload = next
+    },
+    /** An error that nothing caught. The process should end, because its state is unknown. */
+    onUncaughtError: (listener: (error: unknown) => void) => {
+      for (const name of ['unhandledRejection', 'uncaughtException'] as const) process.on(name, listener)
+    },
+    /** Ends the process, even with active timers. */
+    exit: (code: number) => process.exit(code),
+  }
 }

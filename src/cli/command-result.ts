@@ -1,9 +1,9 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
+
 import type { ProjectConfig } from '../config/config.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
-import { type ExitCode, worstExitCode } from './exit-code.ts'
-import { type ErrorExplanation, explainError, renderError } from './explain-error.ts'
+import { type ErrorExplanation, type ExitCode, explainError, renderError, worstExitCode } from './explain-error.ts'
 
 export type CommandResult = {
   readonly document: unknown

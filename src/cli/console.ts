@@ -57,7 +57,7 @@ async function printLink(context: CommandContext): Promise<CommandResult> {
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
-  const { createLinkFor } = await context.load(() => import('../app/console/create-link.ts'))
+  const { createLinkFor } = await context.load(() => import('../app/console/open-console.ts'))
   const { link, address, answers } = await createLinkFor(config, config.http, context.now())
   if (!answers) {
     context.writeErr(
@@ -81,7 +81,7 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   const display = context.openDisplay(false)
   const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
   const { stopSignal, exit } = context.listenForSignals()
-  const { openStandAlone } = await context.load(() => import('../app/console/stand-alone.ts'))
+  const { openStandAlone } = await context.load(() => import('../app/console/open-console.ts'))
   const { linkOf } = await import('../app/console/open-console.ts')
   const { serveStandAlone } = await import('../http/console/serve-stand-alone.ts')
   const stopped = new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))

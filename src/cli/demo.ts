@@ -4,17 +4,22 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
-import { commandHintFor } from '../core/command-hint.ts'
 import type { PushReport, SyncReport } from '../core/command-reports.ts'
 import { secret } from '../core/secret.ts'
 import { streamNames } from '../core/stream-specs.ts'
-import { UserError } from '../core/user-error.ts'
+import { commandHintFor, UserError } from '../core/user-error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
-import { type DemoQuery, demoQueries, rowCountQuery } from './demo/queries.ts'
-import { dropOneAnswer, enqueueStatements, outcomeQuery } from './demo/writebacks.ts'
-import { worstExitCode } from './exit-code.ts'
+import {
+  type DemoQuery,
+  demoQueries,
+  dropOneAnswer,
+  enqueueStatements,
+  outcomeQuery,
+  rowCountQuery,
+} from './demo/service.ts'
+import { worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, quietOption } from './options.ts'
 import { renderPush } from './push.ts'
 import { renderTable } from './render/table.ts'

@@ -1,12 +1,18 @@
 /** `deskmirror erase`: deletes what is stored of a visitor. */
 import { Command } from 'commander'
-import { projectCommandHint } from '../core/command-hint.ts'
 import { formatCount } from '../core/format.ts'
+import { projectCommandHint } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
-import { type CommonOptions, jsonOption, oneProjectOption } from './options.ts'
+import {
+  type CommonOptions,
+  decidingPerson,
+  jsonOption,
+  oneProjectOption,
+  type PersonOption,
+  personOption,
+} from './options.ts'
 import { alignColumns } from './render/table.ts'
-import { decidingPerson, type PersonOption, personOption } from './writeback/person.ts'
 
 type Options = CommonOptions & PersonOption & { readonly visitor: string; readonly yes?: true }
 
@@ -51,7 +57,7 @@ async function runErase(context: CommandContext, options: Options): Promise<Comm
       ...alignColumns(rows, '  '),
       report.dryRun
         ? `next: ${hint(`erase --visitor ${visitor} --yes`)} erases it`
-        : 'exported files and backups still have it, and the database until it is vacuumed (docs/operations.md)',
+        : 'exported files and backups still have it, and the database until it is vacuumed (docs/guide.md)',
     ],
     exit: 0,
   }

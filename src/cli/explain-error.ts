@@ -1,10 +1,9 @@
 /** Explains any thrown error to people, and maps it to an exit code. */
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import { toPrintable } from '../core/format.ts'
-import { redactSecrets } from '../core/redact-secrets.ts'
+import { redactSecrets } from '../core/secret.ts'
 import { systemErrorText } from '../core/system-error-text.ts'
 import { UserError } from '../core/user-error.ts'
-import type { ExitCode } from './exit-code.ts'
 
 /** `stack` is set for bugs only. */
 export type ErrorExplanation = {
@@ -96,4 +95,15 @@ function explainBug(error: unknown): ErrorExplanation {
 
 function indented(line: string): string {
   return `  ${line}`
+}
+
+/** 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with gaps or skipped streams. */
+export type ExitCode = 0 | 1 | 2 | 3
+
+/** The most severe first: what a person must change cannot be fixed by trying again. */
+const bySeverity = [2, 1, 3, 0] as const
+
+/** The exit code over several projects. */
+export function worstExitCode(codes: readonly ExitCode[]): ExitCode {
+  return bySeverity.find((code) => codes.includes(code)) ?? 0
 }

@@ -1,12 +1,13 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type ExportFormat, type ExportReport, exportFormats } from '../core/export.ts'
-import { formatBytes, pluralize } from '../core/format.ts'
+import { type ExportFormat, type ExportProgress, type ExportReport, exportFormats } from '../core/export.ts'
+import { formatBytes, formatCount, formatDuration, pluralize } from '../core/format.ts'
+import type { EpochMs, Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import { quietOption } from './options.ts'
-import { createExportProgress } from './render/export-progress.ts'
+import type { Display } from './render/display.ts'
 import { alignColumns } from './render/table.ts'
 
 type Condition = { readonly column: string; readonly value: string | null }
@@ -101,7 +102,7 @@ async function runExport(
   }
   const onProgress = createExportProgress(display, context.now)
   const exportOptions = { countFirst: display.kind === 'terminal', onProgress, signal }
-  const report = await exportFromWarehouse(config, project, request, exportOptions).finally(display.clear)
+  const report = await exportFromWarehouse(config, request, exportOptions).finally(display.clear)
   return { document: report, lines: typeof target === 'string' ? renderExport(report) : [], exit: 0 }
 }
 
@@ -122,15 +123,15 @@ function rejectContradictions(
   throw new UserError({ what: 'cannot export', why: String(why), next: String(next), exitCode: 2 })
 }
 
-const endings: readonly (readonly [RegExp, ExportFormat])[] = [
-  [/\.csv$/i, 'csv'],
-  [/\.(jsonl|ndjson)$/i, 'jsonl'],
-  [/\.parquet$/i, 'parquet'],
-  [/\.(db|sqlite|sqlite3)$/i, 'sqlite'],
-]
+const endings: Readonly<Record<ExportFormat, RegExp>> = {
+  csv: /\.csv$/i,
+  jsonl: /\.(jsonl|ndjson)$/i,
+  parquet: /\.parquet$/i,
+  sqlite: /\.(db|sqlite|sqlite3)$/i,
+}
 
 function formatOfPath(path: string | undefined): ExportFormat | undefined {
-  return path === undefined ? undefined : endings.find(([ending]) => ending.test(path))?.[1]
+  return path === undefined ? undefined : exportFormats.find((format) => endings[format].test(path))
 }
 
 function parseNames(text: string): readonly string[] {
@@ -157,4 +158,27 @@ export function renderExport({ objects }: ExportReport): readonly string[] {
       timeColumn === null ? '' : `by ${timeColumn}`,
     ]),
   )
+}
+
+/** The progress of an export as one line: rows, how fast, and how long it still takes. */
+export function createExportProgress(
+  display: Pick<Display, 'onLine'>,
+  now: () => EpochMs,
+): (progress: ExportProgress) => void {
+  let [object, since] = ['', now()]
+  return (progress) => {
+    if (progress.object !== object) [object, since] = [progress.object, now()]
+    display.onLine(renderExportProgress(progress, now() - since))
+  }
+}
+
+/** `messages   120,000 of 1,000,000 rows   45,000 rows/s   about 20 s left`; the parts that are known. */
+export function renderExportProgress({ object, rows, total }: ExportProgress, tookMs: Ms): string {
+  const count = total === null ? pluralize(rows, 'row') : `${formatCount(rows)} of ${pluralize(total, 'row')}`
+  const isMeasurable = tookMs >= 500
+  const rate = isMeasurable ? `${formatCount(Math.round((rows / tookMs) * 1000))} rows/s` : ''
+  const left = isMeasurable && total !== null && rows > 0 ? Math.max(0, total - rows) * (tookMs / rows) : 0
+  return [object, count, rate, left === 0 ? '' : `about ${formatDuration(Math.max(1000, left))} left`]
+    .filter((part) => part !== '')
+    .join('   ')
 }

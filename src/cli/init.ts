@@ -1,18 +1,19 @@
 /** `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it down. */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
 import { Command } from 'commander'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from '../config/write-settings.ts'
 import { parseBaseUrl } from '../core/base-url.ts'
 import type { CheckItem } from '../core/command-reports.ts'
-import { projectIdProblem } from '../core/project-id.ts'
+import { projectIdProblem } from '../core/path-segment.ts'
 import { secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'
 import { renderChecks, toExitCode } from './check.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
-import { worstExitCode } from './exit-code.ts'
-import { openPrompt, type Question } from './prompt.ts'
+import { worstExitCode } from './explain-error.ts'
 
 type Options = {
   readonly baseUrl?: string
@@ -160,7 +161,7 @@ function envTexts(project: NewProject): readonly NewFile[] {
 }
 
 function configuredAlready(): UserError {
-  const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/configuration.md)'
+  const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/guide.md)'
   return new UserError({ what: 'nothing was changed', why: '.env describes a project already', next, exitCode: 2 })
 }
 
@@ -207,4 +208,39 @@ function writePrivate(path: string, text: string): void {
   if (existsSync(path)) chmodSync(path, 0o600)
   writeFileSync(path, text, { mode: 0o600 })
   chmodSync(path, 0o600)
+}
+
+/** Asks a person on a terminal. What is secret is not shown while it is typed. */
+export type Question = {
+  readonly text: string
+  readonly isSecret: boolean
+  readonly problemOf: (answer: string) => string | null
+}
+
+type Prompt = { readonly ask: (question: Question) => Promise<string>; readonly close: () => void }
+
+export function openPrompt(): Prompt {
+  let isMuted = false
+  const output = new Writable({
+    write: (part, _, done) => {
+      if (!isMuted) process.stderr.write(part)
+      done()
+    },
+  })
+  const terminal = createInterface({ input: process.stdin, output, terminal: true })
+  return {
+    close: () => terminal.close(),
+    ask: async ({ text, isSecret, problemOf }) => {
+      for (;;) {
+        const answered = terminal.question(`${text}: `)
+        isMuted = isSecret
+        const answer = (await answered).trim()
+        isMuted = false
+        if (isSecret) process.stderr.write('\n')
+        const problem = problemOf(answer)
+        if (problem === null) return answer
+        process.stderr.write(`  ${problem}\n`)
+      }
+    },
+  }
 }

@@ -3,14 +3,14 @@
  * read them.
  */
 import { Command, Option } from 'commander'
-import type { FactsRebuildReport, GrantReport } from '../core/command-reports.ts'
+import type { FactsRebuildReport, GrantReport, RewriteReport } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize } from '../core/format.ts'
-import type { RewriteReport } from '../core/rewrite-report.ts'
 import type { Ms } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import { jsonOption, quietOption } from './options.ts'
+import { jsonOption, projectOption, quietOption } from './options.ts'
 
 type Options = {
   readonly rebuildAnalytics?: true
@@ -22,15 +22,12 @@ type Options = {
 
 const examples = `
 Every command that writes does this itself. Needs only the database: no address, no key.
---project migrates only the database that this project is mirrored into, with all projects in it. Without it, all databases
-are migrated.
 --rebuild-analytics needs the projects of the configuration, too. A rebuild that was stopped goes on with the next sync.
 --grant needs Postgres and an existing role. Repeat it after an upgrade, for the objects that are new.
 
 Examples:
   $ deskmirror migrate
   $ DESKMIRROR_DATABASE_URL=postgres://me@db/mirror deskmirror migrate --json
-  $ deskmirror migrate --project school
   $ deskmirror migrate --rebuild-analytics --project support
   $ deskmirror migrate --grant analyst`
 
@@ -43,40 +40,37 @@ export function migrateCommand(context: CommandContext): Command {
       new Option(
         '--grant <role>',
         'let this role of Postgres read the objects for analysts, and nothing else',
-      ).conflicts('rebuildAnalytics'),
+      ).conflicts(['rebuildAnalytics', 'project']),
     )
-    .addOption(
-      new Option('--project <name>', 'only this project: its database, and with --rebuild-analytics its facts'),
-    )
+    .addOption(projectOption())
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => {
       const { grant: role, rebuildAnalytics } = options
       return runAndPrint(context, options, async () => {
-        if (role !== undefined) return runGrant(context, role, options)
+        if (role !== undefined) return runGrant(context, role)
         if (rebuildAnalytics === true) return runRebuild(context, options)
+        if (options.project !== undefined) throw projectWithoutRebuild()
         return runMigrate(context, options)
       })
     })
 }
 
-/** The project whose database is meant; undefined: all databases. */
-function loadTarget(context: CommandContext, name: string | undefined) {
-  if (name === undefined) return { config: context.loadConfig('database'), project: undefined }
-  const config = context.loadConfig('mirror')
-  return { config, project: selectProjects(config.projects, name)[0] }
+function projectWithoutRebuild(): UserError {
+  const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
+  return new UserError({ what: 'cannot migrate one project', why, next: 'add --rebuild-analytics', exitCode: 2 })
 }
 
 async function runMigrate(context: CommandContext, options: Options): Promise<CommandResult> {
-  const { config, project } = loadTarget(context, options.project)
+  const config = context.loadConfig('database')
   const display = context.openDisplay(options.quiet === true)
   const signal = context.openInterruptSignal(display, 'the rows in hand')
   const { migrateWarehouse } = await context.load(() => import('../app/migrate.ts'))
   const startedAt = context.now()
   const onProgress = (done: number, left: number) =>
     display.onLine(renderWork('row', 'rewritten', { done, left, tookMs: context.now() - startedAt }))
-  const migrated = await migrateWarehouse(config, { project, signal, onProgress }).finally(display.clear)
+  const migrated = await migrateWarehouse(config, { signal, onProgress }).finally(display.clear)
   const lines = [...renderMigration(migrated), ...renderRewrite(migrated.rewritten)]
   return { document: migrated, lines, exit: migrated.rewritten.isComplete ? 0 : 1 }
 }
@@ -97,10 +91,9 @@ function renderMigration({ from, to, applied }: MigrationSummary): readonly stri
   return [...applied.map((name) => `applied ${name}`), ...change]
 }
 
-async function runGrant(context: CommandContext, role: string, options: Options): Promise<CommandResult> {
-  const { config, project } = loadTarget(context, options.project)
+async function runGrant(context: CommandContext, role: string): Promise<CommandResult> {
   const { grantToAnalyst } = await context.load(() => import('../app/migrate.ts'))
-  const result = await grantToAnalyst(config, role, project)
+  const result = await grantToAnalyst(context.loadConfig('database'), role)
   return { document: result, lines: [...renderMigration(result), ...renderGrant(result)], exit: 0 }
 }
 

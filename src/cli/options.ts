@@ -1,9 +1,10 @@
 /** Options that several commands share, and the parsers of their values. */
 import { InvalidArgumentError, Option } from 'commander'
-import type { ProjectConfig } from '../config/config.ts'
-import { parseDuration } from '../core/duration.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
+import { parsePersonName } from '../core/person-name.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
-import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
+import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../core/time.ts'
+import type { CommandContext } from './command-context.ts'
 
 /** The options that most commands have. */
 export type CommonOptions = { readonly project?: string; readonly quiet?: true; readonly json?: true }
@@ -60,4 +61,18 @@ function parseExpiresOption(text: string): Ms {
 /** RFC 3339; null if it never expires. */
 export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string | null {
   return lifetimeMs === undefined ? null : rfc3339(Math.floor((now + lifetimeMs) / 1000))
+}
+
+/** Who decides: the option `--as` of the commands by which people decide. */
+export type PersonOption = { readonly as?: string }
+
+export const personOption = () =>
+  new Option('--as <name>', 'who decides; without it DESKMIRROR_PERSON, else your user name').argParser((text) => {
+    const name = parsePersonName(text)
+    if (name === undefined) throw new InvalidArgumentError('Write a name of at most 100 characters.')
+    return name
+  })
+
+export function decidingPerson(context: CommandContext, config: Config, { as }: PersonOption): string {
+  return as ?? config.person ?? context.currentUser()
 }

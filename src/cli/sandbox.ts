@@ -4,10 +4,9 @@ import { Command, Option } from 'commander'
 import { rfc3339 } from '../core/time.ts'
 import { trimBoth } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
-import type { SandboxOptions } from '../sandbox/options.ts'
-import type { Sandbox } from '../sandbox/sandbox.ts'
-import type { Range, Size } from '../sandbox/seed/seed-data.ts'
-import { describeAllowed, parseSwitches, type Switches, switchNames, switchTable } from '../sandbox/switches.ts'
+import type { Sandbox, SandboxOptions } from '../sandbox/sandbox.ts'
+import type { Range, Size } from '../sandbox/seed-context.ts'
+import { describeSwitch, parseSwitches, type Switches, switchNames } from '../sandbox/switches.ts'
 import { parseWholeNumber } from './options.ts'
 
 type SandboxFlags = {
@@ -164,11 +163,7 @@ function parseRange(text: string): number | Range {
 
 function helpText(): string {
   const width = Math.max(...switchNames.map((name) => name.length))
-  const lines = switchNames.map((name) => {
-    const entry = switchTable[name]
-    const usual = entry.kind === 'choice' ? '' : ` (${String(entry.default) || 'empty'})`
-    return `  ${name.padEnd(width)}  ${describeAllowed(entry)}${usual}: ${entry.about}`
-  })
+  const lines = switchNames.map((name) => `  ${name.padEnd(width)}  ${describeSwitch(name)}`)
   return `
 Examples:
   $ deskmirror sandbox --port 4010
@@ -178,7 +173,7 @@ Examples:
 A sync against it, from the same shell:
   rm -f sandbox.env; deskmirror sandbox --port 4010 > sandbox.env &
   while kill -0 $! && [ ! -s sandbox.env ]; do sleep 0.1; done
-  . ./sandbox.env && deskmirror sync
+  ( . ./sandbox.env && export DESKMIRROR_DATABASE_URL=sqlite:sandbox.db && deskmirror sync )
 
 While it runs, /_sandbox/ answers GET log, counts, ledger, switches, truth/{stream}, and takes POST switches, churn,
 mutate, fail, forget-faults, keys, revoke, advance, reset-log, shutdown, each with a JSON object.

@@ -9,8 +9,8 @@ import type { CommandContext } from './command-context.ts'
 import { explainError } from './explain-error.ts'
 
 const help = `
-Reads every project by its schedules (docs/configuration.md), and answers over HTTP: /healthz, /readyz, /metrics, /queues,
-and the console at /console.
+Reads every project by its schedules (docs/reference/settings.md), and answers over HTTP: /healthz, /readyz, /metrics,
+the console at /console, and, with a queue in Redis or Postgres, /queues.
 SIGTERM or Ctrl-C finishes the current pages and stops within 10 seconds. SIGHUP reads the configuration again.
 
 Examples:
@@ -77,13 +77,11 @@ function whenStopped(signal: AbortSignal): Promise<'stop'> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve('stop'), { once: true }))
 }
 
-/** What the worker opens: the first start takes a while, and a server that is down is waited for. */
+/** What the worker opens: a server that is down is waited for. */
 function describeLocations({ databaseUrl, queueUrl }: Pick<Config, 'databaseUrl' | 'queueUrl'>) {
-  const embedded = queueUrl === 'embedded'
   return {
     warehouse: locationLabel(parseDatabaseUrl(databaseUrl)),
-    queue: embedded ? 'embedded' : queueUrl.replace(/:.*/s, ''),
-    ...(embedded ? { note: 'the embedded queue takes some seconds to open, and longer the first time' } : {}),
+    queue: queueUrl.replace(/:.*/s, ''),
   }
 }
 

@@ -1,18 +1,17 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Reads only the warehouse. */
 import { Command } from 'commander'
 import { describeFailure } from '../core/api-failure.ts'
-import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
 import type { StatusReport } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
 import { failedStream, type JobKind } from '../core/job-failure.ts'
 import type { EpochMs } from '../core/time.ts'
+import { type CommandHint, projectCommandHint } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
-import { auditRows } from './render/audits.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
-import { renderStreamReasons } from './render/stream-reasons.ts'
+import { auditRows, renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 import { renderGaps } from './sync.ts'
 
@@ -89,7 +88,6 @@ function renderStatus(
       ...clockRow(report),
       ...budgetRows(report, now),
       ...factsRow(report),
-      ...rollupsRow(report),
       ...auditRows(report.audits, now),
       ...writebackRows(report, hint, isOnlyProject),
     ]),
@@ -145,6 +143,7 @@ const jobNames: Readonly<Record<JobKind, string>> = {
   maintenance: 'maintenance of schedules and overdue work',
   outbox_poll: 'search for write-backs that can be sent',
   queue: 'queue',
+  write_ahead_log: 'write-ahead log',
 }
 
 /** The table `sync_failures` has all of them. */
@@ -230,17 +229,6 @@ function writebackRows(
     ...renderBlockedLanes(heldLanes, hint),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
-}
-
-/** How much of the service's rollups is explained by our own counts. */
-function rollupsRow({ rollups }: StatusReport): string[][] {
-  if (rollups.length === 0) return []
-  const known = rollups.filter(({ definition }) => definition !== null)
-  const different = known
-    .filter(({ days, daysEqual }) => daysEqual < days)
-    .map(({ metric, days, daysEqual }) => `; ${metric} differs on ${days - daysEqual} of ${pluralize(days, 'day')}`)
-  const matched = `our own counts match ${known.length} of the service's ${pluralize(rollups.length, 'number')}`
-  return [['rollups', `${matched}${different.join('')} (view report_rollup_day)`]]
 }
 
 function behaviourLines({ behaviours }: StatusReport, verbose: boolean): string[] {

@@ -6,9 +6,9 @@ import type { StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import type { ExitCode } from './exit-code.ts'
+import type { ExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
-import { renderStreamReasons } from './render/stream-reasons.ts'
+import { renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
 type Options = CommonOptions & {

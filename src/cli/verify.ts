@@ -1,8 +1,16 @@
 /** `deskmirror verify`: compares the mirror with the service, row by row. */
 import { Command, Option } from 'commander'
+import type { Difference, VerifyReport } from '../core/command-reports.ts'
+import { type DayChange, hasChanges } from '../core/digest-changes.ts'
+import { formatCount, pluralize, toPrintable } from '../core/format.ts'
+import type { DigestComparison } from '../core/proof-reports.ts'
+import type { StreamName } from '../core/stream-specs.ts'
+import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
+import type { ExitCode } from './explain-error.ts'
 import {
+  type CommonOptions,
   jsonOption,
   parseSampleSize,
   parseWholeNumber,
@@ -11,26 +19,32 @@ import {
   selectStreams,
   streamsOption,
 } from './options.ts'
-import { runCompareWithCertificate } from './verify/compare-certificate.ts'
-import { renderVerify } from './verify/render-verify.ts'
-import type { VerifyCommandOptions } from './verify/verify-options.ts'
-import { runCertify } from './verify/write-certificate.ts'
+import { renderStreamReasons } from './render/streams.ts'
+import { alignColumns } from './render/table.ts'
+
+type VerifyCommandOptions = CommonOptions & {
+  readonly streams?: readonly StreamName[]
+  /** How many differences, or days that are not the same, are listed. */
+  readonly limit: number
+  readonly sample?: number
+  readonly against?: string
+  readonly certificate?: string
+}
 
 const examples = `
 Reads the whole service again, so it takes as many requests as a first sync; with --sample much fewer. Changes nothing, neither in the service nor in the warehouse.
 
---certificate FILE also counts the rows of each stream and day, with a digest of them, and writes FILE.json for programs and
-FILE.html for people: what was compared and when, gaps, and what cannot be proven. --against FILE reads only the warehouse:
-it counts again and lists the days that are no longer the same.
+With --json it also counts the rows of each stream and day, with a digest of them. --against FILE compares with such a document:
+it reads only the warehouse, counts again, and lists the days that are no longer the same.
 
 Examples:
   $ deskmirror verify
   $ deskmirror verify --streams conversations --limit 20
   $ deskmirror verify --sample 1000            at random, with their messages and activity
-  $ deskmirror verify --certificate 2026-11    writes 2026-11.json and 2026-11.html
+  $ deskmirror verify --json > 2026-11.json    what was compared, what could not be, counts and digests
   $ deskmirror verify --against 2026-11.json
 
-Exit code: 0 equal · 1 failed · 2 a person must change something, or the file is not a certificate of this project · 3 something differs, or could not be compared`
+Exit code: 0 equal · 1 failed · 2 a person must change something, or the file has no counts of this project · 3 something differs, or could not be compared`
 
 export function verifyCommand(context: CommandContext): Command {
   return new Command('verify')
@@ -44,23 +58,23 @@ export function verifyCommand(context: CommandContext): Command {
         .conflicts('against'),
     )
     .option('--limit <n>', 'how many differences or days to list (all are counted)', parseWholeNumber, 100)
-    .addOption(
-      new Option('--certificate <file>', 'also write a certificate: FILE.json, and FILE.html for people').conflicts(
-        'against',
-      ),
-    )
-    .option('--against <file>', 'say what changed since this certificate; reads only the warehouse')
-    .option('--force', 'overwrite the files of --certificate')
+    .option('--against <file>', 'say what changed since `verify --json` printed this file; reads only the warehouse')
+    .addOption(new Option('--certificate <file>').hideHelp())
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: VerifyCommandOptions) => runAndPrint(context, options, () => runChosen(context, options)))
 }
 
-function runChosen(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
-  const { certificate, against } = options
-  if (against !== undefined) return runCompareWithCertificate(context, against, options)
-  return certificate === undefined ? runVerify(context, options) : runCertify(context, certificate, options)
+async function runChosen(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
+  if (options.certificate !== undefined) throw certificateError()
+  return options.against === undefined ? runVerify(context, options) : runAgainst(context, options.against, options)
+}
+
+function certificateError(): UserError {
+  const why = 'there is no --certificate any more: --json prints what it stated'
+  const next = 'run `deskmirror verify --json > FILE`'
+  return new UserError({ what: 'cannot write a certificate', why, next, exitCode: 2 })
 }
 
 async function runVerify(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
@@ -69,19 +83,125 @@ async function runVerify(context: CommandContext, options: VerifyCommandOptions)
   const display = context.openDisplay(options.quiet === true)
   const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
-  const { verifyProject } = await context.load(() => import('../app/verify.ts'))
+  const verify = options.json
+    ? (await context.load(() => import('../app/verify-digests.ts'))).verifyWithDigests
+    : (await context.load(() => import('../app/verify.ts'))).verifyProject
   const results = await forEachProject(projects, signal, (project) => {
-    const streams = selectStreams(project, options.streams)
     const verifyOptions = {
-      streams,
+      streams: selectStreams(project, options.streams),
       signal,
       onProgress: display.onProgress,
       notify: display.notify,
       log,
       limit: options.limit,
       sampleSize: options.sample,
+      now: context.now,
     }
-    return verifyProject(config, project, verifyOptions).finally(display.clear)
+    return verify(config, project, verifyOptions).finally(display.clear)
   })
   return joinResults(results, renderVerify)
+}
+
+async function runAgainst(
+  context: CommandContext,
+  file: string,
+  options: VerifyCommandOptions,
+): Promise<CommandResult> {
+  const config = context.loadConfig('mirror')
+  const projects = selectProjects(config.projects, options.project)
+  const signal = context.openInterruptSignal(context.openDisplay(options.quiet === true))
+  const { compareWithDocument } = await context.load(() => import('../app/verify-digests.ts'))
+  const results = await forEachProject(projects, signal, (project) =>
+    compareWithDocument(config, project, { file, streams: options.streams, signal, now: context.now }),
+  )
+  return joinResults(results, (comparison) => renderComparison(comparison, options.limit))
+}
+
+/** The results of `verify` and `verify --against` as lines, and their exit codes. */
+type Rendered = { readonly lines: readonly string[]; readonly exit: ExitCode }
+
+export function renderVerify(report: VerifyReport): Rendered {
+  const differing = report.streams.reduce((sum, stream) => sum + stream.differing, 0)
+  const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
+  const streams = report.streams.map((stream) => [
+    stream.stream,
+    `${formatCount(stream.compared)} compared`,
+    `${formatCount(stream.differing)} differ`,
+  ])
+  const compared = report.streams.reduce((sum, stream) => sum + stream.compared, 0)
+  const total = [
+    report.project,
+    `${formatCount(compared)} compared`,
+    `${formatCount(differing)} differ`,
+    pluralize(report.requests, 'request'),
+  ]
+  const incomplete = report.streams.flatMap((stream) =>
+    stream.incomplete === undefined
+      ? []
+      : [toPrintable(`not all of ${stream.stream} could be read: ${stream.incomplete}`)],
+  )
+  const more = report.truncated ? ['… and more; --limit raises the number'] : []
+  return {
+    lines: [
+      ...alignColumns([...streams, total]),
+      ...alignColumns(report.differences.map(differenceRow)),
+      ...more,
+      ...skipped,
+      ...incomplete,
+      ...nextSteps(report),
+    ],
+    exit: differing + skipped.length + incomplete.length === 0 ? 0 : 3,
+  }
+}
+
+/** Rollups of past days change in the service without a trace, and incremental syncs read only the last ones again. */
+function nextSteps({ project, streams }: VerifyReport): readonly string[] {
+  const ofProject = project === 'default' ? '' : ` --project ${project}`
+  const differing = streams.filter((stream) => stream.differing > 0).map(({ stream }) => stream)
+  const rows = `rows that changed since the last sync differ until the next one: run \`deskmirror sync${ofProject}\` and verify again; what differs then, \`deskmirror sync --mode full${ofProject}\` reads again`
+  const rollups = `a rollup differs if something of its day changed after it was read, which is expected; a worker reads rollups again at night, and \`deskmirror sync --mode full --streams analytics${ofProject}\` does so now`
+  return [
+    ...(differing.some((stream) => stream !== 'analytics') ? [`→ ${rows}`] : []),
+    ...(differing.includes('analytics') ? [`→ ${rollups}`] : []),
+  ]
+}
+
+function differenceRow({ stream, key, kind, fields }: Difference): string[] {
+  return [stream, key, kind, fields.join(', ')]
+}
+
+/** `limit`: how many days are listed. */
+export function renderComparison({ project, before, countedAt, streams }: DigestComparison, limit: number): Rendered {
+  const changed = streams.flatMap(({ days }) => days)
+  const header = ['', 'rows then', 'rows now', 'days the same', 'more', 'fewer', 'changed']
+  const rows = streams.map(({ stream, before: then, now, counts }) => [
+    stream,
+    ...[then, now, counts.same, counts.more, counts.fewer, counts.changed].map(formatCount),
+  ])
+  return {
+    lines: [
+      toPrintable(`${project}: counted at ${before.countedAt}, and again at ${countedAt}`),
+      ...alignColumns([header, ...rows]),
+      ...alignColumns(changed.slice(0, limit).map(dayRow)),
+      ...(changed.length > limit
+        ? [`… and ${formatCount(changed.length - limit)} more; --limit raises the number`]
+        : []),
+      ...conclusion(changed),
+    ],
+    exit: hasChanges(streams) ? 3 : 0,
+  }
+}
+
+function dayRow({ stream, day, state, before, now }: DayChange): string[] {
+  const rows = before === now ? pluralize(now, 'row') : `${formatCount(before)} → ${pluralize(now, 'row')}`
+  return [stream, day ?? 'no day', state, rows]
+}
+
+function conclusion(changed: readonly DayChange[]): string[] {
+  if (changed.length === 0) return ['nothing has changed: the rows of every day are the same']
+  const isCounted = changed.some(({ state }) => state === 'more' || state === 'fewer')
+  return [
+    `${pluralize(changed.length, 'day')} ${changed.length === 1 ? 'is' : 'are'} not the same`,
+    ...(isCounted ? ['more, fewer: whether the other rows of such a day are the same is not known from a digest'] : []),
+  ]
 }

@@ -2,9 +2,8 @@
 import { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { addCommand } from './writeback/add.ts'
-import { resumeCommand, revertCommand, stopCommand } from './writeback/batch-decisions.ts'
 import { batchesCommand } from './writeback/batches.ts'
-import { approveCommand, cancelCommand, resolveCommand, retryCommand, undoCommand } from './writeback/decide.ts'
+import { decisionCommands } from './writeback/decide.ts'
 import { importCommand } from './writeback/import.ts'
 import { listCommand } from './writeback/list.ts'
 import { showCommand } from './writeback/show.ts'
@@ -20,21 +19,7 @@ Examples:
   $ deskmirror writeback list --status failed,conflict,uncertain
   $ deskmirror writeback cancel --all`
 
-const subcommands = [
-  addCommand,
-  importCommand,
-  listCommand,
-  showCommand,
-  batchesCommand,
-  approveCommand,
-  undoCommand,
-  stopCommand,
-  resumeCommand,
-  cancelCommand,
-  retryCommand,
-  resolveCommand,
-  revertCommand,
-]
+const subcommands = [addCommand, importCommand, listCommand, showCommand, batchesCommand, ...decisionCommands]
 
 export function writebackCommand(context: CommandContext): Command {
   const command = new Command('writeback')

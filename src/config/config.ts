@@ -47,12 +47,6 @@ export function settingsNeedingRestart(before: Config, after: Config): readonly 
     .map((key) => globalSettings[key].name)
 }
 
-/** Projects that another database is configured for than the one that a running worker has opened for them. */
-export function movedProjects(before: Config, after: Config): readonly ProjectConfig[] {
-  const databaseOf = (id: string) => before.projects.find(({ projectId }) => projectId === id)?.databaseUrl ?? null
-  return after.projects.filter(({ projectId, databaseUrl }) => databaseUrl !== databaseOf(projectId))
-}
-
 /** The address of the worker's HTTP server, and who can reach it: this machine only, or others with a token. */
 type HttpExposure = NonNullable<Config['http']> & {
   readonly token: Secret | null

@@ -1,14 +1,12 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
 import { z } from 'zod'
 import { parseBaseUrl } from '../core/base-url.ts'
-import { parseDuration } from '../core/duration.ts'
 import { parsePersonName } from '../core/person-name.ts'
 import { parseRate } from '../core/rate-limit/rate.ts'
 import { parseRetention } from '../core/retention.ts'
 import { parseServerUrl } from '../core/server-url.ts'
 import { streamNames } from '../core/stream-specs.ts'
-import type { EpochSeconds, Ms } from '../core/time.ts'
-import { parseTime } from '../core/time.ts'
+import { type EpochSeconds, type Ms, parseDuration, parseTime } from '../core/time.ts'
 import { containsApiKey } from './redaction.ts'
 
 /** Text that `parse` understands; `allowed` is the message if it returns undefined. */

@@ -1,12 +1,16 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
+
+import { z } from 'zod'
+import { type Role, roles } from '../core/console/roles.ts'
 import { defaultRetention } from '../core/retention.ts'
-import { consoleSetting } from './console-settings.ts'
+import type { Secret } from '../core/secret.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
 import {
   containsPassword,
   deferSecretErrors,
   plainPassword,
+  type ReadSecret,
   secretField,
   secretReference,
   type UnreadableSecret,
@@ -14,37 +18,128 @@ import {
 import {
   addressSetting,
   readVariables,
+  type Setting,
   type SettingValues,
   secretSetting,
   setting,
   valuesOf,
   variableName,
 } from './setting.ts'
-import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
-import { asRecord, checkSettings, locationOf } from './sources.ts'
+import {
+  asRecord,
+  type ConfigResult,
+  type ConfigSources,
+  checkSettings,
+  locationOf,
+  type RawSettings,
+} from './sources.ts'
+
+/** The settings below `console`: the people who may sign in. */
+type ConsoleSettings = { readonly people: readonly ConsolePerson[] }
+
+type ConsolePerson = {
+  readonly name: string
+  readonly role: Role
+  readonly token: Secret
+  readonly hidesMessages: boolean
+}
+
+const noToken = 'must have a token: { env: NAME } or { file: PATH }'
+
+const personName = z.string({ error: 'name the person' }).trim().min(1, 'name the person').max(60, 'is too long')
+
+/** Only the worker needs the tokens, so only `reveal` throws (UserError). */
+const personField = (read: ReadSecret) =>
+  z
+    .strictObject(
+      {
+        name: personName,
+        role: z.enum(roles, { error: 'must be viewer, operator or approver' }),
+        token: secretField(deferSecretErrors(read), noToken),
+        messages: z.enum(['shown', 'hidden'], { error: 'must be shown or hidden' }).default('shown'),
+      },
+      { error: 'must be a person, like { name: ann, role: approver, token: { env: ANN_TOKEN } }' },
+    )
+    .transform(({ messages, ...person }): ConsolePerson => ({ ...person, hidesMessages: messages === 'hidden' }))
+
+const consoleField: Setting<ConsoleSettings>['field'] = (read) =>
+  z
+    .strictObject(
+      { people: z.array(personField(read), { error: 'must be a list of people' }).default([]) },
+      { error: 'must be a map, like { people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }' },
+    )
+    .superRefine(({ people }, context) => {
+      for (const [index, { name }] of people.entries()) {
+        if (people.findIndex((other) => other.name.toLowerCase() === name.toLowerCase()) === index) continue
+        context.addIssue({ code: 'custom', message: 'is the name of two people', path: ['people', index, 'name'] })
+      }
+    })
+    .prefault({})
+
+const consoleSetting: Setting<ConsoleSettings> = {
+  name: 'console',
+  about:
+    'Who may sign in to the console: `{ people: [{ name: ann, role: approver, token: { env: ANN_TOKEN } }] }`, with role `viewer`, `operator` or `approver`. `messages: hidden`: the person sees no words, names or addresses.',
+  variable: null,
+  isSensitive: true,
+  field: consoleField,
+}
 
 export const globalSettings = {
-  /** `sqlite:PATH` or `postgres://…`. */
-  databaseUrl: addressSetting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')),
-  /** `redis://…`, `postgres://…` or `embedded`. */
-  queueUrl: addressSetting('queue_url', field.queueUrl.default('embedded')),
-  /** The address of the worker's HTTP server; null = off. `port` 0: any free one. An IPv6 `host` has no brackets. */
-  http: setting('http', field.httpAddress.default({ host: '127.0.0.1', port: 8484 })),
-  /** The token for all of HTTP: the metrics, the queue board, and the console unless people are named. Only the worker needs it, so only `reveal` throws (UserError). */
-  httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))),
-  /** Another token, which opens `/metrics` only. */
-  metricsToken: secretSetting('metrics_token', (read) => field.orNull(secretField(deferSecretErrors(read)))),
-  /** How many sync runs one worker process runs concurrently: 1 to 1000. */
-  concurrency: setting('concurrency', field.concurrency.default(40)),
-  /** For how long what grows without end is kept. */
-  retention: setting('retention', field.retention.default(defaultRetention)),
-  /** The service must not be changed. */
-  readOnly: setting('read_only', field.flag.default(false)),
-  /** Who may sign in to the console. */
+  databaseUrl: addressSetting(
+    'database_url',
+    field.databaseUrl.default('sqlite:deskmirror.db'),
+    'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
+  ),
+  queueUrl: addressSetting(
+    'queue_url',
+    field.queueUrl.default('embedded'),
+    'Where the worker keeps its jobs: `embedded` (in its process, for a single worker), `redis://…`, `rediss://…` or `postgres://…`.',
+  ),
+  /** Null: off. `port` 0: any free one. An IPv6 `host` has no brackets. */
+  http: setting(
+    'http',
+    field.httpAddress.default({ host: '127.0.0.1', port: 8484 }),
+    'The address of the HTTP server of the worker, or `off`.',
+  ),
+  /** Only the worker needs it, so only `reveal` throws (UserError). */
+  httpToken: secretSetting(
+    'http_token',
+    (read) => field.orNull(secretField(deferSecretErrors(read))),
+    'The token for `/metrics`, `/queues` and, unless people are named, `/console`.',
+  ),
+  metricsToken: secretSetting(
+    'metrics_token',
+    (read) => field.orNull(secretField(deferSecretErrors(read))),
+    'Another token, which opens `/metrics` only: the one for Prometheus.',
+  ),
+  concurrency: setting(
+    'concurrency',
+    field.concurrency.default(40),
+    'How many sync jobs one worker process runs in parallel: 1 to 1000.',
+  ),
+  retention: setting(
+    'retention',
+    field.retention.default(defaultRetention),
+    'How long is kept what grows without end. What is not named keeps its default; `forever`: nothing is deleted. At least `1d`, `writebacks` and `events` at least `91d`.',
+  ),
+  readOnly: setting(
+    'read_only',
+    field.flag.default(false),
+    '`on`: nothing in the service can be changed, by any command or project.',
+  ),
   console: consoleSetting,
-  /** Who decides on the command line; null = the user of the system. */
-  person: setting('person', field.orNull(field.personName)),
-  logLevel: setting('log_level', field.logLevel.default('info')),
+  /** Null: the user of the system. */
+  person: setting(
+    'person',
+    field.orNull(field.personName),
+    'Who decides on the command line; `--as NAME` wins. Without it: the user of the system.',
+  ),
+  logLevel: setting(
+    'log_level',
+    field.logLevel.default('info'),
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Unless it is set, a terminal shows `warn`.',
+  ),
 }
 const allSettings = Object.values(globalSettings)
 
@@ -52,7 +147,7 @@ export type GlobalConfig = SettingValues<typeof globalSettings> & {
   /** Whether the level is configured; false = it is the default. */
   readonly logLevelChosen: boolean
   /** Where `databaseUrl` is from, for errors. */
-  readonly databaseSetting?: string
+  readonly databaseSetting?: string | undefined
 }
 
 /** `fileSettings`: the file's top-level lines that are not defaults of projects. A variable wins over such a line. */

@@ -1,63 +1,182 @@
 /** The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and nothing else in this folder. */
+
+import { z } from 'zod'
 import type { AnalyticsSettings } from '../core/analytics/analytics-settings.ts'
-import type { Schedules } from '../core/default-schedules.ts'
+import {
+  defaultSchedules,
+  type Schedule,
+  type ScheduleName,
+  type Schedules,
+  scheduleNames,
+} from '../core/default-schedules.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
+import { type Ms, parseDuration } from '../core/time.ts'
 import { analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import * as field from './fields.ts'
-import { scheduleMap, scheduleSettings } from './parse-schedule.ts'
-import { addressOrReference, secretField, secretsField } from './secret-fields.ts'
+import { parsedField } from './fields.ts'
+import { loadCronParser } from './lazy-packages.ts'
+import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,
   fileSetting,
   type Setting,
   type SettingValues,
   secretSetting,
-  sensitiveFileSetting,
   setting,
   valuesOf,
 } from './setting.ts'
 
+/** Schedules as people write them: an interval, a cron pattern, `nightly`, `off`. */
+const minIntervalMs: Ms = 1000
+const maxIntervalMs: Ms = 366 * 86_400_000
+
+/** Undefined for an invalid schedule, and for a pattern that never fires. */
+export function parseSchedule(text: string): Schedule | undefined {
+  if (text === 'off' || text === 'nightly') return { kind: text }
+  const ms = parseDuration(text)
+  if (ms !== undefined) return ms >= minIntervalMs && ms <= maxIntervalMs ? { kind: 'every', ms } : undefined
+  return isCron(text) ? { kind: 'cron', pattern: text } : undefined
+}
+
+/** Uses the library that runs the pattern; by itself it would also accept fewer fields and random values (`H`). */
+function isCron(pattern: string): boolean {
+  const fields = pattern.split(/\s+/)
+  if (fields.length < 5 || fields.length > 6 || /(^|[\s,])H/i.test(pattern)) return false
+  try {
+    return loadCronParser().CronExpressionParser.parse(pattern).hasNext()
+  } catch {
+    return false
+  }
+}
+
+const allowed = 'write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off'
+const schedule = parsedField(allowed, parseSchedule)
+
+const about: Readonly<Record<ScheduleName, string>> = {
+  incremental: 'When changed rows are read.',
+  reconcile: 'When all rows are read again and compared.',
+  analytics: 'When the rollups are read.',
+  availability: 'When a snapshot of the availability is taken.',
+  audit: 'When a random sample is read again and compared.',
+}
+
+/** Each schedule is a setting of its own, so that a project can change one and inherit the others. */
+const scheduleSettings = Object.fromEntries(
+  scheduleNames.map((name) => [
+    name,
+    setting(`schedules.${name}`, schedule.default(defaultSchedules[name]), about[name]),
+  ]),
+) as Readonly<Record<ScheduleName, Setting<Schedule>>>
+
+/** What remains of the line `schedules` is no map. */
+const scheduleMap = fileSetting(
+  'schedules',
+  z.undefined({ error: 'write a map, like { incremental: 5m, reconcile: nightly }' }).optional(),
+  '',
+)
+
 export const projectSettings = {
-  /** Without a trailing slash; may have a path. */
-  baseUrl: addressSetting('base_url', field.url),
-  projectId: setting('project_id', field.projectId),
-  apiKey: secretSetting('api_key', secretField),
-  /** Null: not configured, so the likely addresses are tried. */
-  widgetUrl: addressSetting('widget_url', field.orNull(field.url)),
-  /** Secrets that sign webhook deliveries; none = the receiver is off. Several while one replaces another. */
-  webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])),
-  /** Another database than the program's. Null: the same. */
-  databaseUrl: sensitiveFileSetting('database_url', (read) =>
-    field.orNull(addressOrReference(read, field.databaseUrl)),
+  baseUrl: addressSetting(
+    'base_url',
+    field.url,
+    'The address of the API with its version, like https://api.example.com/v1. https only, except a loopback address.',
   ),
-  rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })),
-  writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })),
-  /** The share of both rates that is not used, for what the service may count otherwise; null = it is learned. */
-  rateMargin: setting('rate_margin', field.rateMargin.default(null)),
-  /** The share of the rate that is left to the customer's other programs: 0 to 0.9. */
-  reserve: fileSetting('reserve', field.reserve.default(0)),
-  /** How far back calls, analytics and activity go; null = all there is. */
-  startDate: setting('start_date', field.orNull(field.startDate)),
-  /** IANA name: days of the rollups. */
-  timeZone: setting('time_zone', field.timeZone.default('UTC')),
-  /** How far before its cursor an incremental sync starts, because rows may appear this late. */
-  lookBackMs: setting('look_back', field.duration.default(600_000)),
-  /** How many conversations, and how many visitors, an audit reads again. */
-  auditSample: setting('audit_sample', field.auditSample.default(500)),
-  verifyAfterMs: setting('verify_after', field.duration.default(120_000)),
-  /** Whether a reply without a response is sent again after two verifications did not find it. */
-  resendReplies: setting('resend_replies', field.flag.default(true)),
-  /** A batch with more rows waits for approval; null = none does. */
-  approveOver: setting('approve_over', field.rowCount.default(null)),
-  /** How long an approval can be taken back before its write-backs leave; 0 = it cannot. */
-  approveGraceMs: setting('approve_grace', field.grace.default(30_000)),
-  /** Whether people may approve what they queued themselves. */
-  approveOwn: setting('approve_own', field.flag.default(true)),
-  /** Whether the words of messages are indexed for the search of the console. */
-  search: setting('search', field.flag.default(true)),
-  streams: fileSetting<readonly StreamName[]>('streams', field.streams.default([...streamNames])),
-  /** `freeze`: undocumented fields that were not seen before stay in `raw` and get no columns. */
-  schema: fileSetting('schema', field.schemaMode.default('discover')),
+  projectId: setting('project_id', field.projectId, "The project's id, a UUID."),
+  apiKey: secretSetting(
+    'api_key',
+    secretField,
+    'The key. `DESKMIRROR_API_KEY_FILE` names a file that holds it, instead.',
+  ),
+  /** Null: not configured, so the likely addresses are tried. */
+  widgetUrl: addressSetting(
+    'widget_url',
+    field.orNull(field.url),
+    'The address before `/v1/widget/token`. Without it `token` tries the likely ones.',
+  ),
+  webhookSecrets: secretSetting(
+    'webhook_secret',
+    (read) => secretsField(read).default([]),
+    'Turns the receiver of webhooks on. Several while one replaces another: a list, or separated by commas in the variable.',
+  ),
+  rate: setting(
+    'rate',
+    field.rate.default({ requests: 600, windowMs: 60_000 }),
+    'The rate limit of the key: requests in a window.',
+  ),
+  writeRate: setting(
+    'write_rate',
+    field.rate.default({ requests: 120, windowMs: 60_000 }),
+    'How many of these requests may be writes.',
+  ),
+  /** Null: it is learned. */
+  rateMargin: setting(
+    'rate_margin',
+    field.rateMargin.default(null),
+    'The share of both rates that is never used: 0 to 0.5, or `learned` (5 % at first, down to 1 %).',
+  ),
+  reserve: fileSetting(
+    'reserve',
+    field.reserve.default(0),
+    'The share of the rate that is left to your other programs: 0 to 0.9.',
+  ),
+  /** Null: all there is. */
+  startDate: setting(
+    'start_date',
+    field.orNull(field.startDate),
+    'How far back calls, analytics and activity go: `2024-01-01`. Without it: all there is.',
+  ),
+  timeZone: setting(
+    'time_zone',
+    field.timeZone.default('UTC'),
+    'IANA name: days of the rollups, dates and hours for analysts, cron patterns. A change needs `sync --change-time-zone`.',
+  ),
+  lookBackMs: setting(
+    'look_back',
+    field.duration.default(600_000),
+    'How far behind its cursor an incremental sync begins, because rows may appear this late.',
+  ),
+  auditSample: setting(
+    'audit_sample',
+    field.auditSample.default(500),
+    'How many conversations, and how many visitors, an audit reads again: 1 to 100000. Each takes two requests or more.',
+  ),
+  verifyAfterMs: setting(
+    'verify_after',
+    field.duration.default(120_000),
+    'How long a write without a response waits before it is verified.',
+  ),
+  resendReplies: setting(
+    'resend_replies',
+    field.flag.default(true),
+    '`off`: a reply without a response that was not found is never sent again; it becomes `uncertain`.',
+  ),
+  /** Null: none does. */
+  approveOver: setting(
+    'approve_over',
+    field.rowCount.default(null),
+    'A batch with more rows waits for approval; `0`: every batch, `off`: none.',
+  ),
+  approveGraceMs: setting(
+    'approve_grace',
+    field.grace.default(30_000),
+    'How long an approval can be taken back before its write-backs leave: at most a day, or `off`.',
+  ),
+  approveOwn: setting('approve_own', field.flag.default(true), '`off`: nobody approves what the same person queued.'),
+  search: setting(
+    'search',
+    field.flag.default(true),
+    '`off`: the words of messages are not indexed for the search of the console.',
+  ),
+  streams: fileSetting<readonly StreamName[]>(
+    'streams',
+    field.streams.default([...streamNames]),
+    'The streams to mirror.',
+  ),
+  schema: fileSetting(
+    'schema',
+    field.schemaMode.default('discover'),
+    '`freeze`: undocumented fields that are new stay in `raw` and get no columns.',
+  ),
 }
 
 export const allProjectSettings: readonly Setting[] = [

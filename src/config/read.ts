@@ -1,6 +1,6 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
 import type { Config } from './config.ts'
-import type { ConfigProblem } from './problems.ts'
+import { type ConfigProblem, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
 import { allProjectSettings, type ProjectSettings, settingMaps, toProject } from './project-settings.ts'
 import { containsApiKey } from './redaction.ts'
@@ -15,10 +15,9 @@ export function readConfig(sources: ConfigSources): ConfigResult<Omit<Config, 'w
   const fileSettings = asRecord(sources.yaml?.values ?? {})
   if (fileSettings === null) return problemAt(locationOf(sources, []), 'must be a map of settings')
   const { projects: projectMap, ...settingLines } = fileSettings
-  // At the top, `database_url` is that of the program.
-  const ofProjectsOnly = ['api_key', 'database_url']
-  const isDefault = (key: string) =>
-    !ofProjectsOnly.includes(key) && allProjectSettings.some(({ name }) => name === key)
+  const ownDatabases = ownDatabaseProblems(sources, projectMap)
+  if (ownDatabases.length > 0) return { value: null, problems: ownDatabases }
+  const isDefault = (key: string) => key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
   const [defaults, globalLines] = partitionSettings(settingLines, isDefault)
   const globals = readGlobalConfig(sources, globalLines)
   const projects =
@@ -30,6 +29,15 @@ export function readConfig(sources: ConfigSources): ConfigResult<Omit<Config, 'w
   const { readOnly } = globals.value
   const projectConfigs = projects.flatMap(({ value }) => (value === null ? [] : [{ ...value, readOnly }]))
   return { value: { ...globals.value, projects: projectConfigs }, problems }
+}
+
+/** Former versions mirrored projects into databases of their own. */
+function ownDatabaseProblems(sources: ConfigSources, projectMap: unknown): ConfigProblem[] {
+  const why =
+    'is for all projects: move it to the top of the file; for a project in another database, run another worker with another file'
+  return Object.entries(asRecord(projectMap) ?? {})
+    .filter(([, lines]) => 'database_url' in Object(lines))
+    .map(([name]) => ({ where: locationOf(sources, ['projects', name, 'database_url']), why }))
 }
 
 function readProjects(
@@ -47,7 +55,15 @@ function readProjects(
       problemAt(where, `and ${variableName('project_id')} are both set: describe projects in one of the two places`),
     ]
   }
-  return Object.entries(projectMap).map(([name, settings]) => readNamedProject(sources, defaults, name, settings))
+  const read: ConfigResult<ProjectSettings>[] = []
+  let problems = 0
+  for (const [name, settings] of Object.entries(projectMap)) {
+    if (problems > maxProblems) break
+    const project = readNamedProject(sources, defaults, name, settings)
+    problems += project.problems.length
+    read.push(project)
+  }
+  return read
 }
 
 /** Project ids are keys in the warehouse, and file systems and command lines may ignore the case of names. */

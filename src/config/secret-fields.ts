@@ -9,11 +9,11 @@ export const secretReference = z.union([
   z.strictObject({ env: z.string().min(1) }),
   z.strictObject({ file: z.string().min(1) }),
 ])
-export type SecretReference = z.infer<typeof secretReference>
+type SecretReference = z.infer<typeof secretReference>
 
 /** Reads what a reference points to: one secret, or all that a variable holds; or says why that failed. */
 export type ReadSecret = (reference: SecretReference, many?: 'several') => Secrets | UnreadableSecret
-export type Secrets = readonly [Secret, ...Secret[]]
+type Secrets = readonly [Secret, ...Secret[]]
 export type UnreadableSecret = { readonly why: string }
 
 /** Resolves a reference; refuses a literal without repeating it. `missing`: what to say if there is none. */
@@ -31,30 +31,6 @@ export function secretsField(readSecret: ReadSecret) {
     const found = [value].flat().map((reference) => resolveSecret(reference, readSecret, 'several'))
     return found.flatMap((secrets) => ('why' in secrets ? addIssue(secrets, context) : secrets))
   })
-}
-
-/** An address. One with a password is a reference, like every other secret. */
-export function addressOrReference<Value>(readSecret: ReadSecret, address: z.ZodType<Value>) {
-  return z.unknown().transform((value, context): Value => {
-    const found = typeof value === 'string' ? plainAddress(value) : resolveSecret(value, readSecret)
-    const text = 'why' in found ? found : revealOrWhy(found[0])
-    if (typeof text !== 'string') return addIssue(text, context)
-    const checked = address.safeParse(text)
-    return checked.success ? checked.data : addIssue({ why: checked.error.issues[0]?.message ?? 'is invalid' }, context)
-  })
-}
-
-function plainAddress(text: string): Secrets | UnreadableSecret {
-  return containsPassword(text) ? { why: plainPassword } : [secret(text)]
-}
-
-function revealOrWhy(found: Secret): string | UnreadableSecret {
-  try {
-    return found.reveal()
-  } catch (error) {
-    if (error instanceof UserError) return { why: error.why }
-    throw error
-  }
 }
 
 export const plainPassword =

@@ -5,6 +5,8 @@ import type { ReadSecret } from './secret-fields.ts'
 export type Setting<Value = unknown> = {
   /** Its name in the YAML file. */
   readonly name: string
+  /** For docs/reference/settings.md. */
+  readonly about: string
   /** What its variable holds: its value, or a secret. Null: it has no variable. */
   readonly variable: 'value' | 'secret' | null
   /** It is a secret, or an address that may hold one: it is never printed, and redacted from all output. */
@@ -19,28 +21,23 @@ export type SettingValues<Table extends Settings> = {
 }
 
 /** A setting of the file and of a variable. */
-export function setting<Value>(name: string, field: z.ZodType<Value>): Setting<Value> {
-  return { name, variable: 'value', isSensitive: false, field: () => field }
+export function setting<Value>(name: string, field: z.ZodType<Value>, about: string): Setting<Value> {
+  return { name, about, variable: 'value', isSensitive: false, field: () => field }
 }
 
 /** An address, which may contain a password that no pattern finds. */
-export function addressSetting<Value>(name: string, field: z.ZodType<Value>): Setting<Value> {
-  return { ...setting(name, field), isSensitive: true }
+export function addressSetting<Value>(name: string, field: z.ZodType<Value>, about: string): Setting<Value> {
+  return { ...setting(name, field, about), isSensitive: true }
 }
 
 /** A setting of the file only. */
-export function fileSetting<Value>(name: string, field: z.ZodType<Value>): Setting<Value> {
-  return { name, variable: null, isSensitive: false, field: () => field }
-}
-
-/** An address of the file only, or a reference to one. */
-export function sensitiveFileSetting<Value>(name: string, field: Setting<Value>['field']): Setting<Value> {
-  return { name, variable: null, isSensitive: true, field }
+export function fileSetting<Value>(name: string, field: z.ZodType<Value>, about: string): Setting<Value> {
+  return { name, about, variable: null, isSensitive: false, field: () => field }
 }
 
 /** A reference to a secret in the file, or the secret in a variable. */
-export function secretSetting<Value>(name: string, field: Setting<Value>['field']): Setting<Value> {
-  return { name, variable: 'secret', isSensitive: true, field }
+export function secretSetting<Value>(name: string, field: Setting<Value>['field'], about: string): Setting<Value> {
+  return { name, about, variable: 'secret', isSensitive: true, field }
 }
 
 /** The checked values of a table. */

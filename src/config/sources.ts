@@ -1,6 +1,6 @@
 /** The sources of settings, and how messages name a location in them. */
 import { z } from 'zod'
-import type { ConfigProblem } from './problems.ts'
+import { type ConfigProblem, maxProblems } from './problems.ts'
 import { describeProblem, redactName } from './redaction.ts'
 import type { ReadSecret } from './secret-fields.ts'
 import type { Setting, Variables } from './setting.ts'
@@ -27,7 +27,7 @@ export function asRecord(value: unknown): RawSettings | null {
 }
 
 /** Names of settings, and positions in lists. */
-export type SettingPath = readonly (string | number)[]
+type SettingPath = readonly (string | number)[]
 
 /** `deskmirror.yaml:7 projects.shop.rate`. The line shows the position in a list. */
 export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
@@ -50,11 +50,13 @@ export function checkSettings(
   const schema = z.strictObject(Object.fromEntries(settings.map(({ name, field }) => [name, field(readSecret)])))
   const checked = schema.safeParse(values)
   if (checked.success) return { value: checked.data, problems: [] }
-  const problems = checked.error.issues.flatMap((issue): ConfigProblem[] => {
+  const problems = checked.error.issues.slice(0, maxProblems + 1).flatMap((issue): ConfigProblem[] => {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
     const locateIn = ([name = '', ...within]: SettingPath) => locate(String(name), within)
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((name) => ({ where: locateIn([...path, name]), why: 'is an unknown setting' }))
+      return issue.keys
+        .slice(0, maxProblems + 1)
+        .map((name) => ({ where: locateIn([...path, name]), why: 'is an unknown setting' }))
     const found = path.reduce((value: unknown, step) => Object(value)[step], values)
     const isSensitive = settings.some((setting) => setting.name === path[0] && setting.isSensitive)
     return [{ where: locateIn(path), why: describeProblem(found, issue.message, isSensitive) }]

@@ -25,7 +25,7 @@ export function addToEnv(text: string, { baseUrl, projectId, key }: NewProject):
 }
 
 /** The variable that holds the key of a project in `deskmirror.yaml`. */
-export function keyVariable(name: string): string {
+function keyVariable(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_API_KEY`
 }
 

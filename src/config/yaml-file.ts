@@ -44,11 +44,16 @@ function createChildLookup() {
 
 /** The library throws on very deep nesting, and on nested aliases that would exhaust the memory. */
 function withYamlLimits<T>(name: string, work: () => T): T {
+  const { stackTraceLimit } = Error
   try {
+    // The library makes an error for each wrong letter of a file that is no YAML; their stacks would take seconds.
+    Error.stackTraceLimit = 0
     return work()
   } catch {
     const why = 'is nested too deeply, or expands too many aliases (*name): write the values out'
     throw new ConfigurationError([{ where: name, why }])
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
 }
 

@@ -1,6 +1,12 @@
 /** The blocks that pages are made of, beside tables and charts. */
 import { attribute, type Html, html, nothing } from '../core/html/html.ts'
-import { type IconName, icon } from './icon.ts'
+
+/** Icons from the sprite. They repeat what a word beside them says, so nobody reads them aloud. */
+type IconName = 'act' | 'wrong' | 'fine' | 'note' | 'clock' | 'menu'
+
+export function icon(name: IconName, { assets }: { readonly assets: string }): Html {
+  return html`<svg class="icon ${name}" aria-hidden="true"><use href="${assets}/icons.svg#${name}"></use></svg>`
+}
 
 type Assets = { readonly assets: string }
 
@@ -36,7 +42,7 @@ export function facts(rows: readonly (readonly [name: string, value: Html | stri
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-export type Choice = { readonly label: string; readonly to: string; readonly isChosen: boolean }
+type Choice = { readonly label: string; readonly to: string; readonly isChosen: boolean }
 
 /** Filters are links, so they can be bookmarked and work without a script. */
 export function choices(name: string, list: readonly Choice[]): Html {

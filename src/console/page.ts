@@ -1,7 +1,9 @@
 /** A page of the console, and what surrounds every page. */
-import type { Viewer } from '../core/console/roles.ts'
-import type { Html } from '../core/html/html.ts'
+import { hasRole, type Viewer } from '../core/console/roles.ts'
+import { path } from '../core/html/address.ts'
+import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../core/html/html.ts'
 import type { EpochMs } from '../core/time.ts'
+import { icon } from './blocks.ts'
 
 export type Page = {
   readonly title: string
@@ -33,3 +35,102 @@ export type Frame = {
 
 /** Of a page within one project. */
 export type ProjectFrame = Frame & { readonly project: string }
+
+/** Apart: a bundler rewrites tagged templates that contain this tag, and adds code of its own for that. */
+const script = (address: string) => trusted(`<script type="module" src="${escapeHtml(address)}"></script>`)
+
+type NavigationItem = { readonly name: string; readonly address: string; readonly key: string }
+
+const groups: readonly { readonly title: string; readonly items: readonly NavigationItem[] }[] = [
+  {
+    title: 'Support',
+    items: [
+      { name: 'Overview', address: '', key: 'o' },
+      { name: 'Waiting', address: '/waiting', key: 'w' },
+      { name: 'Write-backs', address: '/writebacks', key: 'b' },
+      { name: 'Search', address: '/search', key: 'c' },
+      { name: 'Charts', address: '/charts', key: 'h' },
+    ],
+  },
+  {
+    title: 'Data',
+    items: [
+      { name: 'Streams', address: '/streams', key: 's' },
+      { name: 'Budget', address: '/budget', key: 'u' },
+      { name: 'Runs', address: '/runs', key: 'r' },
+      { name: 'Schema', address: '/schema', key: 'm' },
+      { name: 'Service', address: '/service', key: 'v' },
+    ],
+  },
+]
+
+export function layout(page: Page, frame: Frame): Html {
+  const { assets, project, viewer } = frame
+  const isLive = page.isLive === true && project !== null && !frame.isReadOnly
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${page.title}${project === null ? '' : ` · ${project}`} · deskmirror</title>
+<link rel="stylesheet" href="${assets}/console.css">
+<link rel="icon" href="${assets}/icon.svg" type="image/svg+xml">
+${script(`${assets}/console.js`)}
+</head>
+<body ${attribute('data-live-project', isLive ? project : null)} ${attribute('class', viewer === null ? 'alone' : null)}>
+<a class="skip" href="#main">Skip to the content</a>
+${viewer === null ? nothing : banner(frame, isLive)}
+${viewer === null ? nothing : navigation(page, frame)}
+<main id="main" tabindex="-1">
+<h1>${page.title}</h1>
+${page.content}
+</main>
+</body>
+</html>
+`
+}
+
+function banner(frame: Frame, isLive: boolean): Html {
+  const { project, viewer } = frame
+  return html`<header>
+<button type="button" class="menu-button" popovertarget="navigation" aria-label="Menu">${icon('menu', frame)}</button>
+<a class="brand" href="/console">deskmirror</a>
+${projectSwitch(frame)}
+${
+  project === null
+    ? nothing
+    : html`<form class="search" action="${path`/console/p/${project}/search`}" role="search"><input type="search" name="q" aria-label="Search conversations and visitors" placeholder="Search" autocomplete="off" enterkeyhint="search"><kbd aria-hidden="true">/</kbd></form>`
+}
+<div class="session">
+${isLive ? html`<span class="state" role="status" ${attribute('data-live-state', 'off')}></span><button type="button" ${attribute('data-live-pause', true)} ${attribute('hidden', true)}>Pause</button>` : nothing}
+<span class="viewer">${viewer?.name ?? ''} <span class="faint">· ${viewer?.role ?? ''}</span></span>
+<form method="post" action="/console/sign-out"><button type="submit">Sign out</button></form>
+</div>
+</header>`
+}
+
+function projectSwitch({ projects, project }: Frame): Html {
+  if (project === null) return nothing
+  if (projects.length === 1) return html`<span class="project"><bdi>${project}</bdi></span>`
+  const links = projects.map(
+    (name) =>
+      html`<li><a href="${path`/console/p/${name}`}" ${attribute('aria-current', name === project ? 'true' : null)}><bdi>${name}</bdi></a></li>`,
+  )
+  return html`<details class="project"><summary>project <bdi>${project}</bdi></summary><ul>${links}</ul></details>`
+}
+
+function navigation(page: Page, { project, viewer }: Frame): Html {
+  const link = (name: string, to: string, key: string) =>
+    html`<li><a href="${to}" ${attribute('data-key', key)} ${attribute('aria-current', page.section === name ? 'page' : null)}>${name}</a></li>`
+  const ofProject = (name: string) =>
+    groups.map(
+      ({ title, items }) =>
+        html`<p>${title}</p><ul>${items.map((item) => link(item.name, path`/console/p/${name}` + item.address, item.key))}</ul>`,
+    )
+  const all = html`<p>All projects</p><ul>${link('Projects', '/console/projects', 'p')}${
+    viewer !== null && hasRole(viewer.role, 'approver') ? link('Audit log', '/console/log', 'l') : nothing
+  }</ul>`
+  return html`<nav id="navigation" popover aria-label="Console">${project === null ? nothing : ofProject(project)}${all}
+<p class="keys"><button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Keys</button></p></nav>`
+}

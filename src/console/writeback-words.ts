@@ -1,11 +1,8 @@
-/** What write-backs, batches and decisions are called on pages: one word each, everywhere the same. */
-import type { DecisionName } from '../core/console/decisions.ts'
+/** What write-backs and batches are called on pages: one word each, everywhere the same. */
 import { type Html, html } from '../core/html/html.ts'
 import type { BatchState } from '../core/outbox/batches.ts'
 import type { WritebackStatus } from '../core/outbox/state.ts'
-import type { Operation } from '../core/outbox/writeback-request.ts'
-import type { SentenceKind } from './blocks.ts'
-import { icon } from './icon.ts'
+import { icon, type SentenceKind } from './blocks.ts'
 
 type Word = { readonly icon: SentenceKind; readonly word: string; readonly sentence: string }
 
@@ -37,13 +34,6 @@ const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
   done: { icon: 'fine', word: 'done' },
 }
 
-export const operationWords: Readonly<Record<Operation, readonly [one: string, many: string]>> = {
-  message: ['reply', 'replies'],
-  handled: ['flag', 'flags'],
-  visitor: ['correction of a visitor', 'corrections of visitors'],
-  note: ['note', 'notes'],
-}
-
 type Assets = { readonly assets: string }
 
 export function statusOf(status: WritebackStatus, frame: Assets): Html {
@@ -58,30 +48,4 @@ export function batchStateOf(state: BatchState, frame: Assets): Html {
 
 export function batchWord(state: BatchState): string {
   return batchWords[state].word
-}
-
-/** On a button. Those that ask for confirmation end with dots. */
-export const decisionLabels: Readonly<Record<DecisionName, string>> = {
-  approve: 'Approve…',
-  undo: 'Undo the approval',
-  stop: 'Stop',
-  resume: 'Go on…',
-  cancel: 'Cancel…',
-  retry: 'Send again…',
-  arrived: 'It arrived',
-  lost: 'It did not arrive',
-  revert: 'Take back as drafts',
-}
-
-/** In the audit log, and in sentences about what happened. */
-export const decisionsMade: Readonly<Record<DecisionName, string>> = {
-  approve: 'approved',
-  undo: 'put back to draft',
-  stop: 'stopped',
-  resume: 'queued again',
-  cancel: 'cancelled',
-  retry: 'queued again',
-  arrived: 'recorded as arrived',
-  lost: 'recorded as not arrived',
-  revert: 'queued as drafts',
 }

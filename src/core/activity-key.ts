@@ -14,7 +14,12 @@ const keyLength = 32
  */
 export function activityKey(item: Json, at: string | null): string {
   const id = at === null ? null : entryId(item)
-  return hash('sha256', id === null ? stringifyJson(withSortedKeys(item)) : `id:${id} at:${at}`).slice(0, keyLength)
+  return id === null ? contentHash(item) : hash('sha256', `id:${id} at:${at}`).slice(0, keyLength)
+}
+
+/** Of the whole entry, in whatever order its fields come. */
+export function contentHash(item: Json): string {
+  return hash('sha256', stringifyJson(withSortedKeys(item))).slice(0, keyLength)
 }
 
 /** The key of an entry that an older version stored with a key of 64 digits. */

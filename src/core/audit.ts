@@ -5,7 +5,6 @@
  * ones found: the limit then holds for the average of these nights, also if the share changed from night to night
  * (Hoeffding 1956). Therefore no night is left out, and a difference that was found counts until its night is a month ago.
  */
-import { confidence, toFrequency, upperLimit } from './confidence.ts'
 import { formatCount } from './format.ts'
 import type { EpochMs, Ms } from './time.ts'
 
@@ -34,7 +33,7 @@ export type AuditResult = {
   readonly tookMs: Ms
 }
 
-/** `status` and certificates: what follows from the audits of a stream. */
+/** `status`: what follows from the audits of a stream. */
 export type AuditEstimate = {
   readonly stream: AuditedStream
   /** How many audits, and when the first and the last of them ended. */
@@ -127,4 +126,52 @@ export function describeEvidence(estimate: AuditEstimate): string {
     ...(gone === 0 ? [] : [`${formatCount(gone)} had been deleted in the service`]),
     ...(unreadable === 0 ? [] : [`${formatCount(unreadable)} could not be read`]),
   ].join('; ')
+}
+
+/** `differing` of `sampled`, which were drawn at random. */
+type SampleCounts = { readonly sampled: number; readonly differing: number }
+
+const confidence = 0.95
+
+/** The share that is exceeded with a probability of 1 − `level` at most; 1 without a sample. */
+export function upperLimit({ sampled, differing }: SampleCounts, level = confidence): number {
+  if (sampled <= differing) return 1
+  if (differing === 0) return -Math.expm1(Math.log1p(-level) / sampled)
+  const target = Math.log1p(-level)
+  let [low, high] = [differing / sampled, 1]
+  // The probability falls as the share grows. Ends where no number lies between the two.
+  for (;;) {
+    const middle = (low + high) / 2
+    if (middle <= low || middle >= high) return high
+    if (logProbabilityOfAtMost(differing, sampled, middle) > target) low = middle
+    else high = middle
+  }
+}
+
+/** The logarithm of P(X ≤ k), because the terms of a large sample are too small for a number. `share`: above 0, below 1. */
+function logProbabilityOfAtMost(k: number, n: number, share: number): number {
+  const logOdds = Math.log(share) - Math.log1p(-share)
+  let term = n * Math.log1p(-share)
+  let sum = term
+  for (let i = 1; i <= k; i++) {
+    term += Math.log((n - i + 1) / i) + logOdds
+    const [large, small] = term > sum ? [term, sum] : [sum, term]
+    sum = large + Math.log1p(Math.exp(small - large))
+  }
+  return sum
+}
+
+/** `cases` of `among`: never less than the share that it describes. */
+type Frequency = { readonly cases: number; readonly among: number }
+
+/** The share rounded up to whole cases among a power of ten: to two digits, or to one if that makes no difference. */
+export function toFrequency(share: number): Frequency {
+  let among = 100
+  while (share * among < 2 && among < 1e12) among *= 10
+  let cases = Math.min(among, Math.ceil(share * among))
+  while (cases % 10 === 0 && among > 100) {
+    cases /= 10
+    among /= 10
+  }
+  return { cases, among }
 }

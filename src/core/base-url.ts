@@ -1,7 +1,7 @@
 /** Which addresses the service may have: https only, except on this machine, so that a key is never sent unencrypted. */
 import { trimEnd } from './trim.ts'
 
-export type BaseUrlResult = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
+type BaseUrlResult = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
 
 /**
  * Parses a base URL. A path prefix (`https://api.example.com/v1`) is allowed; a trailing slash is removed. `why` never

@@ -119,7 +119,6 @@ export type StatusReport = {
   readonly held: { readonly since: string; readonly why: string } | null
   readonly gaps: readonly GapReport[]
   readonly facts: FactsWaiting
-  readonly rollups: readonly RollupDefinition[]
   /** What the audits of the last 30 days show, by stream. */
   readonly audits: readonly AuditEstimate[]
   readonly writebacks: Readonly<Record<string, number>>
@@ -137,19 +136,6 @@ export type StatusReport = {
     /** When the record of recent requests was last lost; nothing was sent for one window after that. */
     readonly lost: { readonly at: string; readonly why: string } | null
   }
-}
-
-/** What a number of the service's daily rollup counts. */
-export type RollupDefinition = {
-  /** Dotted path of the number within the rollup. */
-  readonly metric: string
-  readonly verdict: 'proven' | 'likely' | 'unknown'
-  /** Null: no count of our own fits. */
-  readonly definition: string | null
-  /** Final days compared, and those on which both are equal. */
-  readonly days: number
-  readonly daysEqual: number
-  readonly learnedAt: string
 }
 
 /** The conversations whose facts for analysts are still to be derived. */
@@ -250,4 +236,11 @@ export type Difference = {
   readonly kind: 'missing here' | 'gone there' | 'different'
   /** The top-level fields that differ; empty if the whole row is missing. */
   readonly fields: readonly string[]
+}
+
+/** Not complete: it was stopped, and the next one and each sync continue. */
+export type RewriteReport = {
+  readonly kind: 'sqlite' | 'postgres'
+  readonly rows: number
+  readonly isComplete: boolean
 }

@@ -1,6 +1,5 @@
 /** The days of a time zone, for rollups. A day may have 23 to 25 hours. */
-import { dateText } from './analytics/local-date.ts'
-import { createTimeZone, localDayOf, startOfDay } from './analytics/time-zone.ts'
+import { createTimeZone, dateText, localDayOf, startOfDay } from './analytics/time-zone.ts'
 import type { EpochSeconds } from './time.ts'
 
 /** From its first second to the first second of the next day, which is excluded. */

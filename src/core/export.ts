@@ -13,7 +13,7 @@ export type ExportValue = string | number | bigint | boolean | null
 export type ExportRow = readonly ExportValue[]
 
 export type ExportColumn = { readonly name: string; readonly type: ExportType }
-export type ObjectKind = 'table' | 'view'
+type ObjectKind = 'table' | 'view'
 export type ObjectName = { readonly name: string; readonly kind: ObjectKind }
 /** `key`: the columns of the primary key; empty for a view. */
 export type ExportObject = ObjectName & {

@@ -11,8 +11,6 @@ export type ProjectCounts = {
   readonly gaps: number
   /** Write-backs by state. */
   readonly writebacks: Readonly<Record<string, number>>
-  /** Numbers of the rollups that do not match what was proven of them, on a final day of the last week. */
-  readonly changedDefinitions: number
 }
 
 export type ProjectHealth = ProjectCounts & {
@@ -27,7 +25,7 @@ export type ProjectHealth = ProjectCounts & {
   readonly isHeld: boolean
 }
 
-export type StreamHealth = {
+type StreamHealth = {
   readonly stream: StreamName
   /** Time since the stream was last read completely; null = never. */
   readonly lagMs: Ms | null

@@ -3,7 +3,7 @@ import { maxDepth } from './field-path.ts'
 import { asJsonObject, type JsonObject } from './json.ts'
 import type { RowTimes } from './pagination/sort-order.ts'
 import type { Json } from './row.ts'
-import { parseTime } from './time.ts'
+import { parseTime, rfc3339 } from './time.ts'
 
 /** Fields with longer names are neither keys nor times. */
 const maxNameLength = 200
@@ -65,4 +65,18 @@ const normalizedNames = new Map<string, string>()
 
 function isKey(value: Json | undefined): boolean {
   return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
+}
+
+/** Likely names, best first; compared without case, with the last part of a path only. */
+const timeFieldNames = 'occurredat startedat starttime start timestamp at time createdat date created'.split(' ')
+
+/** RFC 3339, or null for a row without any time. Depends on the row alone. */
+export function occurredAt(item: Json): string | null {
+  const times = [...timesIn(item)]
+  const rank = (path: string) => {
+    const at = timeFieldNames.indexOf(normalizeName(path.slice(path.lastIndexOf('.') + 1)))
+    return at === -1 ? timeFieldNames.length : at
+  }
+  const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
+  return best === undefined ? null : rfc3339(best[1])
 }

@@ -4,9 +4,9 @@ import type { EpochMs, Ms } from './time.ts'
 
 /**
  * `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can be sent. `queue`: not a job, but
- * none of this queue runs, because someone paused it.
+ * none of this queue runs, because someone paused it. `write_ahead_log`: not a job, but the log of SQLite grows.
  */
-export const jobKinds = [
+const jobKinds = [
   'pass',
   'writebacks',
   'webhooks',
@@ -15,6 +15,7 @@ export const jobKinds = [
   'maintenance',
   'outbox_poll',
   'queue',
+  'write_ahead_log',
 ] as const
 export type JobKind = (typeof jobKinds)[number]
 
@@ -63,6 +64,7 @@ const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   maintenance: 15 * minuteMs,
   outbox_poll: 15 * minuteMs,
   queue: 15 * minuteMs,
+  write_ahead_log: 15 * minuteMs,
 }
 
 /** While the warehouse cannot be used, jobs repeat, and fail, within seconds: silence means that the job is gone. */

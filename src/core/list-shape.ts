@@ -3,8 +3,8 @@
  * responses contains, or that they show differently, would change with every read.
  */
 import { asJsonObject, parseJson, tryParseJson } from './json.ts'
+import { isSameId } from './path-segment.ts'
 import type { Json } from './row.ts'
-import { isSameId } from './same-id.ts'
 import type { ListStreamName } from './stream-specs.ts'
 
 /** The behaviour that has the fields which a read by id shows otherwise than the list, as a JSON list of their names. */

@@ -15,7 +15,6 @@ export const messageFields = {
 } as const
 
 type FieldName = keyof typeof messageFields
-export type MessageColumn = (typeof messageFields)[FieldName][0]
 type Columns = Readonly<Record<string, Scalar | undefined>>
 
 const fieldNames = Object.keys(messageFields) as readonly FieldName[]

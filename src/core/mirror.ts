@@ -110,6 +110,8 @@ export type Mirror = {
   readonly readCursor: (name: string) => Promise<string | null>
   /** Null deletes it. */
   readonly writeCursor: (name: string, position: string | null) => Promise<void>
+  /** Those of the ids, in lower case, that a person had erased: nothing of them is stored again. */
+  readonly readErased: (ids: readonly string[]) => Promise<ReadonlySet<string>>
   /** The JSON text of the rows with these ids, deleted ones excluded. */
   readonly readRawById: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
   readonly readBehaviours: () => Promise<ReadonlyMap<string, string>>

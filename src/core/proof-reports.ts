@@ -1,32 +1,39 @@
-/** What `verify --certificate`, `verify --against` and `audit` print: the shapes behind `--json` and behind the text output. */
+/** What `verify --json`, `verify --against` and `audit` print. Times are RFC 3339 text, the days of digests those of UTC. */
 import type { AuditEstimate, AuditResult } from './audit.ts'
-import type { StreamChange } from './certificate-changes.ts'
 import type { Difference, VerifyReport } from './command-reports.ts'
+import type { StreamDigest } from './day-digests.ts'
+import type { StreamChange } from './digest-changes.ts'
+import type { StreamName } from './stream-specs.ts'
 
-/** `verify --certificate`, one project. */
-export type CertifiedReport = VerifyReport & {
-  readonly certificate: {
-    /** The files. */
-    readonly json: string
-    readonly page: string
-    readonly countedAt: string
-    readonly digest: string
-    /** Of the JSON file: who notes it can tell later whether the file was changed. */
-    readonly sha256: string
-    /** How many things it says that it does not prove. */
-    readonly limits: number
-  }
+/** `verify --json`, one project: what was compared with the service, what could not be, and what the mirror has. */
+export type VerifyDocument = VerifyReport & {
+  /** Its id in the service. */
+  readonly projectId: string
+  /** So many conversations and visitors were drawn at random, with their children; null = every row. */
+  readonly sample: number | null
+  /** When the service was read. */
+  readonly from: string
+  readonly to: string
+  /** Streams of which nothing was compared. */
+  readonly notCompared: readonly { readonly stream: StreamName; readonly why: string }[]
+  readonly mirror: MirrorCount
 }
 
+/** All existing rows at one moment. `digest`: SHA-256 of the project's id and the digests of the streams. */
+export type MirrorCount = {
+  readonly countedAt: string
+  readonly digest: string
+  readonly streams: readonly CountedStream[]
+}
+
+/** `deleted`: rows that are kept although the service no longer has them. They are in no digest. */
+export type CountedStream = StreamDigest & { readonly deleted: number; readonly openGaps: number }
+
 /** `verify --against`, one project. */
-export type CertificateComparison = {
+export type DigestComparison = {
   readonly project: string
-  readonly certificate: {
-    readonly file: string
-    readonly countedAt: string
-    readonly digest: string
-    readonly sha256: string
-  }
+  /** What the file says. */
+  readonly before: { readonly file: string; readonly countedAt: string; readonly digest: string }
   readonly countedAt: string
   readonly streams: readonly StreamChange[]
 }

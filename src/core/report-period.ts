@@ -1,6 +1,6 @@
 /** The days that a report is about, and the days before them that it is compared with. */
 import type { LocalDate } from './analytics/fact-rows.ts'
-import { dateText, dayNumber, weekdayOf } from './analytics/local-date.ts'
+import { dateText, dayNumber, weekdayOf } from './analytics/time-zone.ts'
 import { UserError } from './user-error.ts'
 
 /** Local days, both included. */
@@ -10,7 +10,7 @@ export type DateRange = { readonly from: LocalDate; readonly to: LocalDate }
 export type ReportPeriod = DateRange & { readonly before: DateRange }
 
 /** A year and its leap day. */
-export const maxReportDays = 366
+const maxReportDays = 366
 
 const daysOfWeek = 7
 

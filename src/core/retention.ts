@@ -1,6 +1,5 @@
 /** For how long what grows without end is kept. */
-import { parseDuration } from './duration.ts'
-import type { Ms } from './time.ts'
+import { type Ms, parseDuration } from './time.ts'
 
 const dayMs: Ms = 86_400_000
 
@@ -10,7 +9,7 @@ export const defaultRetention = {
   runs: (30 * dayMs) as Ms | null,
   /** Every snapshot of availability; older ones that are equal to the one before are joined. */
   snapshots: (30 * dayMs) as Ms | null,
-  /** The words, evidence and log of settled write-backs; the row with its `ref` stays. */
+  /** The words, evidence and log of settled write-backs, and the words of batches; the rows with their `ref` stay. */
   writebacks: (400 * dayMs) as Ms | null,
   /** The audit log of the console. */
   events: (400 * dayMs) as Ms | null,

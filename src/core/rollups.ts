@@ -33,7 +33,7 @@ export type RereadCounts = { readonly last: number; readonly older: number }
  * `last` and `older`: settled ones to read again. `failed`: past days that could not be read the last time. The
  * unsettled, last and older ones are least recently read first.
  */
-export type RollupPlan = {
+type RollupPlan = {
   readonly [Group in 'missing' | 'unsettled' | 'last' | 'older' | 'failed']: readonly LocalDay[]
 }
 

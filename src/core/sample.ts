@@ -3,7 +3,7 @@
 /** A number from 0 to below 1. */
 export type Random = () => number
 
-export type Sample = {
+type Sample = {
   /** Call it once for each row. */
   readonly add: (id: string) => void
   readonly population: () => number

@@ -1,4 +1,5 @@
 /** A text that must never be printed: inspect, JSON and templates show `[secret]` instead. */
+
 export type Secret = { readonly reveal: () => string; readonly toJSON: () => string; readonly toString: () => string }
 
 const hidden = () => '[secret]'
@@ -6,4 +7,13 @@ const hidden = () => '[secret]'
 export function secret(value: string): Secret {
   const wrapped = { reveal: () => value, toJSON: hidden, toString: hidden }
   return Object.defineProperty(wrapped, Symbol.for('nodejs.util.inspect.custom'), { value: hidden, enumerable: false })
+}
+
+/** Removes these texts, and whatever looks like a live key, whether it is configured or not. */
+export function redactSecrets(text: string, secrets: readonly string[]): string {
+  const known = secrets.filter((value) => value.length >= 4)
+  return known.reduce(
+    (safe, value) => safe.replaceAll(value, '[secret]'),
+    text.replace(/svc_[a-z]+_[\w-]+/g, '[secret]'),
+  )
 }

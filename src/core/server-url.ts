@@ -1,8 +1,6 @@
 /** Server addresses that may contain a password: parsed strictly, so that no part of it is taken for a host or a path. */
 
-export type ServerUrlResult =
-  | { readonly ok: true; readonly href: string }
-  | { readonly ok: false; readonly why: string }
+type ServerUrlResult = { readonly ok: true; readonly href: string } | { readonly ok: false; readonly why: string }
 
 const encodingHint = 'in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25'
 

@@ -19,6 +19,8 @@ type StreamSpec =
       readonly singular: string
       /** The ids of its rows are documented as UUIDs. */
       readonly hasUuids: boolean
+      /** A copy of a row never replaces one with a later time in this column; null: its time does not move when it changes. */
+      readonly newerBy: string | null
     })
   | (PagedSpec<'child-list'> & { readonly parent: string })
   | (Spec<'child-object'> & { readonly parent: string })
@@ -34,6 +36,7 @@ export const streamSpecs = {
     hasStartDate: false,
     singular: 'conversation',
     hasUuids: true,
+    newerBy: 'last_message_at',
   },
   messages: {
     kind: 'child-list',
@@ -51,6 +54,7 @@ export const streamSpecs = {
     hasStartDate: false,
     singular: 'visitor',
     hasUuids: true,
+    newerBy: null,
   },
   visitor_activity: {
     kind: 'child-list',
@@ -68,6 +72,7 @@ export const streamSpecs = {
     hasStartDate: true,
     singular: 'call',
     hasUuids: false,
+    newerBy: null,
   },
   call_recordings: { kind: 'child-object', parent: 'calls', table: 'call_recordings', timeColumn: 'checked_at' },
   analytics: { kind: 'daily', table: 'analytics_rollups', timeColumn: 'window_from' },
@@ -82,7 +87,7 @@ export type StreamNameOf<Kind extends StreamKind> = {
 }[StreamName]
 export type ListStreamName = StreamNameOf<'list'>
 export type ChildStreamName = StreamNameOf<'child-list' | 'child-object'>
-export type PagedStreamName = StreamNameOf<'list' | 'child-list'>
+type PagedStreamName = StreamNameOf<'list' | 'child-list'>
 export type MirroredTable = Specs[StreamName]['table']
 
 export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]

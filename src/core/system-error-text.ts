@@ -1,6 +1,6 @@
 /** Errors of the operating system as sentences. Source: errno(3), nodejs.org/api/errors.html. */
 
-export type SystemErrorText = {
+type SystemErrorText = {
   readonly why: string
   readonly next: string
   /** 1: trying again may help. 2: a person must change something first. */
@@ -35,4 +35,9 @@ const systemErrors: readonly (readonly [RegExp, SystemErrorText])[] = [
 export function systemErrorText(error: unknown): SystemErrorText | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return systemErrors.find(([pattern]) => pattern.test(code))?.[1]
+}
+
+/** The message of anything that was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -2,6 +2,7 @@
  * Times of the service: whole seconds since 1970, because it documents RFC 3339 in whole seconds. Fractions are truncated,
  * so a truncated time is never later than the real one.
  */
+
 export type EpochSeconds = number
 
 /** A duration. */
@@ -22,7 +23,16 @@ const rfc3339Pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-
 export function parseTime(value: unknown): EpochSeconds | undefined {
   if (typeof value !== 'string' || value.length > 40 || !rfc3339Pattern.test(value)) return undefined
   const ms = Date.parse(value)
-  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000)
+  return Number.isNaN(ms) || !isCalendarDay(value) ? undefined : Math.floor(ms / 1000)
+}
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isCalendarDay(text: string): boolean {
+  const day = Number(text.slice(8, 10))
+  if (day <= 28) return true
+  // All years repeat after 400, and those before 100 mean others to `Date.UTC`.
+  const lastOfMonth = new Date(Date.UTC(Number(text.slice(0, 4)) + 400, Number(text.slice(5, 7)), 0))
+  return day <= lastOfMonth.getUTCDate()
 }
 
 /** `YYYY-MM-DDThh:mm:ssZ`: the form that the service documents and the warehouse stores. */
@@ -42,4 +52,14 @@ const normalizedPattern =
 /** The text is certainly in the form of `rfc3339`. True for nearly all times, which then need no conversion. */
 export function isNormalizedTime(text: string): boolean {
   return normalizedPattern.test(text)
+}
+
+/** Durations as people write them: `120s`, `5m`. */
+const units: Readonly<Record<string, Ms>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds of `250ms`, `120s`, `5m`, `2h`, `1d`; undefined for anything else. */
+export function parseDuration(text: string): Ms | undefined {
+  const match = /^(\d{1,9})\s*(ms|s|m|h|d)$/.exec(text.trim())
+  const unit = units[match?.[2] ?? '']
+  return unit === undefined ? undefined : Number(match?.[1]) * unit
 }

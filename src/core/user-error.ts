@@ -2,6 +2,7 @@
  * An error that users can fix. The command line prints its three sentences and no stack trace. Anything else that
  * reaches the command line is a bug.
  */
+
 export class UserError extends Error {
   /** What failed: `cannot open the warehouse sqlite:/mnt/mirror.db`. */
   readonly what: string
@@ -24,4 +25,17 @@ export class UserError extends Error {
     this.next = texts.next
     this.exitCode = texts.exitCode
   }
+}
+
+/** A command as users type it, with its project if needed: `status` → `deskmirror status --project shop`. */
+export type CommandHint = (command: string) => string
+
+/** `project` null: the command needs no `--project`. */
+export function commandHintFor(project: string | null): CommandHint {
+  return (command) => `deskmirror ${command}${project === null ? '' : ` --project ${project}`}`
+}
+
+/** `projects`: all configured ones. */
+export function projectCommandHint(projects: readonly unknown[], project: string): CommandHint {
+  return commandHintFor(projects.length > 1 ? project : null)
 }

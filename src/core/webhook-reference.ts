@@ -8,13 +8,13 @@ import type { Json } from './row.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from './stream-specs.ts'
 
 /** `table` null: the payload does not show it. */
-export type WebhookReference = { readonly id: string; readonly table: ListStreamName | null }
+type WebhookReference = { readonly id: string; readonly table: ListStreamName | null }
 
 /** A row of the mirror: its id as it is stored, and its table. */
 export type MirroredRow = { readonly id: string; readonly table: ListStreamName }
 
 /** `why`: the reason if there are no references. */
-export type WebhookContent = { readonly references: readonly WebhookReference[]; readonly why: string | null }
+type WebhookContent = { readonly references: readonly WebhookReference[]; readonly why: string | null }
 
 /** For more ids than this, syncing the lists costs fewer requests. */
 export const maxReferences = 20

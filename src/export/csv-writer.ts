@@ -3,7 +3,7 @@ import { byteOrderMark, formulaStart, quoteCsvCell } from '../core/csv.ts'
 import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from '../core/export.ts'
 
 /** `forSpreadsheets`: with a byte order mark, and an apostrophe before texts that would be executed as formulas. */
-export type CsvOptions = { readonly forSpreadsheets: boolean }
+type CsvOptions = { readonly forSpreadsheets: boolean }
 
 export function createCsvWriter(
   columns: readonly ExportColumn[],

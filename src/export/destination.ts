@@ -1,14 +1,21 @@
 /** Where an export goes: standard output, one file for each object, or one SQLite file for all. */
 import { join } from 'node:path'
-import type { ByteOutput, ExportFormat, ExportSelection, RowWriter } from '../core/export.ts'
+import type {
+  ByteOutput,
+  ExportColumn,
+  ExportFormat,
+  ExportRow,
+  ExportSelection,
+  ExportValue,
+  RowWriter,
+} from '../core/export.ts'
 import { UserError } from '../core/user-error.ts'
 import { createSqliteExport } from '../warehouse/export/sqlite-export.ts'
 import { createCsvWriter } from './csv-writer.ts'
-import { createJsonLinesWriter } from './json-lines-writer.ts'
 import { createOutputFile, isFolder, type OutputFile, type OverwriteOptions } from './output-file.ts'
 import { createParquetWriter } from './parquet-writer.ts'
 
-export type WrittenFile = { readonly file: string | null; readonly bytes: number | null }
+type WrittenFile = { readonly file: string | null; readonly bytes: number | null }
 
 export type Destination = {
   /** One object after the other. */
@@ -51,7 +58,7 @@ function toStream(
     throw new UserError({ what: 'cannot export to standard output', why, next, exitCode: 2 })
   }
   return {
-    open: async (selection) => createRowWriter(format, selection, output, options),
+    open: async (selection) => createRowWriter[format](selection, output, options),
     publish: async () => selections.map(() => ({ file: null, bytes: null })),
     discard: async () => {},
   }
@@ -78,7 +85,7 @@ async function toFiles(
     open: async (selection) => {
       const { value: file } = remaining.next()
       if (file === undefined) throw new Error('more objects than files')
-      return createRowWriter(format, selection, file.output, options)
+      return createRowWriter[format](selection, file.output, options)
     },
     publish: async () => {
       const written: WrittenFile[] = []
@@ -117,13 +124,24 @@ function toPaths(selections: readonly ExportSelection[], format: FileFormat, tar
   return selections.map(({ object }) => join(target, `${object.name.replaceAll(/[/\\]/g, '_')}.${format}`))
 }
 
-function createRowWriter(
-  format: FileFormat,
-  selection: ExportSelection,
-  output: ByteOutput,
-  options: DestinationOptions,
-): RowWriter {
-  if (format === 'parquet') return createParquetWriter(selection, output)
-  const { columns } = selection
-  return format === 'csv' ? createCsvWriter(columns, output, options) : createJsonLinesWriter(columns, output)
+type CreateRowWriter = (selection: ExportSelection, output: ByteOutput, options: DestinationOptions) => RowWriter
+
+const createRowWriter: Readonly<Record<FileFormat, CreateRowWriter>> = {
+  csv: ({ columns }, output, options) => createCsvWriter(columns, output, options),
+  jsonl: ({ columns }, output) => createJsonLinesWriter(columns, output),
+  parquet: createParquetWriter,
+}
+
+/** Rows as JSON Lines: one object a line, with every column. Integers keep all digits; JSON stays text. */
+function createJsonLinesWriter(columns: readonly ExportColumn[], output: ByteOutput): RowWriter {
+  const names = columns.map(({ name }) => JSON.stringify(name))
+  const toLine = (row: ExportRow) => `{${row.map((value, n) => `${names[n]}:${toJson(value)}`).join(',')}}\n`
+  return {
+    write: (rows) => output.write(Buffer.from(rows.map(toLine).join(''))),
+    end: async () => {},
+  }
+}
+
+function toJson(value: ExportValue): string {
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
 }

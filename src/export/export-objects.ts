@@ -1,16 +1,22 @@
 /** Exports objects of the warehouse: all of them from one state of it, all of them or none. */
 import type {
+  ExportColumn,
+  ExportCondition,
   ExportedObject,
   ExportFormat,
+  ExportObject,
   ExportProgress,
   ExportSelection,
   ExportSnapshot,
+  ExportType,
+  ObjectName,
   RowWriter,
 } from '../core/export.ts'
+import { nearestNames } from '../core/nearest-names.ts'
+import { parseDate } from '../core/report-period.ts'
+import { parseTime, rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { type Destination, type DestinationOptions, openDestination } from './destination.ts'
-import { findObjects } from './find-objects.ts'
-import { type RowRequest, selectRows } from './select-rows.ts'
 
 export type ExportRequest = RowRequest &
   DestinationOptions & {
@@ -18,7 +24,7 @@ export type ExportRequest = RowRequest &
     readonly objects: readonly string[]
   }
 
-export type ExportDeps = {
+type ExportDeps = {
   readonly snapshot: ExportSnapshot
   /** Whether to count the rows of tables first, for an estimate. */
   readonly countFirst: boolean
@@ -93,4 +99,171 @@ function toReport(
 ): ExportedObject {
   const bound = conditions.find(({ operator }) => operator !== '=')
   return { object: object.name, kind: object.kind, rows, file, bytes, timeColumn: bound?.column.name ?? null }
+}
+
+/** In the order of the names, each object once. Throws UserError. */
+export function findObjects(names: readonly string[], existing: readonly ObjectName[]): readonly ObjectName[] {
+  return [
+    ...new Set(names.flatMap((name) => (name.includes('*') ? matchAll(name, existing) : [findOne(name, existing)]))),
+  ]
+}
+
+function findOne(name: string, existing: readonly ObjectName[]): ObjectName {
+  const found = existing.find((object) => object.name === name)
+  if (found === undefined) throw unknownObject(name, existing)
+  return found
+}
+
+/** The state of deskmirror itself, which is exported only by its exact name. */
+const internalName = /^(sync_|_)/
+
+function matchAll(pattern: string, existing: readonly ObjectName[]): readonly ObjectName[] {
+  const matching = existing.filter(({ name }) => matchesPattern(name, pattern) && !internalName.test(name))
+  if (matching.length === 0) throw unknownObject(pattern, existing)
+  return matching
+}
+
+/** `*` stands for any characters. */
+function matchesPattern(name: string, pattern: string): boolean {
+  const [start = '', ...parts] = pattern.split('*')
+  const end = parts.pop() ?? ''
+  if (!name.startsWith(start) || !name.endsWith(end) || name.length < start.length + end.length) return false
+  let rest = name.slice(start.length, name.length - end.length)
+  for (const part of parts) {
+    const at = rest.indexOf(part)
+    if (at < 0) return false
+    rest = rest.slice(at + part.length)
+  }
+  return true
+}
+
+function unknownObject(name: string, existing: readonly ObjectName[]): UserError {
+  const names = existing.map((object) => object.name)
+  const nearest = nearestNames(name.replaceAll('*', ''), names)
+  const shown = nearest.length > 0 ? nearest : names.filter((existingName) => !internalName.test(existingName))
+  return new UserError({
+    what: `cannot export ${name}`,
+    why: 'the warehouse has no table or view of that name',
+    next: `${nearest.length > 0 ? 'perhaps' : 'choose from'} ${shown.join(', ')}`,
+    exitCode: 2,
+  })
+}
+
+/** Null or empty: not limited by it. */
+type RowRequest = {
+  readonly columns: readonly string[]
+  readonly projectId: string | null
+  /** A date or an RFC 3339 time; `until` itself is excluded. A date begins at midnight UTC. */
+  readonly since: string | null
+  readonly until: string | null
+  /** The column that they are compared with; null = the object's usual one. */
+  readonly timeColumn: string | null
+  /** `value` null: the column has no value. */
+  readonly where: readonly { readonly column: string; readonly value: string | null }[]
+}
+
+/** Throws UserError if the object lacks a column, or a value does not fit its column. */
+function selectRows(object: ExportObject, request: RowRequest): ExportSelection {
+  const columns =
+    request.columns.length === 0 ? object.columns : request.columns.map((name) => findColumn(object, name))
+  return {
+    object,
+    columns,
+    conditions: [
+      ...projectCondition(object, request.projectId),
+      ...timeConditions(object, request),
+      ...request.where.map(({ column, value }) => equalTo(object, findColumn(object, column), value)),
+    ],
+  }
+}
+
+/** Objects without the column belong to no project, and are exported whole. */
+function projectCondition({ columns }: ExportObject, projectId: string | null): readonly ExportCondition[] {
+  const column = columns.find(({ name }) => name === 'project_id')
+  return projectId === null || column === undefined ? [] : [{ column, operator: '=', value: projectId }]
+}
+
+function timeConditions(object: ExportObject, request: RowRequest): readonly ExportCondition[] {
+  if (request.since === null && request.until === null) return []
+  const column = request.timeColumn === null ? usualTimeColumn(object) : findColumn(object, request.timeColumn)
+  if (column === undefined || (column.type !== 'time' && column.type !== 'date')) {
+    const why = column === undefined ? 'it has no column with a time' : `${column.name} is not a time or a date`
+    throw selectionError(object, why, 'leave out --since and --until, or name a column with --time-column')
+  }
+  const bounds = [['>=', request.since] as const, ['<', request.until] as const]
+  return bounds.flatMap(([operator, text]) =>
+    text === null ? [] : [{ column, operator, value: toBound(object, column, text) }],
+  )
+}
+
+/** When deskmirror itself did something; never what an analyst means. */
+const ownTimes: readonly string[] = ['synced_at', 'deleted_at']
+
+/** `created_at`, or else the first time or date. */
+function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
+  const times = columns.filter(({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name))
+  return times.find(({ name }) => name === 'created_at') ?? times[0]
+}
+
+function toBound(object: ExportObject, column: ExportColumn, text: string): string {
+  const isDate = parseDate(text) !== undefined
+  if (column.type === 'date') {
+    if (isDate) return text
+    throw selectionError(object, `${column.name} is a date, and ${text} is not`, 'write a date like 2026-01-31')
+  }
+  const time = parseExistingTime(isDate ? `${text}T00:00:00Z` : text)
+  if (time !== undefined) return time
+  throw selectionError(object, `${text} is neither a date nor a time`, 'write 2026-01-31 or 2026-01-31T08:00:00Z')
+}
+
+/** Undefined for 30 February, too, which JavaScript takes for a day in March. */
+function parseExistingTime(text: string): string | undefined {
+  const at = parseDate(text.slice(0, 10)) === undefined ? undefined : parseTime(text)
+  return at === undefined ? undefined : rfc3339(at)
+}
+
+function parseInteger(text: string): bigint | undefined {
+  const value = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined
+  return value !== undefined && BigInt.asIntN(64, value) === value ? value : undefined
+}
+
+function equalTo(object: ExportObject, column: ExportColumn, text: string | null): ExportCondition {
+  const value = text === null ? null : parsers[column.type](text)
+  if (value !== undefined) return { column, operator: '=', value }
+  const why = `${column.name} is ${typeNames[column.type]}, and ${text} is not`
+  throw selectionError(object, why, 'write --where COLUMN=VALUE with a value of that type')
+}
+
+const typeNames: Readonly<Record<ExportType, string>> = {
+  text: 'a text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  time: 'a time',
+  date: 'a date',
+  json: 'JSON, which cannot be compared',
+}
+
+/** Undefined: the text is not a value of the type. */
+const parsers: Readonly<Record<ExportType, (text: string) => string | number | bigint | boolean | undefined>> = {
+  text: (text) => text,
+  integer: parseInteger,
+  number: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
+  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  time: parseExistingTime,
+  date: parseDate,
+  json: () => undefined,
+}
+
+function findColumn(object: ExportObject, name: string): ExportColumn {
+  const column = object.columns.find((existing) => existing.name === name)
+  if (column !== undefined) return column
+  const names = object.columns.map((existing) => existing.name)
+  const nearest = nearestNames(name, names)
+  const next = nearest.length > 0 ? `perhaps ${nearest.join(', ')}` : `choose from ${names.join(', ')}`
+  throw selectionError(object, `it has no column ${name}`, next)
+}
+
+function selectionError({ name }: ExportObject, why: string, next: string): UserError {
+  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
 }

@@ -1,16 +1,15 @@
 /** The worker's HTTP server: liveness, readiness, metrics, and the routes that other modules add. */
-
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'
-import { errorText } from '../core/error-text.ts'
 import type { Secret } from '../core/secret.ts'
+import { errorText } from '../core/system-error-text.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
-import { type Attempts, createAttempts } from './attempts.ts'
-import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
+import { type Attempts, createAttempts, createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
-import { limitConnections } from './connections.ts'
 import { lazyRoutes, serverOptions } from './lazy-routes.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
@@ -177,4 +176,66 @@ async function close(app: FastifyInstance): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs)
   await app.close()
   clearTimeout(timer)
+}
+
+/** The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy. */
+export const maxConnections = 256
+/** Beyond these, where all of them are being answered: only liveness is. */
+const livenessConnections = 16
+/** What a body must bring in each period: no body is larger but an imported file, which may take longer. */
+const minProgressBytes = 64 * 1024
+
+/** Returns whether there are too many requests at this moment for any but one about liveness. `timeoutMs`: for a body. */
+function limitConnections(server: Server, timeoutMs: Ms): () => boolean {
+  const all = new Set<Socket>()
+  /** Those whose clients have to send something: the longest first. */
+  const waiting = new Set<Socket>()
+  const moveToEnd = (socket: Socket) => {
+    waiting.delete(socket)
+    if (all.has(socket)) waiting.add(socket)
+  }
+  const forget = (socket: Socket) => {
+    all.delete(socket)
+    waiting.delete(socket)
+  }
+  server.maxConnections = maxConnections + livenessConnections
+  server.on('connection', (socket: Socket) => {
+    const [longest] = waiting
+    if (all.size >= maxConnections && longest !== undefined) {
+      forget(longest)
+      longest.destroy()
+    }
+    all.add(socket)
+    waiting.add(socket)
+    socket.once('close', () => forget(socket))
+  })
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    response.once('close', () => moveToEnd(socket))
+    if (!hasBody(request)) return void waiting.delete(socket)
+    moveToEnd(socket)
+    request.once('end', () => {
+      if (!response.writableFinished) waiting.delete(socket)
+    })
+    watchBody(request, response, timeoutMs, () => moveToEnd(socket))
+  })
+  return () => all.size - waiting.size > maxConnections
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Ends the connection if the body neither ends nor comes on. Node.js itself knows only a limit for all of it. */
+function watchBody(request: IncomingMessage, response: ServerResponse, timeoutMs: Ms, onProgress: () => void): void {
+  const { socket } = request
+  let received = socket.bytesRead
+  const timer = setInterval(() => {
+    // What has arrived and is not taken yet is not the client's delay.
+    const isMoving = socket.bytesRead - received >= minProgressBytes || request.readableLength > 0
+    if (!isMoving || response.writableFinished) return socket.destroy()
+    received = socket.bytesRead
+    onProgress()
+  }, timeoutMs)
+  request.once('close', () => clearInterval(timer))
 }

@@ -1,4 +1,7 @@
 /** What changed against the period before: absolute, per cent, and a word where there is nothing to compare. */
+import { formatCount, formatDuration } from '../core/format.ts'
+import type { Seconds } from '../core/time.ts'
+import { number, type Table, text } from '../document/page.ts'
 
 /**
  * `from none`: there was nothing before, so there is no per cent. `nothing now`, `nothing before`: a median or a share of
@@ -46,4 +49,47 @@ function direction(change: number, before: number): Comparison {
   if (change === 0) return 'unchanged'
   if (before === 0) return 'from none'
   return change > 0 ? 'up' : 'down'
+}
+
+/** Numbers of a report as text for people. */
+export type Unit = 'count' | 'seconds' | 'share'
+
+const formats: Readonly<Record<Unit, (value: number) => string>> = {
+  count: formatCount,
+  seconds: formatSeconds,
+  share: (value) => `${formatCount(100 * value)} %`,
+}
+
+/** `–` for null. */
+export function formatValue(value: number | null, unit: Unit): string {
+  return value === null ? '–' : formats[unit](value)
+}
+
+/** `+3 (+25 %)`, `−10 s (−8.3 %)`, `+4 points` for shares, or why there is nothing to compare. */
+export function formatChange({ change, changePercent, comparison }: Change, unit: Unit): string {
+  if (change === null || change === 0) return comparison
+  const sign = change > 0 ? '+' : '−'
+  if (unit === 'share') return `${sign}${formatCount(Math.abs(100 * change))} points`
+  const percent = changePercent === null ? 'none before' : `${sign}${formatCount(Math.abs(changePercent))} %`
+  return `${sign}${formats[unit](Math.abs(change))} (${percent})`
+}
+
+function formatSeconds(seconds: Seconds): string {
+  return seconds < 60 ? `${formatCount(seconds)} s` : formatDuration(seconds * 1000)
+}
+
+/** Tables of numbers, each beside that of the period before. */
+export type ChangeLine = readonly [label: string, change: Change, unit: Unit]
+
+export function changeTable(caption: string, lines: readonly ChangeLine[]): Table {
+  return {
+    caption,
+    columns: [text(''), number('Period'), number('Before'), number('Change')],
+    rows: lines.map(([label, change, unit]) => [
+      label,
+      formatValue(change.value, unit),
+      formatValue(change.before, unit),
+      formatChange(change, unit),
+    ]),
+  }
 }

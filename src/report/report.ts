@@ -1,11 +1,10 @@
 /** The report of a project: the document that `--format json` prints, and from which the pages are made. */
 import type { LocalDate } from '../core/analytics/fact-rows.ts'
-import { datePartsOf, dateText, dayNumber } from '../core/analytics/local-date.ts'
+import { datePartsOf, dateText, dayNumber } from '../core/analytics/time-zone.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
 import { type EpochMs, type Seconds, toTimestamp } from '../core/time.ts'
-import type { DayRow, HourRow, ReportData, RollupRow } from '../warehouse/analytics/report-data.ts'
+import type { DayRow, HourRow, OpenQueue, ReportData, RollupRow } from '../warehouse/analytics/report-data.ts'
 import type { PeriodData, ResponseTimeRow } from '../warehouse/analytics/report-period-data.ts'
-import type { OpenQueue } from '../warehouse/analytics/report-state-data.ts'
 import { type Change, changeOf } from './change.ts'
 import { findUncertainties, type Uncertainty } from './uncertainties.ts'
 
@@ -54,11 +53,11 @@ type Changes<Name extends string> = { readonly [name in Name]: Change }
 export type ResponseTime = Pick<ResponseTimeRow, 'which' | 'clock' | 'hours'> &
   Changes<'answers' | 'medianSeconds' | 'p90Seconds'>
 
-export type Agent = { readonly name: string } & Changes<
+type Agent = { readonly name: string } & Changes<
   'messages' | 'conversations' | 'answers' | 'medianSeconds' | 'p90Seconds'
 >
 
-export type Target = { readonly name: string; readonly targetSeconds: Seconds } & Changes<
+type Target = { readonly name: string; readonly targetSeconds: Seconds } & Changes<
   'waits' | 'met' | 'missed' | 'open' | 'without' | 'metShare'
 >
 

@@ -3,8 +3,7 @@ import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import { localDateAt } from '../core/days.ts'
 import { formatCount, pluralize } from '../core/format.ts'
 import { parseTime } from '../core/time.ts'
-import type { ReportData } from '../warehouse/analytics/report-data.ts'
-import type { StreamRow } from '../warehouse/analytics/report-state-data.ts'
+import type { ReportData, StreamRow } from '../warehouse/analytics/report-data.ts'
 
 /** `what`: a stable name. */
 export type Uncertainty = { readonly what: string; readonly text: string }

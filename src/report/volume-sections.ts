@@ -1,9 +1,9 @@
 /** The sections about how much came in, what is left of it, and whether the service counts the same. */
 import { formatCount } from '../core/format.ts'
-import { changeTable } from './change-table.ts'
-import { type Block, type HeatMap, number, type Section, type Table, text } from './page.ts'
+import type { HeatMap } from '../document/chart.ts'
+import { type Block, number, type Section, type Table, text } from '../document/page.ts'
+import { changeTable, formatValue } from './change.ts'
 import type { Day, Report } from './report.ts'
-import { formatValue } from './values.ts'
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const hours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
@@ -29,6 +29,7 @@ function waitsByDay(days: readonly Day[]): Block {
     kind: 'chart',
     chart: {
       kind: 'bars',
+      name: 'waits',
       title: 'Waits by day',
       description: `How often visitors began to wait on each day: ${describeRange(bars.map(({ value }) => value))}.`,
       bars,
@@ -51,18 +52,18 @@ function waitsByHour(rows: Report['hours']): Block {
   const values = weekdays.map((_, index) =>
     hours.map((_, hour) => rows.find((row) => row.weekday === index + 1 && row.hour === hour)?.waits ?? 0),
   )
-  const map: HeatMap = {
+  const map = {
     title: 'Waits by weekday and hour',
     description: `How often visitors began to wait in each local hour: ${describeRange(values.flat())} an hour.`,
     rows: weekdays,
     columns: hours,
     values,
   }
-  return { kind: 'chart', chart: { kind: 'heat map', ...map }, table: heatMapTable(map) }
+  return { kind: 'chart', chart: { kind: 'heat map', ...map }, table: heatMapTable(map.title, map) }
 }
 
 /** Hours as rows, as a page is higher than wide. */
-function heatMapTable({ title, rows, columns, values }: HeatMap): Table {
+function heatMapTable(title: string, { rows, columns, values }: HeatMap): Table {
   return {
     caption: title,
     columns: [text('Hour'), ...rows.map(number)],
@@ -126,18 +127,18 @@ function waitingBlocks({ open, waiting, longest }: Report['waitingNow']): Block[
   ]
 }
 
-/** Empty if the service's rollups are not mirrored, or not compared. */
+/** Empty if no rollup of the period is mirrored. */
 export function rollupSection({ rollup }: Report): Section[] {
   if (rollup.length === 0) return []
   const table: Table = {
     caption: "The service's numbers beside ours: on how many days of the period they agree",
     columns: [
-      ...[text('Number'), text('What it counts'), number('Days equal'), number('Different')],
+      ...[text('Number'), text('Number of ours'), number('Days equal'), number('Different')],
       ...[number('Largest difference'), number('Not final'), number('Not compared')],
     ],
     rows: rollup.map((row) => [
       row.metric,
-      row.definition === null || row.verdict === 'unknown' ? 'not known' : `${row.definition} (${row.verdict})`,
+      row.definition ?? 'none of ours',
       formatCount(row.equal),
       formatCount(row.different),
       formatValue(row.largestDifference, 'count'),

@@ -1,125 +1,167 @@
-/** The sandbox without its network: the projects, their keys, clock, limits and request log, and what tests do to them. */
-import { callOperations } from './api/call-operations.ts'
-import { conversationOperations } from './api/conversation-operations.ts'
-import { createRouter, type Operation } from './api/operation.ts'
-import { overviewOperations } from './api/overview-operations.ts'
-import { visitorOperations } from './api/visitor-operations.ts'
-import { createServiceClock, realNow } from './clock.ts'
-import type { Sandbox } from './handle.ts'
-import type { SandboxOptions } from './options.ts'
-import type { Project } from './project.ts'
-import { createKeys, createProjects, defaultKey } from './projects.ts'
-import { applyRandomMutations } from './random-mutations.ts'
+/** The sandbox without its network: the projects, their keys and clock, the request log, and what tests do to them. */
+import { performance } from 'node:perf_hooks'
+import { type EpochMs, type Ms, parseTime } from '../core/time.ts'
+import { parseFaultKinds } from './faults.ts'
+import { applyRandomMutations, type MutationKind, parseMutationKinds } from './mutations.ts'
+import { type Scope, scopes } from './operations.ts'
+import { createProject, type Project, projectIdFromSeed } from './project.ts'
 import { computeRollup } from './rollup.ts'
-import { createFaults } from './server/faults.ts'
-import type { ServerContext } from './server/receive-request.ts'
-import { countRequests, type RequestLogEntry } from './server/request-log.ts'
-import { createService, type SandboxService } from './service.ts'
-import { createSwitchSettings, type SwitchSettings } from './switch-settings.ts'
-import { truthOf } from './truth.ts'
+import { defaultSize, type Size } from './seed-context.ts'
+import { countRequests, createService } from './service.ts'
+import { parseSwitches, type Switches } from './switches.ts'
+import { type TruthStream, truthOf } from './truth.ts'
+import { parseRowKinds } from './view.ts'
 
-/** Every operation of the service, except the widget's token. */
-export const operations: readonly Operation[] = [
-  ...conversationOperations,
-  ...visitorOperations,
-  ...callOperations,
-  ...overviewOperations,
-]
+export type KeyOptions = {
+  readonly key: string
+  /** All scopes by default. */
+  readonly scopes?: readonly Scope[]
+  /** The name of the key in logs; by default `key_` and a number. */
+  readonly id?: string
+}
 
-export const defaultNow = '2026-06-01T12:00:00Z'
+export type ProjectOptions = {
+  /** A UUID; by default one made from the seed. */
+  readonly id?: string
+  readonly seed?: number
+  readonly size?: Partial<Size>
+  readonly keys?: readonly KeyOptions[]
+}
 
-type NetworkMembers = 'origin' | 'port' | 'baseUrl' | 'widgetUrl' | 'stop' | 'stopped'
+export type SandboxOptions = ProjectOptions & {
+  /** 0 = any free port, the default. */
+  readonly port?: number
+  /** The prefix of every path of the API, for example `/v1`; none by default. */
+  readonly prefix?: string
+  /** Where the service's clock starts, RFC 3339. The seed data ends a few seconds earlier. */
+  readonly now?: string
+  /** Seconds of the service's clock per real second: 1 by default; 0 = it moves only by `advance`. */
+  readonly speed?: number
+  readonly switches?: Partial<Switches>
+  /** Further projects beside the first, which the other options describe. */
+  readonly projects?: readonly ProjectOptions[]
+}
 
-/** `context`: what answers requests; see `receiveRequest`. */
-export type MemorySandbox = Omit<Sandbox, NetworkMembers> & { readonly context: ServerContext }
+export type MemorySandbox = ReturnType<typeof createMemorySandbox>
+
+const defaultNow = '2026-06-01T12:00:00Z'
+const defaultKey = 'svc_live_sandbox'
 
 /** Throws RangeError for invalid options. */
-export function createMemorySandbox(options: Omit<SandboxOptions, 'port' | 'prefix'> = {}): MemorySandbox {
-  const switchSettings = createSwitchSettings(options.switches ?? {})
-  const clock = createServiceClock(options.now ?? defaultNow, options.speed ?? 1)
-  const projects = createProjects(options, clock, switchSettings.current)
-  const parts = { projects, clock: clock.now, switches: switchSettings.current, seed: options.seed ?? 1 }
-  const service = createService(parts)
-  const addKey = createKeys(options, [...projects.keys()], service.keys)
-  applySwitchChanges(switchSettings, service)
-  const requestLog: RequestLogEntry[] = []
-  const context = createServerContext(service, requestLog)
-  const project = createProjectFinder(projects)
+export function createMemorySandbox(options: SandboxOptions = {}) {
+  let switches = validateSwitches(parseSwitches(options.switches ?? {}))
+  const currentSwitches = () => switches
+  const clock = createClock(options.now ?? defaultNow, options.speed ?? 1)
+  const allOptions = [options, ...(options.projects ?? [])]
+  const projects = createProjects(allOptions, options.seed ?? 1, clock, currentSwitches)
+  const service = createService({ projects, clock: clock.now, switches: currentSwitches, seed: options.seed ?? 1 })
+  const projectIds = [...projects.keys()]
+  /** Without an id it finds the first project. */
+  const findProject = (id = projectIds[0] ?? ''): Project => {
+    const found = projects.get(id.toLowerCase())
+    if (found === undefined) throw new RangeError(`there is no project ${id}`)
+    return found
+  }
+  let keyCount = 0
+  const addKey = ({ key, id = `key_${keyCount + 1}`, scopes: given = scopes }: KeyOptions, projectId?: string) => {
+    keyCount += 1
+    service.keys.set(key, { id, projectId: findProject(projectId).id, scopes: given })
+  }
+  for (const [n, projectId] of projectIds.entries()) {
+    const defaultKeys = [{ key: n === 0 ? defaultKey : `${defaultKey}_${n + 1}` }]
+    for (const key of allOptions[n]?.keys ?? defaultKeys) addKey(key, projectId)
+  }
   return {
-    context,
+    /** What answers requests; see `receiveRequest`. */
+    service,
+    projectId: findProject().id,
+    projectIds: projectIds as readonly string[],
     key: options.keys?.[0]?.key ?? defaultKey,
-    projectIds: [...projects.keys()],
-    ...createReaders(service, requestLog, project),
-    ...createMutators(service, project),
+    log: () => [...service.requestLog],
+    counts: () => countRequests(service.requestLog),
+    resetLog() {
+      service.requestLog.length = 0
+    },
+    // Without a project id, these use the first project.
+    /** Every write that was performed, in order. */
+    ledger: (id?: string) => findProject(id).ledger,
+    truth: (stream: TruthStream, id?: string) => truthOf(findProject(id), stream, switches),
+    /** The service's rollup of this window. */
+    rollup: (from: string, to: string, id?: string) =>
+      computeRollup(findProject(id), { from: Date.parse(from), to: Date.parse(to) }, switches),
     // Read on each access, because some switches recreate the project's data.
     get mutate() {
-      return project().mutate
+      return findProject().mutate
     },
-    switches: switchSettings.current,
-    setSwitches: switchSettings.set,
-    scriptFault: context.faults.script,
-    clearFaults: context.faults.clear,
-    addKey: (key, id) => addKey(key, project(id).id),
+    mutateIn: (id?: string) => findProject(id).mutate,
+    /** Applies `n` seeded changes; returns their kinds. */
+    applyRandomMutations: (n: number, seed: number, kinds?: readonly MutationKind[], id?: string) =>
+      applyRandomMutations(findProject(id), n, seed, kinds),
+    switches: currentSwitches,
+    /**
+     * Changes all of these switches, or throws RangeError. `rate.*` resets the rate limits. `storm.*`, `rows.rhythm`,
+     * `ids.letters` and `content` belong to the seed data: they recreate it and discard later changes.
+     */
+    setSwitches(changes: Partial<Switches>) {
+      switches = validateSwitches(parseSwitches(changes, switches))
+      const names = Object.keys(changes)
+      if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
+      if (names.some((name) => name.startsWith('storm.') || seedSwitches.includes(name)))
+        for (const project of projects.values()) project.reset()
+    },
+    scriptFault: service.faults.script,
+    clearFaults: service.faults.clear,
+    addKey,
+    /** Takes effect at once, as in the service. */
+    revokeKey: (key: string) => void service.keys.delete(key),
+    /** The service's clock. */
+    now: clock.now,
     advance: clock.advance,
   }
 }
 
-const seedSwitches: readonly string[] = ['content', 'rows.rhythm', 'ids.letters']
+const seedSwitches = ['content', 'rows.rhythm', 'ids.letters']
 
-/** Some switches are built into existing state: the rate limiters, and the seed data. */
-function applySwitchChanges(switchSettings: SwitchSettings, service: SandboxService): void {
-  switchSettings.onChange((names) => {
-    if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
-    if (!names.some((name) => name.startsWith('storm.') || seedSwitches.includes(name))) return
-    for (const project of service.projects.values()) project.reset()
-  })
+/** Throws RangeError if a switch names an unknown fault, change or kind of row. */
+function validateSwitches(switches: Switches): Switches {
+  parseFaultKinds(switches['fault.kinds'])
+  parseMutationKinds(switches['move.kinds'])
+  for (const name of ['misdated.of', 'late.of', 'undated.of'] as const) parseRowKinds(switches[name])
+  return switches
 }
 
-function createServerContext(service: SandboxService, requestLog: RequestLogEntry[]): ServerContext {
-  let number = 0
+type Clock = ReturnType<typeof createClock>
+
+/** `speed`: seconds of this clock per real second; 0 = it moves only by `advance`. Throws RangeError for an invalid start. */
+function createClock(start: string, speed: number) {
+  const seconds = parseTime(start)
+  if (seconds === undefined) throw new RangeError(`${start} is not an RFC 3339 time`)
+  const began = performance.now()
+  let ahead: Ms = 0
   return {
-    service,
-    faults: createFaults(service.random, service.switches),
-    findRoute: createRouter(operations),
-    requestLog,
-    realNow,
-    nextNumber: () => ++number,
-  }
-}
-
-type ProjectFinder = (id?: string) => Project
-
-/** Without an id it finds the first project. */
-function createProjectFinder(projects: ReadonlyMap<string, Project>): ProjectFinder {
-  const [first] = projects.values()
-  return (id) => {
-    const found = id === undefined ? first : projects.get(id.toLowerCase())
-    if (found === undefined) throw new RangeError(`there is no project ${id}`)
-    return found
-  }
-}
-
-function createReaders(service: SandboxService, requestLog: RequestLogEntry[], findProject: ProjectFinder) {
-  return {
-    projectId: findProject().id,
-    log: () => [...requestLog],
-    counts: () => countRequests(requestLog),
-    resetLog() {
-      requestLog.length = 0
+    start: seconds * 1000,
+    now: (): EpochMs => Math.floor(seconds * 1000 + (performance.now() - began) * speed + ahead),
+    advance(ms: Ms) {
+      if (!(ms >= 0)) throw new RangeError('the clock moves forwards only')
+      ahead += ms
     },
-    ledger: (id) => findProject(id).ledger,
-    truth: (stream, id) => truthOf(findProject(id), stream, service.switches()),
-    rollup: (from, to, id) =>
-      computeRollup(findProject(id), { from: Date.parse(from), to: Date.parse(to) }, service.switches()),
-    now: service.clock,
-  } satisfies Partial<Sandbox>
+  }
 }
 
-function createMutators(service: SandboxService, findProject: ProjectFinder) {
-  return {
-    mutateIn: (id) => findProject(id).mutate,
-    applyRandomMutations: (n, seed, kinds, id) => applyRandomMutations(findProject(id), n, seed, kinds),
-    // Takes effect at once, as in the service.
-    revokeKey: (key) => void service.keys.delete(key),
-  } satisfies Partial<Sandbox>
+/** Throws RangeError for duplicate ids. */
+function createProjects(
+  allOptions: readonly ProjectOptions[],
+  firstSeed: number,
+  clock: Clock,
+  switches: () => Switches,
+): ReadonlyMap<string, Project> {
+  const projects = new Map<string, Project>()
+  for (const [n, options] of allOptions.entries()) {
+    const seed = options.seed ?? firstSeed + n
+    const id = (options.id ?? projectIdFromSeed(seed)).toLowerCase()
+    if (projects.has(id)) throw new RangeError(`two projects have the id ${id}`)
+    const seedOptions = { seed, size: { ...defaultSize, ...options.size }, end: clock.start }
+    projects.set(id, createProject(id, seedOptions, clock.now, switches))
+  }
+  return projects
 }

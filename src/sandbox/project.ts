@@ -2,20 +2,20 @@
 
 import type { Json } from '../core/row.ts'
 import type { EpochMs } from '../core/time.ts'
-import { withHostileRows } from './api/hostile-rows.ts'
-import { createWireFormat, type WireFormat } from './api/wire.ts'
+import { withHostileRows } from './hostile-rows.ts'
 import { createMutations, type Mutations } from './mutations.ts'
-import { createRandom, purposes } from './seed/random.ts'
-import { createRowIds } from './seed/row-ids.ts'
-import { createSeedData, type SeedOptions } from './seed/seed-data.ts'
+import { createRandom, purposes } from './random.ts'
+import { createRowIds, type SeedOptions } from './seed-context.ts'
+import { createSeedData } from './seed-data.ts'
 import { createProjectState, type ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 import { createView, type View } from './view.ts'
+import { createWireFormat, type WireFormat } from './wire.ts'
 
 export type Project = ReturnType<typeof createProject>
 
 /** A write that the service performed, whether or not its response arrived. Times use the service's clock. */
-export type LedgerEntry = {
+type LedgerEntry = {
   readonly requestId: string
   readonly operation: string
   readonly params: Readonly<Record<string, string>>
@@ -27,18 +27,16 @@ export function projectIdFromSeed(seed: number): string {
   return createRowIds(createRandom(seed), purposes.project).idAt(0)
 }
 
-/** The seed data is created on first use, so that many projects start as fast as one. */
 export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches) {
-  let contentsCache: { state: ProjectState; mutate: Mutations } | undefined
-  const createContents = () => {
-    const state = createProjectState(createSeedData(seedOptions, switches()), clock)
-    return { state, mutate: createMutations(state, switches) }
-  }
+  // Created on first use, so that many projects start as fast as one.
+  let contentsCache: { readonly state: ProjectState; readonly mutate: Mutations } | undefined
+  let displayCache: { readonly for: Switches; readonly wire: WireFormat; readonly view: View } | undefined
   const contents = () => {
-    contentsCache ??= createContents()
+    if (contentsCache !== undefined) return contentsCache
+    const state = createProjectState(createSeedData(seedOptions, switches()), clock)
+    contentsCache = { state, mutate: createMutations(state, switches) }
     return contentsCache
   }
-  let displayCache: { readonly for: Switches; readonly wire: WireFormat; readonly view: View } | undefined
   const display = () => {
     const s = switches()
     if (displayCache?.for === s) return displayCache
@@ -47,10 +45,9 @@ export function createProject(id: string, seedOptions: SeedOptions, clock: () =>
     displayCache = { for: s, wire, view: createView(state, s) }
     return displayCache
   }
-  const ledger: LedgerEntry[] = []
   return {
     id,
-    ledger,
+    ledger: [] as LedgerEntry[],
     /** Recreates the seed data under the current switches. */
     reset() {
       contentsCache = undefined

@@ -4,10 +4,10 @@ import type { Json } from '../core/row.ts'
 import { type EpochMs, type EpochSeconds, toTimestamp } from '../core/time.ts'
 import { type Conversation, each, type Message, type Sequence } from './model.ts'
 import type { Project } from './project.ts'
-import { purposes, toUnitInterval } from './seed/random.ts'
+import { purposes, toUnitInterval } from './random.ts'
+import { findFirstPosition } from './row-store.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
-import { findFirstPosition } from './time-order.ts'
 
 type Window = { readonly from: EpochMs; readonly to: EpochMs }
 

@@ -10,13 +10,11 @@ import {
   type Sequence,
   type Visitor,
 } from './model.ts'
+import { purposes } from './random.ts'
 import { createRowStore } from './row-store.ts'
-import type { CallTime } from './seed/calls.ts'
-import type { ConversationTime } from './seed/conversations.ts'
-import { purposes } from './seed/random.ts'
-import { createRowIds } from './seed/row-ids.ts'
-import type { SeedData } from './seed/seed-data.ts'
-import type { VisitorTime } from './seed/visitors.ts'
+import { createRowIds } from './seed-context.ts'
+import type { ConversationTime } from './seed-conversations.ts'
+import type { CallTime, SeedData, VisitorTime } from './seed-data.ts'
 
 export type ProjectState = ReturnType<typeof createProjectState>
 
@@ -30,7 +28,6 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
     conversations,
     visitors,
     calls,
-    identities: { conversation: seedData.conversations.ids, visitor: seedData.visitors.ids, call: seedData.calls.ids },
     ...createMessages(seedData, clock),
     ...createActivity(seedData, clock),
     ...createNotes(seedData, clock),
@@ -38,21 +35,20 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs) {
 }
 
 function createMessages(seedData: SeedData, clock: () => EpochMs) {
-  const added = new Map<number, Message[]>()
+  const added = createLists<Message>()
   const edited = new Map<number, string>()
   let nextId = seedData.conversations.firstFreeMessageId
-  const messages = ({ index }: Conversation): Sequence<Message> => {
-    const seeded = index < seedData.conversations.count ? seedData.conversations.messages(index) : emptySequence
-    const all = concatRows(seeded, added.get(index) ?? [], (message) => message.createdAt)
-    return edited.size === 0 ? all : { ...all, rowAt: (k: number) => withEdit(all.rowAt(k), edited) }
-  }
   return {
-    messages,
+    messages({ index }: Conversation): Sequence<Message> {
+      const seeded = index < seedData.conversations.count ? seedData.conversations.messages(index) : emptySequence
+      const all = concatRows(seeded, added.of(index), (message) => message.createdAt)
+      const editOf = (row: Message) => ({ ...row, content: edited.get(row.id) ?? row.content })
+      return edited.size === 0 ? all : { ...all, rowAt: (k: number) => editOf(all.rowAt(k)) }
+    },
     addMessage({ index, lastMessageAt }: Conversation, content: Omit<Message, 'id' | 'createdAt'>) {
       const message: Message = { ...content, id: nextId, createdAt: Math.max(clock(), lastMessageAt) }
       nextId += 1
-      append(added, index, message)
-      return message
+      return added.append(index, message)
     },
     /** Replaces a message's text without changing any time. */
     editMessage: (id: number, content: string) => void edited.set(id, content),
@@ -60,25 +56,22 @@ function createMessages(seedData: SeedData, clock: () => EpochMs) {
 }
 
 function createActivity({ activityOf, visitors }: SeedData, clock: () => EpochMs) {
-  const entriesAdded = new Map<number, Activity[]>()
+  const added = createLists<Activity>()
   const edited = new Map<string, number>()
   const activity = ({ index }: Visitor): Sequence<Activity> => {
     const seeded = index < visitors.count ? activityOf(visitors.seedRow(index)) : emptySequence
-    const all = concatRows(seeded, entriesAdded.get(index) ?? [], (entry) => entry.at)
-    if (edited.size === 0) return all
-    const rowAt = (k: number) => {
-      const row = all.rowAt(k)
-      return { ...row, variantSeed: edited.get(`${index}/${row.position}`) ?? row.variantSeed }
-    }
-    return { ...all, rowAt }
+    const all = concatRows(seeded, added.of(index), (entry) => entry.at)
+    const editOf = (row: Activity) => ({
+      ...row,
+      variantSeed: edited.get(`${index}/${row.position}`) ?? row.variantSeed,
+    })
+    return edited.size === 0 ? all : { ...all, rowAt: (k: number) => editOf(all.rowAt(k)) }
   }
   return {
     activity,
     addActivity(visitor: Visitor, entry: Omit<Activity, 'at' | 'position'>) {
       const at = Math.max(clock(), visitor.lastSeenAt)
-      const added: Activity = { ...entry, at, position: activity(visitor).length }
-      append(entriesAdded, visitor.index, added)
-      return added
+      return added.append(visitor.index, { ...entry, at, position: activity(visitor).length })
     },
     /** Changes the undocumented fields of an entry without changing any time. */
     editActivity: ({ index }: Visitor, position: number, variantSeed: number) =>
@@ -99,6 +92,20 @@ function createNotes(seedData: SeedData, clock: () => EpochMs) {
   }
 }
 
+/** The rows that were added to each parent. */
+function createLists<T>() {
+  const lists = new Map<number, T[]>()
+  return {
+    of: (parent: number): readonly T[] => lists.get(parent) ?? [],
+    append(parent: number, row: T): T {
+      const rows = lists.get(parent) ?? []
+      rows.push(row)
+      lists.set(parent, rows)
+      return row
+    },
+  }
+}
+
 function concatRows<T>(seeded: Sequence<T>, added: readonly T[], timeOf: (row: T) => EpochMs): Sequence<T> {
   if (added.length === 0) return seeded
   const rowAt = (k: number) => {
@@ -108,15 +115,4 @@ function concatRows<T>(seeded: Sequence<T>, added: readonly T[], timeOf: (row: T
   }
   const timeAt = (k: number) => (k < seeded.length ? seeded.timeAt(k) : timeOf(rowAt(k)))
   return { length: seeded.length + added.length, timeAt, rowAt }
-}
-
-function withEdit(message: Message, edited: ReadonlyMap<number, string>): Message {
-  const content = edited.get(message.id)
-  return content === undefined ? message : { ...message, content }
-}
-
-function append<T>(map: Map<number, T[]>, key: number, value: T): void {
-  const list = map.get(key)
-  if (list === undefined) map.set(key, [value])
-  else list.push(value)
 }

@@ -1,77 +1,45 @@
-/** The rows as the service shows them: with shifted times, and some of them late. The state has the real ones. */
+/** The rows as the service shows them: with shifted times and altered replies, and some of them late. */
 import type { EpochMs, Ms } from '../core/time.ts'
-import { createDisplay, createTimeOffsets, type Display, type TimeOffsets } from './display.ts'
 import {
   type Activity,
   type Conversation,
   each,
   emptySequence,
   type Message,
+  type PhoneCall,
   type Sequence,
   type TimedRow,
   type Visitor,
 } from './model.ts'
-import { altersReplies, replyDelayMs } from './reply.ts'
-import { createRowSample, type RowKind } from './row-sample.ts'
+import { type Purpose, purposes, toUnitInterval } from './random.ts'
 import type { RowStore } from './row-store.ts'
-import { purposes } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
-import type { Switches } from './switches.ts'
+import { parseNames, type Switches } from './switches.ts'
 
 export type View = ReturnType<typeof createView>
 
 export function createView(state: ProjectState, s: Switches) {
-  const offsets = createTimeOffsets(state, s)
-  const asShown = createDisplay(state, s, offsets)
-  const context = { state, s, offsets, delays: createDelays(state, s), asShown }
-  const conversations = createRowsView('conversations', state.conversations, asShown.conversation, context)
-  const visitors = createRowsView('visitors', state.visitors, asShown.visitor, context)
-  const calls = createRowsView('calls', state.calls, asShown.call, context)
-  return {
-    asShown,
-    /** Lists, ordered by one of their shown times, without late rows. */
-    conversations: conversations.orderedBy,
-    visitors: visitors.orderedBy,
-    calls: calls.orderedBy,
-    messages: (conversation: Conversation) => listMessages(conversation, context),
-    activity: (visitor: Visitor) => listActivity(visitor, context),
-    /** A row as its list shows it: possibly an old version. */
-    asListed: { conversation: conversations.asListed, visitor: visitors.asListed, call: calls.asListed },
-    /** Reads by id. */
-    find: { conversation: conversations.find, visitor: visitors.find, call: calls.find },
-  }
-}
-
-type ViewContext = {
-  readonly state: ProjectState
-  readonly s: Switches
-  readonly offsets: TimeOffsets
-  readonly delays: ReturnType<typeof createDelays>
-  readonly asShown: Display
-}
-
-function createRowsView<T extends TimedRow<Field>, Field extends string>(
-  kind: RowKind,
-  store: RowStore<T, Field>,
-  show: (row: T) => T,
-  { s, offsets, delays }: ViewContext,
-) {
-  return {
+  const changes = createTimeChanges(state, s)
+  const asShown = createDisplay(state, s, changes)
+  const createRowsView = <T extends TimedRow<Field>, Field extends string>(
+    kind: RowKind,
+    store: RowStore<T, Field>,
+    show: (row: T) => T,
+  ) => ({
     orderedBy(field: Field): Sequence<T> {
       if (s['missing.rows'] === 'all') return emptySequence
-      if (!offsets.any && !delays.any(kind)) return store.orderedBy(field)
-      const rows: T[] = []
-      for (const row of store.all()) {
-        const visible = store.asOf(row, delays.of(kind, row.index))
-        if (visible !== undefined) rows.push(show(visible))
-      }
+      if (!changes.shift && !changes.delay(kind)) return store.orderedBy(field)
+      const rows = [...store.all()].flatMap((row) => {
+        const visible = store.asOf(row, changes.delayOf(kind, row.index))
+        return visible === undefined ? [] : [show(visible)]
+      })
       const undatedAt = s['undated.end'] === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
-      const timeOf = (row: T) => (Number.isNaN(row[field]) ? undatedAt : row[field] - offsets.zone)
+      const timeOf = (row: T) => (Number.isNaN(row[field]) ? undatedAt : row[field] - changes.zone)
       return sortByTime(rows, timeOf, (a, b) => a.index - b.index)
     },
     find(id: string): T | undefined {
       const row = s['missing.rows'] === 'none' ? store.find(id) : undefined
-      const visible = row === undefined || !s['late.byId'] ? row : store.asOf(row, delays.of(kind, row.index))
+      const visible = row === undefined || !s['late.byId'] ? row : store.asOf(row, changes.delayOf(kind, row.index))
       return visible === undefined ? undefined : show(visible)
     },
     asListed(row: T): T {
@@ -79,40 +47,45 @@ function createRowsView<T extends TimedRow<Field>, Field extends string>(
       const copy = now === undefined ? undefined : store.staleCopy(now, s['stale.ms'])
       return copy === now || copy === undefined ? row : show(copy)
     },
-  }
-}
-
-function listMessages(conversation: Conversation, { state, s, offsets, delays, asShown }: ViewContext) {
-  const all = state.messages(conversation)
-  if (!offsets.any && !delays.any('messages') && !altersReplies(s)) return all
-  const delayOf = (row: Message) => delays.of('messages', row.id) + replyDelayMs(row, s)
-  const visible = [...each(all)].filter((row) => state.clock() - row.createdAt >= delayOf(row))
-  const rows = visible.map((row) => asShown.message(conversation, row))
-  const timeOf = (row: Message) => row.createdAt - offsets.zone
-  return sortByTime(rows, timeOf, (a, b) => a.id - b.id)
-}
-
-function listActivity(visitor: Visitor, { state, offsets, delays, asShown }: ViewContext) {
-  const all = state.activity(visitor)
-  if (!offsets.any && !delays.any('activity')) return all
-  const rows = [...each(all)].flatMap((row, k) => {
-    const isLate = state.clock() - row.at < delays.of('activity', visitor.index, k)
-    return isLate ? [] : [asShown.activity(visitor, row, k)]
   })
-  const timeOf = (row: Activity) => row.at - offsets.zone
-  return sortByTime(rows, timeOf, () => 0)
-}
-
-function createDelays({ seedData }: ProjectState, s: Switches) {
-  const late = createRowSample(seedData, purposes.late, s['late.share'], s['late.of'])
-  const delay: Ms = s['late.seconds'] * 1000
+  const conversations = createRowsView('conversations', state.conversations, asShown.conversation)
+  const visitors = createRowsView('visitors', state.visitors, asShown.visitor)
+  const calls = createRowsView('calls', state.calls, asShown.call)
   return {
-    any: (kind: RowKind) => delay > 0 && late.affects(kind),
-    of: (kind: RowKind, a: number, b?: number): Ms => (delay > 0 && late.has(kind, a, b) ? delay : 0),
+    asShown,
+    /** Lists, ordered by one of their shown times, without late rows. */
+    conversations: conversations.orderedBy,
+    visitors: visitors.orderedBy,
+    calls: calls.orderedBy,
+    messages(conversation: Conversation): Sequence<Message> {
+      const all = state.messages(conversation)
+      if (!changes.shift && !changes.delay('messages') && !altersReplies(s)) return all
+      const delayOf = (row: Message) => changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
+      const visible = [...each(all)].filter((row) => state.clock() - row.createdAt >= delayOf(row))
+      const rows = visible.map((row) => asShown.message(conversation, row))
+      return sortByTime(
+        rows,
+        (row) => row.createdAt - changes.zone,
+        (a, b) => a.id - b.id,
+      )
+    },
+    activity(visitor: Visitor): Sequence<Activity> {
+      const all = state.activity(visitor)
+      if (!changes.shift && !changes.delay('activity')) return all
+      const rows = [...each(all)].flatMap((row, k) => {
+        const isLate = state.clock() - row.at < changes.delayOf('activity', visitor.index, k)
+        return isLate ? [] : [asShown.activity(visitor, row, k)]
+      })
+      return sortByTime(rows, (row) => row.at - changes.zone)
+    },
+    /** A row as its list shows it: possibly an old version. */
+    asListed: { conversation: conversations.asListed, visitor: visitors.asListed, call: calls.asListed },
+    /** Reads by id. */
+    find: { conversation: conversations.find, visitor: visitors.find, call: calls.find },
   }
 }
 
-function sortByTime<T>(rows: T[], timeOf: (row: T) => EpochMs, compareTies: (a: T, b: T) => number): Sequence<T> {
+function sortByTime<T>(rows: T[], timeOf: (row: T) => EpochMs, compareTies = (_a: T, _b: T) => 0): Sequence<T> {
   rows.sort((a, b) => timeOf(a) - timeOf(b) || compareTies(a, b))
   const rowAt = (k: number) => {
     const row = rows[k]
@@ -120,4 +93,127 @@ function sortByTime<T>(rows: T[], timeOf: (row: T) => EpochMs, compareTies: (a: 
     return row
   }
   return { length: rows.length, timeAt: (k) => timeOf(rowAt(k)), rowAt }
+}
+
+const rowKinds = ['conversations', 'visitors', 'calls', 'messages', 'activity'] as const
+type RowKind = (typeof rowKinds)[number]
+
+/** Parses a comma-separated list of row kinds. Throws RangeError for others. */
+export function parseRowKinds(list: string): readonly RowKind[] {
+  return parseNames(list, rowKinds, (name) => `there are no rows ${name}; there are ${rowKinds.join(', ')}`)
+}
+
+/** The rows that are shown with other times, without the one by which their list is ordered, or late. */
+function createTimeChanges({ seedData: { random } }: ProjectState, s: Switches) {
+  /** A pseudo-random share of the rows of some kinds. `a` and `b` identify the row within its kind. */
+  const createSample = (name: 'misdated' | 'undated' | 'late') => {
+    const [share, kinds, purpose]: [number, readonly RowKind[], Purpose] = [
+      s[`${name}.share`],
+      parseRowKinds(s[`${name}.of`]),
+      purposes[name],
+    ]
+    const affects = (kind: RowKind) => share > 0 && kinds.includes(kind)
+    const has = (kind: RowKind, a: number, b = 0) =>
+      affects(kind) && toUnitInterval(random(purpose, a, rowKinds.indexOf(kind) + 8 * b)) < share
+    return { affects, has }
+  }
+  const [misdated, undated, late] = [createSample('misdated'), createSample('undated'), createSample('late')]
+  const zone: Ms = s['rows.zone'] * 3_600_000
+  const common: Ms = s['rows.offset'] * 1000 + zone
+  const delay: Ms = s['late.seconds'] * 1000
+  const misdatedBy = (kind: RowKind, a: number, b?: number): Ms =>
+    misdated.has(kind, a, b) ? s['misdated.seconds'] * 1000 : 0
+  return {
+    /** Whether any row has another time. */
+    shift:
+      zone !== 0 ||
+      s['rows.offset'] !== 0 ||
+      s['reply.seconds'] !== 0 ||
+      rowKinds.some((kind) => misdated.affects(kind) || undated.affects(kind)),
+    /** Included in the offsets, but lists are ordered without it. */
+    zone,
+    misdatesMessages: misdated.affects('messages'),
+    misdatedBy,
+    offsetOf: (kind: RowKind, index: number): Ms => common + misdatedBy(kind, index),
+    isUndated: undated.has,
+    delay: (kind: RowKind) => delay > 0 && late.affects(kind),
+    delayOf: (kind: RowKind, a: number, b?: number): Ms => (late.has(kind, a, b) ? delay : 0),
+  }
+}
+
+/** Single rows as the service shows them, whether late or not. */
+function createDisplay(state: ProjectState, s: Switches, changes: ReturnType<typeof createTimeChanges>) {
+  const message = (conversation: Conversation, row: Message): Message => {
+    const offset = changes.offsetOf('conversations', conversation.index) + changes.misdatedBy('messages', row.id)
+    const replyOffset: Ms = row.reply ? s['reply.seconds'] * 1000 : 0
+    return shiftTimes(row.reply ? alterReply(row, s) : row, ['createdAt'], offset + replyOffset)
+  }
+  const lastMessageAt = (row: Conversation): EpochMs => {
+    const times = [...each(state.messages(row))].map((entry) => message(row, entry).createdAt)
+    const last = s['misdated.last'] === 'latest' ? times.at(-1) : times.reduce((a, b) => Math.max(a, b), 0)
+    return last ?? row.lastMessageAt
+  }
+  const showsOtherLast = s['misdated.last'] !== 'real' && (changes.misdatesMessages || s['reply.seconds'] !== 0)
+  /** `listTime`: the time by which the list is ordered; it is NaN in undated rows. */
+  const showRow = <T extends { readonly index: number }>(kind: RowKind, row: T, times: Times<T>, listTime: keyof T) => {
+    const shown = shiftTimes(row, times, changes.offsetOf(kind, row.index))
+    return changes.isUndated(kind, row.index) ? { ...shown, [listTime]: Number.NaN } : shown
+  }
+  return {
+    message,
+    conversation(row: Conversation): Conversation {
+      const times = ['createdAt', 'updatedAt', 'lastMessageAt', 'handledAt', 'waitingSince'] as const
+      const shown = showRow('conversations', row, times, s['conversations.since'])
+      if (!showsOtherLast || Number.isNaN(shown.lastMessageAt)) return shown
+      return { ...shown, lastMessageAt: lastMessageAt(row) }
+    },
+    visitor: (row: Visitor): Visitor =>
+      showRow('visitors', row, ['createdAt', 'lastSeenAt', 'updatedAt'], s['visitors.since']),
+    call: (row: PhoneCall): PhoneCall => showRow('calls', row, ['startedAt', 'endedAt', 'recordedAt'], s['calls.by']),
+    activity(visitor: Visitor, row: Activity, k: number): Activity {
+      const offset = changes.offsetOf('visitors', visitor.index) + changes.misdatedBy('activity', visitor.index, k)
+      return shiftTimes(row, ['at'], offset)
+    },
+  }
+}
+
+type Times<T> = readonly (keyof { [F in keyof T as T[F] extends EpochMs | null ? F : never]: T[F] } & keyof T)[]
+
+/** A time that is null stays null. */
+function shiftTimes<T>(row: T, fields: Times<T>, offset: Ms): T {
+  if (offset === 0) return row
+  const shifted = fields.map((field) => [field, row[field] === null ? null : Number(row[field]) + offset])
+  return { ...row, ...Object.fromEntries(shifted) }
+}
+
+/** Whether replies that the API sent are shown differently from how they were sent. */
+function altersReplies(s: Switches): boolean {
+  const asSent = s['reply.text'] === 'as-sent' && s['reply.name'] === 'as-sent'
+  const usual = s['reply.sender'] === 'agent' && s['reply.kind'] === 'utterance'
+  return !asSent || !usual || s['reply.seconds'] !== 0 || s['reply.late'] !== 0
+}
+
+function alterReply(message: Message, s: Switches): Message {
+  const { 'reply.sender': senderType, 'reply.kind': kind } = s
+  const content = textAlterations[s['reply.text']](message.content)
+  const senderDisplayName = nameAlterations[s['reply.name']](message.senderDisplayName)
+  return { ...message, senderType, kind, content, senderDisplayName }
+}
+
+const textAlterations: Record<Switches['reply.text'], (text: string) => string> = {
+  'as-sent': (text) => text,
+  trimmed: (text) => text.trim().replace(/\s+/g, ' '),
+  escaped: (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll("'", '&#39;'),
+  shortened: (text) => `${text.slice(0, Math.ceil(text.length / 3))}…`,
+  signed: (text) => `${text}\n\nSent from the help desk`,
+  translated: (text) =>
+    [...text].map((letter) => String.fromCodePoint(0x3041 + ((letter.codePointAt(0) ?? 0) % 80))).join(''),
+  redacted: () => '[removed]',
+}
+
+const nameAlterations: Record<Switches['reply.name'], (name: string) => string> = {
+  'as-sent': (name) => name,
+  extended: (name) => `${name} (Support)`,
+  team: () => 'Customer Care',
+  empty: () => '',
 }

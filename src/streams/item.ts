@@ -7,7 +7,7 @@ import type { ExtraField, Json, MirrorRow, Scalar } from '../core/row.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../core/time.ts'
 
 /** The type of a documented field. A value of another type becomes JSON text in a text column and null in any other. */
-export type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
+type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
 
 /** The documented fields of a stream in the service's spelling, with their columns. */
 export type DocumentedFields = Readonly<Record<string, readonly [column: string, kind: ColumnKind]>>

@@ -1,7 +1,6 @@
 /** The list streams: how each list of the project is requested, and how its items become rows. */
-import { findKey, timesIn } from '../core/item-fields.ts'
+import { findKey, occurredAt, timesIn } from '../core/item-fields.ts'
 import type { JsonObject } from '../core/json.ts'
-import { occurredAt } from '../core/occurred-at.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import type { Json, Scalar } from '../core/row.ts'

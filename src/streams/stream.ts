@@ -27,7 +27,7 @@ export type ListStream = StreamOf<'list'> & {
   readonly parseRows: (items: readonly Json[], project?: string | null) => ParsedRows
 }
 
-export type ChildRowOptions = {
+type ChildRowOptions = {
   /** Rows that name another project are rejected. */
   readonly project?: string | null
   /** Counts identical rows across the batches of one response, to number them. Mutable. */

@@ -4,23 +4,23 @@
  */
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { allTime } from '../core/pagination/pending-ranges.ts'
+import type { MirrorRow, ServiceBehaviour } from '../core/row.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { commitPage, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 
-/** Recorded if it does. */
+/** Absent as long as no page has shown it, and while a first sync still has to ask. */
 const hiddenBehaviour = 'conversations.without_handled'
-const hiddenValue = 'not all'
+const hiddenValues = { notAll: 'not all', showsHandled: 'handled ones', all: 'all' } as const
 
 /** `suffix`: of the names of its cursors. */
-export type ListPart = { readonly list: ListEndpoint; readonly suffix: string }
+type ListPart = { readonly list: ListEndpoint; readonly suffix: string }
 
 export const partSuffixes = [':handled', ':open'] as const
 
 export async function listParts(run: SyncRun, stream: ListStream): Promise<readonly ListPart[]> {
   const list = stream.list(run.projectId)
-  const isHidden =
-    stream.name === 'conversations' && (await run.mirror.readBehaviours()).get(hiddenBehaviour) === hiddenValue
+  const isHidden = stream.name === 'conversations' && (await readHidden(run)) === hiddenValues.notAll
   if (!isHidden) return [{ list, suffix: '' }]
   return [
     { list: { ...list, query: { handled: true }, partitions: [] }, suffix: ':handled' },
@@ -28,18 +28,43 @@ export async function listParts(run: SyncRun, stream: ListStream): Promise<reado
   ]
 }
 
-/**
- * After a read of the whole list: whether a page of either part shows conversations that the list did not. `seenRowsKey`:
- * what the list showed; null = whatever is mirrored. True if that was found now.
- */
-export async function findHiddenConversations(
+async function readHidden(run: SyncRun): Promise<string | undefined> {
+  return (await run.mirror.readBehaviours()).get(hiddenBehaviour)
+}
+
+/** Committed with a page of the list without `handled`: a handled conversation on it shows that it does not hide those. */
+export async function observeHandled(
   run: SyncRun,
-  stream: ListStream,
-  seenRowsKey: string | null,
-): Promise<boolean> {
-  if ((await run.mirror.readBehaviours()).get(hiddenBehaviour) === hiddenValue) return false
+  { name, query }: ListEndpoint,
+  rows: readonly MirrorRow[],
+): Promise<readonly ServiceBehaviour[]> {
+  const shown = rows.find(({ columns }) => name === 'conversations' && columns.handled_at != null)
+  if (shown === undefined || query.handled !== undefined || (await readHidden(run)) !== undefined) return []
+  const evidence = `the list without it shows the handled conversation ${shown.columns.id}`
+  return [{ name: hiddenBehaviour, value: hiddenValues.showsHandled, evidence }]
+}
+
+/** `seenRowsKey`: what the list has shown; null = whatever is mirrored. */
+type ShownBefore = { readonly seenRowsKey: string | null; readonly isFirst: boolean }
+
+/**
+ * After a read of the list: whether a page of either part shows conversations that the list did not. True if that was
+ * found now. An incremental sync asks until the answer is stored, as flags that have changed since the list was read prove
+ * nothing; a reconcile asks always.
+ */
+export async function findHiddenConversations(run: SyncRun, stream: ListStream, shown: ShownBefore): Promise<boolean> {
+  const { seenRowsKey, isFirst } = shown
+  const known = await readHidden(run)
+  if (known === hiddenValues.notAll || (seenRowsKey === null && known === hiddenValues.all)) return false
   if (await showsHidden(run, stream, seenRowsKey, true)) return true
-  return !(await hasShownOpen(run, seenRowsKey)) && (await showsHidden(run, stream, seenRowsKey, false))
+  // Later syncs read the list of open conversations anyway.
+  const asksOpen = (isFirst || seenRowsKey !== null) && !(await hasShownOpen(run, seenRowsKey))
+  if (asksOpen && (await showsHidden(run, stream, seenRowsKey, false))) return true
+  if (known !== hiddenValues.showsHandled) return false
+  const evidence = 'a page of the handled conversations shows none that were missing without `handled`'
+  const observations = [{ name: hiddenBehaviour, value: hiddenValues.all, evidence }]
+  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), observations })
+  return false
 }
 
 /** The list showed an open conversation, so it does not leave those out. */
@@ -55,10 +80,11 @@ async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string
     const parsed = stream.parseRows(batch.items, run.projectId)
     const ids = parsed.rows.map(({ columns }) => String(columns.id))
     const unseen = await run.mirror.listUnseenIds(stream.name, seenRowsKey, ids)
-    // A conversation that has only just been created may be missing, too, but not most of a page.
-    const isHidden = unseen.length > ids.length / 2
+    // One that has only just been created may be missing, too, but not most of a page, or the only ones that are handled.
+    const isUnlike = handled && (await readHidden(run)) === undefined
+    const isHidden = unseen.length > (isUnlike ? 0 : ids.length / 2)
     const evidence = `${unseen.length} of ${ids.length} conversations with handled=${handled} were missing without it`
-    const observations = isHidden ? [{ name: hiddenBehaviour, value: hiddenValue, evidence }] : []
+    const observations = isHidden ? [{ name: hiddenBehaviour, value: hiddenValues.notAll, evidence }] : []
     await commitPage(run, stream.name, { ...batch, observations: [...batch.observations, ...observations] }, parsed)
     return isHidden
   }

@@ -6,7 +6,7 @@ import { gapReasons } from '../core/pagination/reading.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { findHiddenConversations, listParts, partSuffixes } from './list-parts.ts'
+import { findHiddenConversations, listParts, observeHandled, partSuffixes } from './list-parts.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
 import { commitPage, readPages, toGaps } from './pages.ts'
@@ -26,9 +26,9 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
   await readChanges(run, stream)
   await storeStartDate(run, stream.name)
   if (stream.name !== 'conversations') return
-  if (!isFirst) await readOpenConversations(run, stream)
   // What the list left out is read in this sync, too.
-  else if (await findHiddenConversations(run, stream, null)) await readChanges(run, stream)
+  if (await findHiddenConversations(run, stream, { seenRowsKey: null, isFirst })) await readChanges(run, stream)
+  if (!isFirst) await readOpenConversations(run, stream)
   await recheckRows(run, stream)
 }
 
@@ -88,7 +88,7 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
   if (stream.name === 'conversations') {
     // Found only now: the parts are read as well, and the list is then known to be shown in parts.
-    if (await findHiddenConversations(run, stream, seenRowsKey))
+    if (await findHiddenConversations(run, stream, { seenRowsKey, isFirst: false }))
       for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
     await retryOpenFilter(run)
   }
@@ -155,7 +155,9 @@ async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): P
   const { list, cursorName, ranges, priority, isContinued = false, endCursors, seenRowsKey } = read
   for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority, isContinued })) {
     const cursor = formatPendingRanges(batch.pendingRanges)
-    await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), {
+    const parsed = stream.parseRows(batch.items, run.projectId)
+    await commitPage(run, stream.name, batch, parsed, {
+      observations: [...batch.observations, ...(await observeHandled(run, list, parsed.rows))],
       cursors: (batch.isComplete ? endCursors?.(cursor) : undefined) ?? { [cursorName]: cursor },
       gaps: toGaps(stream.name, batch),
       ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),

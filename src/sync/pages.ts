@@ -4,7 +4,13 @@ import { asJsonObject } from '../core/json.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
-import { decodeProfile, isBehaviourChange, mergeProfiles, resetUnsupported } from '../core/pagination/paging-profile.ts'
+import {
+  decodeProfile,
+  isBehaviourChange,
+  isHasMoreKnownUnreliable,
+  mergeProfiles,
+  resetUnsupported,
+} from '../core/pagination/paging-profile.ts'
 import type { Gap, ServiceBehaviour } from '../core/row.ts'
 import { isListStream, type StreamName } from '../core/stream-specs.ts'
 import type { ParsedRows } from '../streams/stream.ts'
@@ -25,7 +31,7 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const isList = isListStream(stream)
   // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
   const ifNotKnown = isList ? null : true
-  const isHasMoreReliableIfEmpty = (await isHasMoreKnownUnreliable(run)) ? false : ifNotKnown
+  const isHasMoreReliableIfEmpty = (await isHasMoreUnreliable(run)) ? false : ifNotKnown
   for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliableIfEmpty })) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
@@ -58,11 +64,10 @@ export async function commitPage(
   return result
 }
 
-/** Some list of the service is known to set `hasMore` on its last page. */
-export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
+/** Of any list, also one that this run has read. */
+export async function isHasMoreUnreliable(run: SyncRun): Promise<boolean> {
   if ([...run.profiles.values()].some(({ isHasMoreReliableIfShort }) => isHasMoreReliableIfShort === false)) return true
-  const behaviours = [...(await run.mirror.readBehaviours())]
-  return behaviours.some(([name, value]) => name.endsWith('.has_more') && value === 'not exact')
+  return isHasMoreKnownUnreliable(await run.mirror.readBehaviours())
 }
 
 function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: PageBatch): boolean {

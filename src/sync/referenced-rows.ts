@@ -3,7 +3,7 @@
  * mirrored. If it contains no usable ids, an incremental sync of the lists is needed.
  */
 import { ApiError, isRefused } from '../core/api-failure.ts'
-import { idIdentity } from '../core/same-id.ts'
+import { idIdentity } from '../core/path-segment.ts'
 import { childStreamsOf } from '../core/stream-specs.ts'
 import { type MirroredRow, parseWebhook } from '../core/webhook-reference.ts'
 import { listStreams } from '../streams/list-streams.ts'
@@ -23,7 +23,7 @@ export type WebhookDeps = RereadDeps & {
 type RowOutcome = 'read' | 'gone' | 'refused'
 
 /** `found`: a summary for users. `needsListSync`: an incremental sync of the lists is needed. */
-export type WebhookResult = { readonly found: string; readonly needsListSync: boolean }
+type WebhookResult = { readonly found: string; readonly needsListSync: boolean }
 
 const concurrency = 8
 

@@ -7,9 +7,7 @@ import { asJsonObject } from '../core/json.ts'
 import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/reading.ts'
 import type { StreamName } from '../core/stream-specs.ts'
-import { allStreams, childStreams } from '../streams/all-streams.ts'
-import { analytics } from '../streams/analytics.ts'
-import { availability } from '../streams/availability.ts'
+import { allStreams, analytics, availability, childStreams } from '../streams/all-streams.ts'
 import { foreignProject } from '../streams/item.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import type { SnapshotStream, Stream } from '../streams/stream.ts'
@@ -20,7 +18,7 @@ import { clockNotices, createPresentTime } from './clocks.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import type { SyncDeps } from './deps.ts'
 import { syncList } from './lists.ts'
-import { isHasMoreKnownUnreliable } from './pages.ts'
+import { isHasMoreUnreliable } from './pages.ts'
 import { type SyncRun, startRun } from './run.ts'
 import { isStopped } from './stop.ts'
 
@@ -69,7 +67,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
 
 /** Runs after all lists, because only then is it known whether the service sets `hasMore` on every last page. */
 async function recordEmptyLists(run: SyncRun): Promise<void> {
-  if (run.emptyListsWithMore.size === 0 || (await isHasMoreKnownUnreliable(run))) return
+  if (run.emptyListsWithMore.size === 0 || (await isHasMoreUnreliable(run))) return
   for (const stream of run.emptyListsWithMore) {
     const gaps = [{ stream, from: null, to: null, reason: gapReasons.emptyWithMore }]
     await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), gaps })

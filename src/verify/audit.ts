@@ -8,8 +8,13 @@
  * may work on one.
  */
 import type { AuditedStream, AuditResult } from '../core/audit.ts'
-import type { AuditRow, AuditRowResult, AuditStore, OpenAudit } from '../core/audit-store.ts'
-import { confirmedDifferences } from '../core/audit-verdict.ts'
+import {
+  type AuditRow,
+  type AuditRowResult,
+  type AuditStore,
+  confirmedDifferences,
+  type OpenAudit,
+} from '../core/audit-store.ts'
 import { isMassDeletion } from '../core/mass-deletion.ts'
 import type { Mirror, MirrorReader } from '../core/mirror.ts'
 import { pathSegmentProblem } from '../core/path-segment.ts'

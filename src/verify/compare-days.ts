@@ -2,13 +2,14 @@
 import type { ApiGet } from '../core/api-request.ts'
 import { localDaysBetween } from '../core/days.ts'
 import { stringifyJson } from '../core/json.ts'
-import type { Mirror, MirrorReader } from '../core/mirror.ts'
+import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { fetchDay, unreadableDayReason } from '../sync/fetch-rollup.ts'
 import { mapInOrder } from '../sync/map-in-order.ts'
+import { throwIfAborted } from '../sync/stop.ts'
 import type { Comparison } from './comparison.ts'
-import { readStoredRows, readsAtOnce } from './stored-rows.ts'
 
 export type DayDeps = {
   readonly projectId: string
@@ -48,4 +49,24 @@ async function expectedWindows({ mirror, startDate, timeZone, present }: DayDeps
   const from = startDate ?? (await mirror.earliestTime())
   if (from === null || from > present) return []
   return localDaysBetween(from, present, timeZone).map((day) => `${rfc3339(day.from)}/${rfc3339(day.to)}`)
+}
+
+/** One read at a time would use only a part of the allowance where the service takes longer than a tenth of a second. */
+export const readsAtOnce = 16
+
+/** All mirrored rows of a stream, or of one of its parents, in key order. */
+export async function* readStoredRows(
+  { mirror, signal }: { readonly mirror: MirrorReader; readonly signal: AbortSignal },
+  stream: StreamName,
+  parent: string | null = null,
+) {
+  for (let after: RowKey | null = null; ; ) {
+    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(stream, after, 500, parent)
+    for (const row of rows) {
+      throwIfAborted(signal)
+      yield row
+    }
+    after = rows.at(-1)?.key ?? null
+    if (after === null) return
+  }
 }

@@ -9,9 +9,9 @@ import type { Difference } from '../core/command-reports.ts'
 import { stringifyJson } from '../core/json.ts'
 import { listOnlyFields, toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
-import { decodeProfile } from '../core/pagination/paging-profile.ts'
+import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
+import { isSameId } from '../core/path-segment.ts'
 import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
-import { isSameId } from '../core/same-id.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds } from '../core/time.ts'
 import { listStreams } from '../streams/list-streams.ts'
@@ -57,7 +57,7 @@ export type ParentComparison =
  * `rows`: those that are missing here or different, as the service has them. `incomplete`: why not all of them could be
  * read; null = all were.
  */
-export type ComparedChildren = {
+type ComparedChildren = {
   readonly compared: number
   readonly incomplete: string | null
   readonly rows: readonly MirrorRow[]
@@ -133,15 +133,12 @@ async function readServedChildren(deps: CompareDeps, child: ChildListStream, id:
   let duplicateCounts = new Map<string, number>()
   const incompleteReasons: string[] = []
   const behaviours = await deps.mirror.readBehaviours()
-  const isHasMoreUnreliable = [...behaviours].some(
-    ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
-  )
   const scan = {
     list,
     profile: decodeProfile(list, behaviours),
     ranges: [streamRange(deps, child.name)],
     priority: 'reconcile',
-    isHasMoreReliableIfEmpty: !isHasMoreUnreliable,
+    isHasMoreReliableIfEmpty: !isHasMoreKnownUnreliable(behaviours),
   } as const
   for await (const batch of readList(deps.get, scan)) {
     const parsed = child.parseRows(batch.items, id, { project: deps.projectId, duplicateCounts })

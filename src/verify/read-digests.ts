@@ -1,8 +1,7 @@
 /** Reads all rows of a project from one state of the mirror, and makes digests of them. */
-
-import type { StreamDigest } from '../core/day-digest.ts'
+import { createDayDigests, dayColumns, dayOf, identityColumns } from '../core/day-digests.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../core/export.ts'
-import { createDayDigests, dayColumns, dayOf, identityColumns } from '../core/row-digests.ts'
+import type { CountedStream } from '../core/proof-reports.ts'
 import { type StreamName, streamSpecs } from '../core/stream-specs.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 
@@ -13,9 +12,6 @@ type DigestOptions = {
   readonly signal: AbortSignal
   readonly onRows?: (stream: StreamName, rows: number) => void
 }
-
-/** `deleted`: rows that are kept although the service no longer has them. They are not in the digest. */
-export type CountedStream = StreamDigest & { readonly deleted: number; readonly openGaps: number }
 
 export async function readDigests(options: DigestOptions): Promise<readonly CountedStream[]> {
   const found: CountedStream[] = []
@@ -60,13 +56,4 @@ function column({ name: table, columns }: ExportObject, name: string): ExportCol
   const found = columns.find((known) => known.name === name)
   if (found === undefined) throw new Error(`${table} has no column ${name}`)
   return found
-}
-
-/** Conversations whose messages the service does not list completely. */
-export async function countIncompleteConversations(snapshot: ExportSnapshot, projectId: string): Promise<number> {
-  const object = await snapshot.describe({ name: streamSpecs.conversations.table, kind: 'table' })
-  const equals = (name: string, value: string | boolean | null) =>
-    ({ column: column(object, name), operator: '=', value }) as const
-  const conditions = [equals('project_id', projectId), equals('deleted_at', null), equals('messages_complete', false)]
-  return snapshot.countRows({ object, columns: [column(object, 'id')], conditions })
 }

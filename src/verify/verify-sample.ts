@@ -1,6 +1,7 @@
 /** Compares a random sample of the mirror with the service: conversations and visitors, with their children. Changes neither. */
 import { type AuditedStream, auditedStreams } from '../core/audit.ts'
 import type { AuditStore } from '../core/audit-store.ts'
+import type { Mirror } from '../core/mirror.ts'
 import type { Random } from '../core/sample.ts'
 import { UserError } from '../core/user-error.ts'
 import { listStreams } from '../streams/list-streams.ts'
@@ -9,10 +10,11 @@ import { throwIfAborted } from '../sync/stop.ts'
 import { drawSample } from './audit.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
 import { type Comparison, type ComparisonOptions, createComparison, type VerifyResult } from './comparison.ts'
-import { missingScope, unreadableText } from './verify.ts'
+import { missingScope, neverRead, unreadableText } from './verify.ts'
 
 type VerifySampleDeps = CompareDeps &
   ComparisonOptions & {
+    readonly mirror: CompareDeps['mirror'] & Pick<Mirror, 'readStreamStatuses'>
     readonly store: Pick<AuditStore, 'listIds'>
     readonly sampleSize: number
     readonly random: Random
@@ -35,6 +37,11 @@ export async function runVerifySample(deps: VerifySampleDeps): Promise<VerifyRes
       comparison.skip(stream, scope)
     }
   }
+  // Rows that are missing here are not drawn.
+  const children = drawn.flatMap((name) => auditedChild(name, deps.streams)?.name ?? [])
+  const sampled = [...drawn, ...children]
+  const statuses = await deps.mirror.readStreamStatuses(sampled)
+  for (const name of sampled) if (statuses.get(name) !== 'complete') comparison.incomplete(name, neverRead)
   return comparison.result()
 }
 

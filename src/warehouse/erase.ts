@@ -84,7 +84,7 @@ function writebacksOf({ kind, project }: ProjectDb, { visitors, conversations }:
     ...visitors.map((id) => `visitor/${id.toLowerCase()}`),
     ...conversations.map((id) => `conversation/${id.toLowerCase()}`),
   ]
-  return sql`project_id = ${project} and lane ${inList(kind, lanes)} and erased_at is null`
+  return sql`project_id = ${project} and lane ${inList(kind, lanes)}`
 }
 
 async function countRows(context: ProjectDb, ids: Ids): Promise<ErasedRows> {

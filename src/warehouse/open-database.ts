@@ -3,13 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { UserError } from '../core/user-error.ts'
 import type { ConnectionPool, LocalReads } from './database/connection-pool.ts'
-import { type DeferredPool, deferPool } from './database/deferred-pool.ts'
-import {
-  explainOpenError,
-  explainRuntimeError,
-  isWarehouseUnavailable,
-  WarehouseError,
-} from './database/explain-error.ts'
+import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError } from './database/schema-version.ts'
 import { openSqlitePool } from './database/sqlite.ts'
@@ -29,8 +23,6 @@ export type WarehouseOptions = {
   readonly synchronous?: 'normal' | 'full'
   /** `later`: keys of an older version are left to `rewriteRows`, before which nothing else may write. */
   readonly keys?: 'now' | 'later'
-  /** A database that does not answer now is opened when it is used; until it answers, each use fails as in an outage. */
-  readonly mayBeAway?: boolean
   /** The setting that the URL is from, for errors. */
   readonly setting?: string | undefined
 }
@@ -38,13 +30,8 @@ export type WarehouseOptions = {
 /** For connections that have been opened; closes them if it fails. */
 type Use<T> = (pool: ConnectionPool) => Promise<T>
 
-/** `sqlite:PATH` or `postgres://…`. `whenAway`: instead of an error if the database does not answer. Throws UserError. */
-export async function openDatabase<T>(
-  url: string,
-  options: WarehouseOptions,
-  use: Use<T>,
-  whenAway?: () => T,
-): Promise<T> {
+/** `sqlite:PATH` or `postgres://…`. Throws UserError. */
+export async function openDatabase<T>(url: string, options: WarehouseOptions, use: Use<T>): Promise<T> {
   const location = parseDatabaseUrl(url, options.setting)
   const path = location.kind === 'sqlite' ? location.path : null
   // A missing folder is a mistake; a missing file only means that there was no sync yet.
@@ -54,34 +41,8 @@ export async function openDatabase<T>(
   try {
     return await use(await openPool(location, options))
   } catch (error) {
-    const isAway = explainRuntimeError(location, error)?.kind === 'unavailable'
-    if (isAway && whenAway !== undefined) return whenAway()
     throw error instanceof UserError && !(error instanceof WarehouseError) ? error : explainOpenError(location, error)
   }
-}
-
-/** Connections to a database that does not answer yet. `prepare` runs before the first of them is used. */
-export function deferDatabase(url: string, options: WarehouseOptions, prepare: Use<unknown>): DeferredPool {
-  const location = parseDatabaseUrl(url, options.setting)
-  const open = async () => {
-    const pool = await openPool(location, options)
-    await prepare(pool)
-    return pool
-  }
-  const deferred = deferPool(location.kind, () =>
-    open().catch((error: unknown) => {
-      throw toOutage(location, error)
-    }),
-  )
-  return { ...withExplainedErrors(deferred, location), isOpen: deferred.isOpen }
-}
-
-/** A database that answers and cannot be used (a later version's schema, another password) must not stop the others. */
-function toOutage(location: DatabaseLocation, error: unknown): unknown {
-  const explained = explainRuntimeError(location, error) ?? error
-  if (!(explained instanceof UserError) || isWarehouseUnavailable(explained)) return explained
-  const { what, why, next, exitCode } = explained
-  return new WarehouseError(what, { why, next, exitCode }, 'unavailable', '')
 }
 
 async function openPool(location: DatabaseLocation, options: WarehouseOptions): Promise<ConnectionPool> {
@@ -90,7 +51,7 @@ async function openPool(location: DatabaseLocation, options: WarehouseOptions): 
 
 async function openDriverPool(
   location: DatabaseLocation,
-  { access, apart, readOnly = false, synchronous = 'normal', mayBeAway = false }: WarehouseOptions,
+  { access, apart, readOnly = false, synchronous = 'normal' }: WarehouseOptions,
 ): Promise<ConnectionPool> {
   const isWriter = access !== 'read'
   if (location.kind === 'postgres') {
@@ -100,7 +61,7 @@ async function openDriverPool(
   }
   return apart !== undefined
     ? openSqliteThread(location.path)
-    : openSqlitePool(location.path, { mustExist: !isWriter, readOnly, synchronous, waitsForLock: !mayBeAway })
+    : openSqlitePool(location.path, { mustExist: !isWriter, readOnly, synchronous })
 }
 
 /** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */

@@ -14,7 +14,6 @@ import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'
 import { readReportData } from './analytics/report-data.ts'
-import { createRollupComparison } from './analytics/rollup-comparison.ts'
 import { createAuditStore, deleteAudits } from './audits.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { createAuditLog } from './console/audit-log.ts'
@@ -35,7 +34,7 @@ import type { RewriteOptions } from './mirror/rewrite-in-batches.ts'
 import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
-import { deferDatabase, openDatabase, type WarehouseOptions } from './open-database.ts'
+import { openDatabase, type WarehouseOptions } from './open-database.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
 import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
@@ -58,13 +57,7 @@ export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
 export function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
-  const prepare = (pool: ConnectionPool) => prepareSchema(pool, options)
-  const whenAway = () => {
-    const pool = deferDatabase(url, options, prepare)
-    return assembleWarehouse(pool, null, () => !pool.isOpen())
-  }
-  const use = async (pool: ConnectionPool) => assembleWarehouse(pool, await prepare(pool))
-  return openDatabase(url, options, use, options.mayBeAway ? whenAway : undefined)
+  return openDatabase(url, options, (pool) => createWarehouse(pool, options))
 }
 
 /** For connections that are already open; closes them if this fails. */
@@ -72,8 +65,7 @@ export async function createWarehouse(pool: ConnectionPool, options: WarehouseOp
   return assembleWarehouse(pool, await prepareSchema(pool, options))
 }
 
-/** `isAway`: whether the database has not answered yet. */
-function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | null, isAway = () => false) {
+function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | null) {
   const { kind } = pool
   const db = openKysely(pool)
   const budgets = createBudgetRecords(pool)
@@ -87,9 +79,6 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
     facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
-    /** Compares the service's rollups with counts of our own. */
-    rollups: (project: string, settings: FactsSettings, clock?: () => EpochMs) =>
-      createRollupComparison(createProjectDb(db, kind, project, clock), settings),
     /** The project's queue of write-backs: for the sender, and for people. */
     outbox: (project: string) => createOutboxRepository(ofProject(project)),
     outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),
@@ -99,8 +88,8 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
         const context = createProjectDb(frozen, kind, project)
         return work({ admin: createOutboxAdmin(context), reader: createReviewReader(context) })
       }),
-    /** The clock by which the project's decisions, graces, expiries and claims go. */
-    readClock: (_project: string) => readClock(db, kind),
+    /** The clock by which decisions, graces, expiries and claims go. */
+    readClock: () => readClock(db, kind),
     /** How often the project has sent, and whether sending is held. */
     sends: (project: string) => createSends(ofProject(project)),
     revertSource: (project: string) => createRevertSource(ofProject(project)),
@@ -165,8 +154,6 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** Deletes what has been kept long enough. */
     deleteExpired: (retention: Retention, time: { readonly now: EpochMs; readonly until: number }) =>
       deleteExpired(db, kind, retention, time),
-    /** Whether the project's database, one of several, did not answer when it was asked last. */
-    isAway: (_project: string): boolean => isAway(),
     /** Rejects if the database does not answer. */
     ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
     close: async (): Promise<void> => {

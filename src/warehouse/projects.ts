@@ -6,7 +6,7 @@ import type { Db } from './database/connection-pool.ts'
 import { listHeld, readSends } from './outbox/sends.ts'
 
 /** `keyFingerprint`: of the key that the service denied. */
-export type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
+type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
 
 export function createProjects(db: Db) {
   return {

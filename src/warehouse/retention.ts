@@ -53,15 +53,23 @@ export async function deleteExpired(
     ),
     gaps: await repeat('gaps', (at) => deleteSome('sync_gaps', sql`resolved_at < ${at}`)),
     events: await repeat('events', (at) => deleteSome('console_events', sql`at < ${at}`)),
-    writebacks: await repeat('writebacks', (at) =>
-      deleteWords(
+    writebacks: await repeat('writebacks', async (at) => {
+      await deleteSome('writeback_cancellations', sql`finished_at < ${at}`)
+      await deleteBatchWords(db, at)
+      return deleteWords(
         createProjectDb(db, kind, ''),
         sql`finished_at < ${at} and erased_at is null
           and status in ('succeeded','failed','conflict','cancelled','expired') limit ${sql.lit(rowsPerStep)}`,
-      ),
-    ),
+      )
+    }),
     snapshots: snapshotLimit === null ? 0 : await joinOfAllProjects(db, kind, snapshotLimit, until),
   }
+}
+
+/** The batch stays, as its write-backs do. */
+async function deleteBatchWords(db: Db, before: string): Promise<void> {
+  await sql`update writeback_batches set title = null, source = null, note = null where finished_at < ${before}
+    and (title is not null or source is not null or note is not null)`.execute(db)
 }
 
 async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string, until: number): Promise<number> {

@@ -5,7 +5,6 @@ import type { EpochMs } from '../core/time.ts'
 import { type ConnectionPool, openKysely } from './database/connection-pool.ts'
 import { createProjectDb } from './database/project-db.ts'
 import { requireCurrentSchema } from './database/schema-version.ts'
-import type { Databases } from './databases.ts'
 import { openDatabase } from './open-database.ts'
 import { readStatus } from './status.ts'
 
@@ -17,10 +16,13 @@ type StatusQuery = {
   readonly streams: readonly StreamName[]
 }
 
-/** Of the first database. Throws UserError, also if nothing was ever mirrored. */
-export async function readStatusFrom(databases: Databases, { project, now, policy, streams }: StatusQuery) {
-  const { databaseUrl, databaseSetting: setting } = databases
-  const { db, kind } = await openDatabase(databaseUrl, { access: 'read', readOnly: true, setting }, openReader)
+/** `setting`: where the URL is from. Throws UserError, also if nothing was ever mirrored. */
+export async function readStatusFrom(
+  url: string,
+  setting: string | undefined,
+  { project, now, policy, streams }: StatusQuery,
+) {
+  const { db, kind } = await openDatabase(url, { access: 'read', readOnly: true, setting }, openReader)
   try {
     return await readStatus(createProjectDb(db, kind, project), now, policy, streams)
   } finally {

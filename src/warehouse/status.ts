@@ -8,11 +8,9 @@ import { clockOffsetCursor } from '../core/mirror.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { estimateRequestsMs, steadyLimits } from '../core/rate-limit/estimate.ts'
 import { decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
-import { countToShow, type RowCount } from '../core/row-counts.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
-import { listRollupDefinitions } from './analytics/rollup-changes.ts'
-import { countWaitingConversations } from './analytics/waiting-facts.ts'
+import { countWaitingConversations } from './analytics/facts-state.ts'
 import { listFinishedAudits } from './audits.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
@@ -21,7 +19,7 @@ import { listFailures } from './job-failures.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
 import { countPendingParents } from './mirror/pending-children.ts'
-import { countRows, readRowCounts } from './mirror/row-counts.ts'
+import { countRows, countToShow, type RowCount, readRowCounts } from './mirror/row-counts.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
 import { hasDeletedAt } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/open-decisions.ts'
@@ -77,7 +75,6 @@ export async function readStatus(
     held,
     gaps: await listGaps(db, project),
     facts: await countWaitingConversations(context),
-    rollups: await listRollupDefinitions(db, project),
     audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
     writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),

@@ -1,17 +1,17 @@
 /** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
 import { sql } from 'kysely'
 import type { ProjectCounts } from '../core/health.ts'
-import type { ChildStreamName, StreamName } from '../core/stream-specs.ts'
+import type { StreamReport } from '../core/mirror.ts'
+import { type ChildStreamName, isChildStream, type StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
-import { countChangedDefinitions } from './analytics/rollup-changes.ts'
 import type { Db } from './database/connection-pool.ts'
 import { countAllPending, listPendingStreams } from './mirror/pending-children.ts'
 
 /** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
-export type StreamSyncState = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
+type StreamSyncState = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
 
 /** Streams that have never been synced, or have nothing pending, are missing. */
-export type ProjectSyncState = ProjectCounts & {
+type ProjectSyncState = ProjectCounts & {
   readonly streams: ReadonlyMap<StreamName, StreamSyncState>
   readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
 }
@@ -22,7 +22,6 @@ export const noSyncState: ProjectSyncState = {
   pendingChildren: new Map(),
   gaps: 0,
   writebacks: {},
-  changedDefinitions: 0,
 }
 
 export function createStreamStates(db: Db) {
@@ -37,6 +36,8 @@ export function createStreamStates(db: Db) {
       markSynced(db, project, streams, now),
     /** By project and stream. */
     readAll: () => readStreamStates(db),
+    /** By project: what its runs and audits since then tell. */
+    readRuns: (since: EpochMs) => readRuns(db, since),
     /** Every project that has been synced or has write-backs. */
     readProjects: (now: EpochMs) => readProjectStates(db, now),
   }
@@ -66,6 +67,44 @@ async function readStreamStates(db: Db): Promise<Map<string, Map<StreamName, Str
   return found
 }
 
+/**
+ * `ran`: when a reconcile and an audit of a stream (`stream/mode`) last began, without those that did not get to their end.
+ * `oldestIdleAt`: when the oldest run without changes ended, as housekeeping deletes such runs after a while.
+ */
+export type ProjectRuns = {
+  readonly firstAt: EpochMs
+  readonly oldestIdleAt: EpochMs | null
+  readonly ran: ReadonlyMap<string, EpochMs>
+}
+
+async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<string, ProjectRuns>> {
+  const from = toTimestamp(since)
+  const projects = await sql<{ project: string; first: string; idle: string | null }>`
+    select project_id as project, min(started_at) as first,
+      min(case when rows_changed = 0 and strings_escaped = 0 then finished_at end) as idle
+    from sync_runs group by project_id`.execute(db)
+  const runs = await sql<{ project: string; at: string; outcome: string; streams: string }>`
+    select project_id as project, started_at as at, outcome, streams from sync_runs
+    where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from} order by id`.execute(db)
+  const audits = await sql<{ project: string; at: string; stream: string }>`
+    select project_id as project, finished_at as at, stream from sync_audits
+    where finished_at >= ${from} order by id`.execute(db)
+  // What an interrupted reconcile has left of a child stream is pending; a list has to be reconciled to its end.
+  const reconciles = runs.rows.flatMap(({ project, at, outcome, streams }) =>
+    (JSON.parse(streams) as readonly Pick<StreamReport, 'stream'>[])
+      .filter(({ stream }) => outcome !== 'interrupted' || isChildStream(stream))
+      .map(({ stream }) => ({ project, at, key: `${stream}/reconcile` })),
+  )
+  const all = [...reconciles, ...audits.rows.map(({ stream, ...audit }) => ({ ...audit, key: `${stream}/audit` }))]
+  const byProject = Map.groupBy(all, ({ project }) => project)
+  return new Map(
+    projects.rows.map(({ project, first, idle }) => {
+      const ran = new Map(byProject.get(project)?.map(({ key, at }) => [key, Date.parse(at)]))
+      return [project, { firstAt: Date.parse(first), oldestIdleAt: idle === null ? null : Date.parse(idle), ran }]
+    }),
+  )
+}
+
 async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
   const pending = await countAllPending(db, now)
   const gaps = await sql<{ project: string; count: number }>`
@@ -74,7 +113,6 @@ async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, Proj
   const queue = await sql<{ project: string; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
-  const changedDefinitions = await countChangedDefinitions(db, now)
   const streamStates = await readStreamStates(db)
   const projects = new Set([...streamStates.keys(), ...pending.keys(), ...writebacks.keys()])
   return new Map(
@@ -84,7 +122,6 @@ async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, Proj
         streams: streamStates.get(project) ?? new Map(),
         pendingChildren: pending.get(project) ?? new Map(),
         gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
-        changedDefinitions: changedDefinitions.get(project) ?? 0,
         writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
       },
     ]),

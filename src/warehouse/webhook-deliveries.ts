@@ -1,7 +1,7 @@
 /** Webhook deliveries: each is stored once, stays pending until it has been processed, and is deleted later. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import { idIdentity } from '../core/same-id.ts'
+import { idIdentity } from '../core/path-segment.ts'
 import { listStreamNames, streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
 import type { MirroredRow } from '../core/webhook-reference.ts'

@@ -1,20 +1,19 @@
 /** Executes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
 import type { DecisionResult, DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
+import type { OutboxDecision } from '../core/outbox/decisions.ts'
 import type { DecisionReport } from '../core/outbox/reports.ts'
 import {
   nextState,
-  type OutboxDecision,
   type StatusCounts,
   toStoredState,
   type WritebackStatus,
   writebackStatuses,
 } from '../core/outbox/state.ts'
-import { requireBatch } from './find-batch.ts'
-import { resolveIds } from './resolve-ids.ts'
+import { requireBatch, resolveIds } from './find-batch.ts'
 
 /** Parts of ids and of the batch's name become whole ones. */
-export async function resolveSelection(admin: OutboxAdmin, selection: OutboxFilter): Promise<OutboxFilter> {
+async function resolveSelection(admin: OutboxAdmin, selection: OutboxFilter): Promise<OutboxFilter> {
   const { ids, batch } = selection
   return {
     ...selection,
@@ -28,48 +27,45 @@ const stepsShown = 20
 /** A decision returns the first thousand ids. */
 const idsReturned = 1000
 
+export type ShownTerms = DecisionTerms & { readonly shown?: ShownSelection }
+
 /**
  * `ids` may be beginnings or ends of ids. Throws UserError, before any change, if one matches no id or several, or if
- * there is no such batch.
+ * there is no such batch. Of what was `shown`, nothing is changed if that has moved since; an approval by a digest is
+ * about drafts alone.
  */
+export function executeDecision(
+  admin: OutboxAdmin,
+  decision: OutboxDecision,
+  selection: OutboxFilter,
+  terms: DecisionTerms,
+): Promise<Omit<DecisionReport, 'project'>>
+export function executeDecision(
+  admin: OutboxAdmin,
+  decision: OutboxDecision,
+  selection: OutboxFilter,
+  terms: ShownTerms,
+): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>>
 export async function executeDecision(
   admin: OutboxAdmin,
   decision: OutboxDecision,
   selection: OutboxFilter,
-  terms: DecisionTerms,
-): Promise<Omit<DecisionReport, 'project'>> {
-  const filter = await resolveSelection(admin, selection)
-  return explainDecision(admin, filter, { decision, ...terms }, () => admin.decide(decision, filter, terms))
-}
-
-/** Approves drafts of what was shown. If that has moved since, nothing is changed. */
-export async function executeApproval(
-  admin: OutboxAdmin,
-  selection: OutboxFilter,
-  shown: ShownSelection,
-  terms: DecisionTerms,
+  { shown, ...terms }: ShownTerms,
 ): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
-  const filter = { ...(await resolveSelection(admin, selection)), statuses: approvable }
-  const shownFilter = { ...(await resolveSelection(admin, shown.filter)), statuses: approvable }
-  return executeShown(admin, 'approved', filter, { ...shown, filter: shownFilter }, terms)
-}
-
-/** Decides about what was shown, by whole ids and names. If that has moved since, nothing is changed. */
-export async function executeShown(
-  admin: OutboxAdmin,
-  decision: OutboxDecision,
-  filter: OutboxFilter,
-  shown: ShownSelection,
-  terms: DecisionTerms,
-): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>> {
+  const statuses = shown !== undefined && decision === 'approved' ? { statuses: approvable } : {}
+  const resolve = async (given: OutboxFilter) => ({ ...(await resolveSelection(admin, given)), ...statuses })
+  const filter = await resolve(selection)
+  const made = { decision, ...terms }
+  if (shown === undefined) return explainDecision(admin, filter, made, () => admin.decide(decision, filter, terms))
+  const named = shown.filter === selection ? filter : await resolve(shown.filter)
   let now: SelectionMismatch['now'] | null = null
-  const report = await explainDecision(admin, filter, { decision, ...terms }, async () => {
-    const result = await admin.decideShown(decision, filter, shown, terms)
+  const report = await explainDecision(admin, filter, made, async () => {
+    const result = await admin.decideShown(decision, filter, { ...shown, filter: named }, terms)
     if ('count' in result) return result
     now = result.moved
     return { count: 0, ids: [] }
   })
-  return now === null ? report : describeMismatch(admin, shown.filter, now)
+  return now === null ? report : describeMismatch(admin, named, now)
 }
 
 /** What a digest for an approval names. */

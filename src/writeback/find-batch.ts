@@ -1,5 +1,4 @@
-/** Finds the batch that a person names, and says what is near a name that does not exist. */
-
+/** Finds the batch or the write-backs that a person names, and says what is near a name that does not exist. */
 import { nearestNames } from '../core/nearest-names.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { BatchSummary } from '../core/outbox/batches.ts'
@@ -37,4 +36,41 @@ function nearBatches(typed: string, names: readonly string[]): readonly string[]
 /** `replies-0123456789ab-revert` → `replies-revert` */
 function withoutDigest(name: string): string {
   return name.replace(/-[0-9a-f]{12}(?=-revert|$)/, '')
+}
+
+/**
+ * `parts`: ids, or unique beginnings or ends of them. Throws UserError if one matches no id or several.
+ */
+export async function resolveIds(
+  admin: Pick<OutboxAdmin, 'findIds' | 'list'>,
+  parts: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = []
+  const whole = await findWholeIds(admin, parts)
+  for (const part of parts) {
+    const [id, ...others] = whole.has(part) ? [part] : await admin.findIds(part)
+    if (id === undefined) throw unchanged(`there is no write-back with the id ${part}`, '`writeback list` shows them')
+    if (others.length > 0) throw unchanged(describeSeveral(part, [id, ...others]), 'write more of the id')
+    found.push(id)
+  }
+  return [...new Set(found)]
+}
+
+/** A decision about what was shown names thousands by their whole ids. */
+async function findWholeIds(admin: Pick<OutboxAdmin, 'list'>, parts: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  const size = 1000
+  for (let start = 0; parts.length > 1 && start < parts.length; start += size) {
+    const ids = parts.slice(start, start + size)
+    for (const { id } of await admin.list({ ids }, size)) found.add(id)
+  }
+  return found
+}
+
+function describeSeveral(part: string, ids: readonly string[]): string {
+  return `several ids begin or end with ${part}: ${ids.join(', ')}${ids.length > 2 ? ', …' : ''}`
+}
+
+function unchanged(why: string, next: string): UserError {
+  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
 }

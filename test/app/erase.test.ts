@@ -1,8 +1,10 @@
 /** A person who is erased is nowhere in the warehouse, and no sync brings them back. */
 import { readFileSync } from 'node:fs'
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { tables } from '../../schema/tables.ts'
 import { eraseVisitor } from '../../src/app/erase.ts'
+import { verifyProject } from '../../src/app/verify.ts'
 import { streamNames } from '../../src/core/stream-specs.ts'
 import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../writeback/outbox-fixture.ts'
@@ -36,6 +38,11 @@ async function mirrorOnePerson(database: 'sqlite' | 'postgres') {
     own,
     erase,
     person: person!,
+    verify: () =>
+      verifyProject(configOf(instance.url!, project), project, {
+        ...{ streams: streamNames, limit: 9, signal: new AbortController().signal, onProgress: () => {} },
+        log: pino({ level: 'silent' }),
+      }),
     words: messages.map(({ content }) => String(content)),
   }
 }
@@ -65,9 +72,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('leaves no word and no id of them, in no table, and no sync brings them back', async () => {
       const fixture = await mirrorOnePerson(database)
-      const { erase, own, visitor, queue, push, sync, person, words, warehouse, instance, visitors } = fixture
+      const { erase, own, visitor, queue, push, sync, person, words, warehouse, instance, visitors, verify } = fixture
       await queue(
-        { operation: 'note', visitor_id: visitor, content: 'Secret note.' },
+        { operation: 'note', visitor_id: visitor, content: 'Secret note.', ref: 'note-1' },
         { operation: 'message', conversation_id: own[0], content: 'Secret reply.', sender_name: 'Ann' },
         { operation: 'note', visitor_id: visitors().find((id) => id !== visitor), content: 'Another person.' },
       )
@@ -81,7 +88,11 @@ for (const database of ['sqlite', 'postgres'] as const) {
       for (const mode of ['incremental', 'reconcile', 'full'] as const)
         expect(await sync(mode)).toMatchObject({ outcome: 'complete' })
       expect(await findMentions(fixture, texts)).toEqual([])
+      // The same file again sends nothing twice.
+      await queue({ operation: 'note', visitor_id: visitors()[0], content: 'Once more.', ref: 'note-1' })
       expect(await push()).toMatchObject({ settled: {} })
+      const verified = await verify()
+      expect(verified.differences).toEqual([])
       const kept = await warehouse.query('select status, payload from writebacks order by seq')
       expect(kept.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded', 'cancelled'])
       expect(JSON.stringify(kept)).toContain('Another person.')

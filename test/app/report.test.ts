@@ -8,9 +8,7 @@ import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 
-const overNetwork = databases.filter(({ name }) => name !== 'pglite')
-
-for (const db of overNetwork) {
+for (const db of databases) {
   test(`a report counts the rows that the service has — ${db.name}`, async () => {
     const sandboxNow = '2026-06-10T12:00:00Z'
     const service = await startSandbox({

@@ -4,13 +4,13 @@ import { createSharedStore } from '../../src/api/rate-limit/shared-store.ts'
 import { logWhenBudgetOpens, openRequestBudgets } from '../../src/app/request-budgets.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { projectConfigOf } from '../sync/sync-sandbox.ts'
 
 const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 const minute = (requests: number) => ({ requests, windowMs: 60_000 })
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`a rate that changes while a process runs applies from then on, and taken slots stay taken — ${db.name}`, async () => {
     const location = await db.make()
     const sandbox = await startSandbox({ size: { conversations: 0, visitors: 1, calls: 0 } })
@@ -32,7 +32,7 @@ for (const db of sqliteAndPostgres) {
   })
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`a margin that was learned is used by a new budget, and a 429 is stored with its evidence — ${db.name}`, async () => {
     const location = await db.make()
     onTestFinished(location.drop)

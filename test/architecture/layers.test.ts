@@ -5,6 +5,8 @@ import { layerViolations, type SourceFiles } from './layers.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const paths = globSync(['src/**/*.ts', 'schema/**/*.ts', 'jobs/**/*.ts'], { cwd: root })
+  // Writes the documents, so it reads all modules; nothing imports it.
+  .filter((path) => path !== 'schema/dictionary.ts')
 const files: SourceFiles = new Map(
   paths.map((path) => [path.replaceAll('\\', '/'), readFileSync(`${root}${path}`, 'utf8')]),
 )

@@ -10,28 +10,29 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   log: ['core'],
   config: ['core'],
   streams: ['core'],
-  console: ['core'],
+  document: ['core'],
+  console: ['core', 'document'],
   api: ['core', 'log'],
   warehouse: ['core', 'log', 'schema'],
-  'use case': ['core', 'log', 'streams', 'api', 'warehouse'],
+  'use case': ['core', 'log', 'document', 'streams', 'api', 'warehouse'],
   app: ['core', 'log', 'config', 'streams', 'api', 'warehouse', 'schema', 'use case'],
-  http: ['core', 'log', 'config', 'streams', 'console', 'api', 'warehouse', 'schema', 'use case', 'app'],
+  http: ['core', 'log', 'config', 'streams', 'document', 'console', 'api', 'warehouse', 'schema', 'use case', 'app'],
   jobs: ['core', 'log', 'config', 'streams', 'api', 'warehouse', 'schema', 'use case', 'app', 'http'],
   sandbox: ['core', 'schema'],
   cli: [
-    ...['core', 'log', 'config', 'streams', 'api', 'warehouse', 'schema'],
+    ...['core', 'log', 'config', 'streams', 'document', 'api', 'warehouse', 'schema'],
     ...['use case', 'app', 'http', 'jobs', 'sandbox'],
   ],
 }
 
 /** Folders of `src/` that hold use cases. */
-const useCases: readonly string[] = ['sync', 'verify', 'check', 'writeback', 'report', 'export']
+const useCases: readonly string[] = ['sync', 'verify', 'writeback', 'report', 'export']
 
 /** Packages that only some modules may import. */
 const packageUsers: Readonly<Record<string, readonly string[]>> = {
   kysely: ['schema', 'warehouse'],
   pg: ['warehouse', 'jobs'],
-  'better-sqlite3': ['warehouse', 'jobs'],
+  'better-sqlite3': ['warehouse'],
   'hyparquet-writer': ['use case'],
   undici: ['api'],
   commander: ['cli'],
@@ -43,15 +44,14 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
   '@fastify/helmet': ['http'],
   '@fastify/multipart': ['http'],
   '@fastify/static': ['http'],
-  'd3-scale': ['console'],
-  'd3-shape': ['console'],
+  'd3-scale': ['document'],
+  'd3-shape': ['document'],
   'prom-client': ['http'],
   '@bull-board/api': ['jobs'],
   '@bull-board/fastify': ['jobs'],
   '@bull-board/ui': ['jobs'],
   bullmq: ['jobs'],
   ioredis: ['api', 'jobs'],
-  '@electric-sql/pglite': ['jobs'],
 }
 
 const outsideCore =

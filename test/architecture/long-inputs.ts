@@ -1,20 +1,19 @@
 /** Runs every parser over long runs of one character, in a process that can be killed: quadratic time takes minutes here. */
 import { classifyExchange } from '../../src/api/classify.ts'
-import { createRedactor } from '../../src/api/redact.ts'
+import { createRedactor } from '../../src/api/client.ts'
 import { createRowSplitter } from '../../src/api/row-splitter.ts'
-import { parseSchedule } from '../../src/config/parse-schedule.ts'
+import { parseSchedule } from '../../src/config/project-settings.ts'
 import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
 import { parseBaseUrl } from '../../src/core/base-url.ts'
-import { parseDuration } from '../../src/core/duration.ts'
 import { toPrintable } from '../../src/core/format.ts'
 import { stringifyJson, tryParseJson } from '../../src/core/json.ts'
 import { toCommonReason } from '../../src/core/outbox/group-reasons.ts'
 import { excerpt, showInvisible } from '../../src/core/outbox/review-words.ts'
-import { toWords } from '../../src/core/outbox/same-words.ts'
+import { matchesPayload, toWords } from '../../src/core/outbox/same-words.ts'
 import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
 import { parseRate } from '../../src/core/rate-limit/rate.ts'
 import { parseServerUrl } from '../../src/core/server-url.ts'
-import { parseTime } from '../../src/core/time.ts'
+import { parseDuration, parseTime } from '../../src/core/time.ts'
 import { parseWebhook } from '../../src/core/webhook-reference.ts'
 import { conversations } from '../../src/streams/list-streams.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
@@ -23,7 +22,6 @@ import { columnName } from '../../src/warehouse/discovered-columns/column-name.t
 import { createCsvParser } from '../../src/writeback/import/csv-parser.ts'
 import { detectFileForm } from '../../src/writeback/import/file-form.ts'
 import { jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
-import { matchesPayload } from '../../src/writeback/verify/match-reply.ts'
 
 const request = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
 const redact = createRedactor('svc_live_secret')
@@ -64,24 +62,24 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'a line of CSV': (text) => {
     const parser = createCsvParser({ separator: ',', hasSeparatorLine: false })
     return [
-      parser.parseLine({ line: 0, text: 'operation,content,name,email,expect,ref,handled', mistake: null }),
-      parser.parseLine({ line: 1, text: `message,"${text.replaceAll('"', '')}"`, mistake: null }),
-      parser.parseLine({ line: 1, text: `visitor,,${text},${text},${text},${text},${text}`, mistake: null }),
-      parser.parseLine({ line: 1, text, mistake: null }),
-      parser.parseLine({ line: 2, text, mistake: null }),
+      parser.parseLine({ line: 0, text: 'operation,content,name,email,expect,ref,handled', count: 1, mistake: null }),
+      parser.parseLine({ line: 1, text: `message,"${text.replaceAll('"', '')}"`, count: 1, mistake: null }),
+      parser.parseLine({ line: 1, text: `visitor,,${text},${text},${text},${text},${text}`, count: 1, mistake: null }),
+      parser.parseLine({ line: 1, text, count: 1, mistake: null }),
+      parser.parseLine({ line: 2, text, count: 1, mistake: null }),
       parser.end(),
     ]
   },
   'the header of CSV': (text) => {
     const parser = createCsvParser({ separator: ';', hasSeparatorLine: false }, 'all')
-    return [parser.parseLine({ line: 1, text: `operation;${text}`, mistake: null }), parser.end()]
+    return [parser.parseLine({ line: 1, text: `operation;${text}`, count: 1, mistake: null }), parser.end()]
   },
   // A file with NUL characters is refused before it is read.
   'the beginning of a file': (text) => detectFileForm(Buffer.from(text.replaceAll('\0', ' '))),
   'a text for the same words': toWords,
   'why a write-back failed': toCommonReason,
   'the words of a visitor': (text) => [excerpt(text), showInvisible(text)],
-  'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, mistake: null }),
+  'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, count: 1, mistake: null }),
   'a write-back': (text) =>
     parseRequest({
       operation: 'message',

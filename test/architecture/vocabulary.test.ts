@@ -1,4 +1,4 @@
-/** The vocabulary of docs/glossary.md: words that were replaced by the field's own do not come back. */
+/** Words that were replaced by the field's own do not come back. */
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { retiredIn, retiredPhrasesIn } from './retired-words.ts'

@@ -1,7 +1,7 @@
 /** The output of the commands, and their exit codes. */
 import { describe, expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
-import { worstExitCode } from '../../src/cli/exit-code.ts'
+import { worstExitCode } from '../../src/cli/explain-error.ts'
 import { migrateCommand, renderRebuildProgress } from '../../src/cli/migrate.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
@@ -11,13 +11,12 @@ import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
 import type {
   CheckItem,
   FactsRebuildReport,
-  RollupDefinition,
+  RewriteReport,
   StatusReport,
   SyncReport,
   VerifyReport,
 } from '../../src/core/command-reports.ts'
 import type { SyncOutcome } from '../../src/core/mirror.ts'
-import type { RewriteReport } from '../../src/core/rewrite-report.ts'
 import type { StreamName } from '../../src/core/stream-specs.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
@@ -283,11 +282,6 @@ describe('migrate', () => {
   })
 })
 
-const rollupDefinition = (metric: string, definition: string | null, daysEqual: number): RollupDefinition => ({
-  ...{ metric, definition, verdict: definition === null ? 'unknown' : 'proven', days: 60, daysEqual },
-  learnedAt: '2026-06-01T11:58:00Z',
-})
-
 const auditResult = (compared: number, differing: number): AuditResult => ({
   ...{ id: 'a', stream: 'conversations', startedAt: '2026-06-01T00:20:00Z', finishedAt: '2026-06-01T01:00:00Z' },
   ...{ population: 1_203_442, drawn: compared, compared, differing, gone: 1, unreadable: 0, requests: 1, tookMs: 1 },
@@ -327,11 +321,6 @@ describe('status', () => {
       { stream: 'messages', from: null, to: null, reason: 'the list ends at 50', foundAt: '2026-06-01T11:58:00Z' },
     ],
     facts: { conversations: 1200, isRebuild: false },
-    rollups: [
-      rollupDefinition('calls.total', 'calls, by occurred_at', 60),
-      rollupDefinition('conversations.active', 'conversations, by last message', 58),
-      rollupDefinition('satisfaction', null, 2),
-    ],
     audits: estimateDifferences([auditResult(10_412, 2)], now),
     writebacks: { queued: 3 },
     nameless: 1,
@@ -357,7 +346,6 @@ describe('status', () => {
       'running       host (process 12), since 1 min ago',
       'budget        120 of 600 in the last 1 min; what is pending takes about 2.0 s',
       'facts         to be derived again for 1,200 conversations, with the next sync',
-      "rollups       our own counts match 2 of the service's 3 numbers; conversations.active differs on 2 of 60 days (view report_rollup_day)",
       'audit         with 95 % confidence fewer than 7 in 10,000 conversations differ; 2 of 10,412 read again in 1 audit differed; what differed was corrected as far as the service still shows it; 1,203,442 are mirrored; 1 had been deleted in the service; last 11 h ago',
       'write-backs   3 queued',
       '              1 row has no project and is not sent until project_id is set in writebacks and writeback_events',

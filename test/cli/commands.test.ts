@@ -103,24 +103,12 @@ describe.concurrent('an error is one clear message, with 2 for a person and 1 if
   )
 
   test.each([
-    ['the variable', '', '', /create the folder, or name another path in DESKMIRROR_DATABASE_URL$/m],
-    [
-      'the file',
-      'database_url: sqlite:no/such/folder/mirror.db',
-      '',
-      /another path in database_url of deskmirror.yaml$/m,
-    ],
-    [
-      "a project's own line",
-      'database_url: sqlite:all.db',
-      'sqlite:no/such/folder/mirror.db',
-      /another path in projects\.shop\.database_url of deskmirror.yaml$/m,
-    ],
-  ])('a folder that is not there, from %s: the setting to change is named', async (_, top, own, says) => {
+    ['the variable', '', /create the folder, or name another path in DESKMIRROR_DATABASE_URL$/m],
+    ['the file', 'database_url: sqlite:no/such/folder/mirror.db', /another path in database_url of deskmirror.yaml$/m],
+  ])('a folder that is not there, from %s: the setting to change is named', async (_, top, says) => {
     const cwd = folderIn(parent)
     const { DESKMIRROR_PROJECT_ID: id, ...env } = environmentOf()
-    const line = own === '' ? '' : `, database_url: ${own}`
-    const project = `shop: { project_id: ${id}, api_key: { env: DESKMIRROR_API_KEY }${line} }`
+    const project = `shop: { project_id: ${id}, api_key: { env: DESKMIRROR_API_KEY } }`
     writeFileSync(join(cwd, 'deskmirror.yaml'), `${top}\nprojects:\n  ${project}\n`)
     const variable: Record<string, string> =
       top === '' ? { DESKMIRROR_DATABASE_URL: 'sqlite:no/such/folder/mirror.db' } : {}
@@ -169,27 +157,12 @@ test.concurrent('check of a file with projects says what is wrong in it, and not
   expect(out).not.toContain('First steps')
 })
 
-test.concurrent('a link to the console needs only the first database', async () => {
-  const cwd = folderIn(parent)
-  const project = 'project_id: p, base_url: https://h/v1, api_key: { env: K }, database_url: sqlite:no/folder/school.db'
-  writeFileSync(join(cwd, 'deskmirror.yaml'), `projects:\n  school: { ${project} }\n`)
-  const { exit, out } = await runInProcess(['console', '--link'], {
-    cwd,
-    env: { K: 'k', DESKMIRROR_HTTP: '127.0.0.1:9' },
+test.concurrent('migrate is for all projects: one of them is refused', async () => {
+  const migrated = await runInProcess(['migrate', '--project', 'default'], {
+    cwd: folderIn(parent),
+    env: environmentOf(),
   })
-  expect([exit, out]).toEqual([0, expect.stringContaining('/console/sign-in?code=')])
-})
-
-test.concurrent('migrate --project migrates the database of that project, and no other', async () => {
-  const cwd = folderIn(parent)
-  const { DESKMIRROR_PROJECT_ID: id, ...env } = environmentOf()
-  const projects = `shop: { project_id: ${id} }\n  school: { project_id: school, database_url: sqlite:school.db }`
-  writeFileSync(join(cwd, 'deskmirror.yaml'), `database_url: sqlite:all.db\nprojects:\n  ${projects}\n`)
-  const migrate = (project: string) => runInProcess(['migrate', '--project', project], { cwd, env })
-  const migrated = () => ['all.db', 'school.db'].map((file) => existsSync(join(cwd, file)))
-  expect([(await migrate('school')).exit, migrated()]).toEqual([0, [false, true]])
-  expect([(await migrate('shop')).exit, migrated()]).toEqual([0, [true, true]])
-  expect(await migrate('none')).toMatchObject({ exit: 2, err: expect.stringContaining('there is no project none') })
+  expect(migrated).toMatchObject({ exit: 2, err: expect.stringContaining('add --rebuild-analytics') })
 })
 
 test.concurrent('no server at the address: one message soon, and 1 because trying again may help', async () => {

@@ -1,11 +1,11 @@
 /** `deskmirror export`: what the options mean, what contradicts, what is printed; and the real command when it is stopped. */
+
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { exportCommand } from '../../src/cli/export.ts'
-import { renderExportProgress } from '../../src/cli/render/export-progress.ts'
+import { exportCommand, renderExportProgress } from '../../src/cli/export.ts'
 import type { ExportReport } from '../../src/core/export.ts'
 import type { ExportRequest } from '../../src/export/export-objects.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
@@ -32,7 +32,7 @@ const report: ExportReport = {
 /** Runs the command, and returns what it asked for. */
 async function run(args: readonly string[], isTerminal = false) {
   const requests: ExportRequest[] = []
-  const exportFromWarehouse = async (_config: unknown, _project: unknown, request: ExportRequest) => {
+  const exportFromWarehouse = async (_config: unknown, request: ExportRequest) => {
     requests.push(request)
     return report
   }

@@ -43,19 +43,11 @@ test('fails with the error of the warehouse', async () => {
   })
 })
 
-test('of one project, in the database of that project', async () => {
-  const names: (string | undefined)[] = []
-  const grantToAnalyst = async (_: unknown, __: string, project: { readonly name: string } | undefined) => {
-    names.push(project?.name)
-    return report
-  }
-  await runCommand(migrateCommand, ['--grant', 'analyst', '--project', 'school'], { grantToAnalyst })
-  await runCommand(migrateCommand, ['--grant', 'analyst'], { grantToAnalyst })
-  expect(names).toEqual(['school', undefined])
-})
-
-test('is not a rebuild', async () => {
+test('is not a rebuild, and concerns all projects', async () => {
   await expect(runCommand(migrateCommand, ['--grant', 'analyst', '--rebuild-analytics'], {})).rejects.toThrow(
+    /cannot be used with/,
+  )
+  await expect(runCommand(migrateCommand, ['--grant', 'analyst', '--project', 'shop'], {})).rejects.toThrow(
     /cannot be used with/,
   )
 })

@@ -34,7 +34,7 @@ test('sync and the worker create private files', async () => {
   const worker = startWorkerProcess({ databaseUrl: `sqlite:${folder}/worker.db`, queueUrl: 'embedded' }, sandbox)
   await worker.waitFor(({ event }) => event === 'sync.ended')
   expect(readdirSync(folder)).toEqual(
-    expect.arrayContaining(['deskmirror.db', 'worker.db', 'worker.db-wal', 'worker.db-queue']),
+    expect.arrayContaining(['deskmirror.db', 'worker.db', 'worker.db-wal', 'worker.db-worker']),
   )
   expect(exposedFiles(folder)).toEqual([])
 })

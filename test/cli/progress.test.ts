@@ -1,5 +1,6 @@
 /** Progress: what each stream has done, how fast, and how long the rest takes. */
 import { describe, expect, test } from 'vitest'
+import { classifyInterrupt } from '../../src/cli/command-context.ts'
 import { openDisplay } from '../../src/cli/render/display.ts'
 import {
   afterProgress,
@@ -8,7 +9,6 @@ import {
   streamProgressRow,
   timeLeft,
 } from '../../src/cli/render/progress.ts'
-import { classifyInterrupt } from '../../src/cli/signals.ts'
 import type { BudgetView, SyncProgress } from '../../src/core/command-reports.ts'
 import { formatCount, formatDuration, toPrintable } from '../../src/core/format.ts'
 

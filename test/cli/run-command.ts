@@ -13,7 +13,6 @@ export type CommandOutput = { readonly exit: number; readonly out: string; reado
 type UseCases = Partial<
   typeof import('../../src/app/audit.ts') &
     typeof import('../../src/app/batches.ts') &
-    typeof import('../../src/app/certificate.ts') &
     typeof import('../../src/app/check.ts') &
     typeof import('../../src/app/export.ts') &
     typeof import('../../src/app/facts.ts') &
@@ -28,6 +27,7 @@ type UseCases = Partial<
     typeof import('../../src/app/sync.ts') &
     typeof import('../../src/app/token.ts') &
     typeof import('../../src/app/verify.ts') &
+    typeof import('../../src/app/verify-digests.ts') &
     typeof import('../../src/app/watch-batch.ts')
 >
 

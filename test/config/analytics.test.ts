@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parseDays, parseOpeningHours } from '../../src/config/analytics-settings.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { parseDays, parseOpeningHours } from '../../src/config/parse-hours.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
@@ -46,7 +46,7 @@ test('without settings, business is open round the clock and nothing is aimed at
     visitGapSeconds: 1800,
     availabilityHoldSeconds: 600,
     targets: [],
-    calls: { visitor: null, ended: null, outcome: null, duration: null },
+    calls: { visitor: null, ended: null, outcome: null, duration: null, direction: null, agent: null },
     fields: { activityKind: null, activityPage: null },
     personalData: true,
   })

@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
+import { readConfig } from '../../src/config/read.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
 import { defaultSchedules } from '../../src/core/default-schedules.ts'
 import { defaultRetention } from '../../src/core/retention.ts'
@@ -45,6 +46,8 @@ function problemsOf(
   return []
 }
 
+const numbers = Array.from({ length: 1_000 }, (_, n) => n)
+
 describe('one project is described by variables', () => {
   test('an address, a project and a key are enough; everything else has a default', () => {
     const { projects, warnings, ...globals } = load()
@@ -68,7 +71,6 @@ describe('one project is described by variables', () => {
     expect(project).toEqual({
       name: 'default',
       projectId: needed.DESKMIRROR_PROJECT_ID,
-      databaseUrl: null,
       webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
       rateMargin: null,
@@ -369,26 +371,13 @@ projects:
     expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
   })
 
-  test('a project may be mirrored into a database of its own, whose password is a secret, too', () => {
+  test('a project with a database of its own, which former versions had, is refused with what to do', () => {
+    write('deskmirror.yaml', yaml.replace('    schema: freeze', '    database_url: { env: SCHOOL_DB }'))
     write('school.key', 'k')
-    const withOwn = (line: string) =>
-      write('deskmirror.yaml', yaml.replace('    schema: freeze', `    database_url: ${line}`))
-    const urls = (variables: Record<string, string>) =>
-      load({ SHOP_KEY: key, ...variables }).projects.map(({ databaseUrl }) => databaseUrl)
-    withOwn('{ env: SCHOOL_DB }')
-    expect(urls({ SCHOOL_DB: 'postgres://me:hunter2@db2/mirror' })).toEqual([null, 'postgres://me:hunter2@db2/mirror'])
-    // The variable is that of the program.
-    expect(urls({ SCHOOL_DB: 'sqlite:school.db', DESKMIRROR_DATABASE_URL: 'sqlite:x.db' })).toEqual([
-      null,
-      'sqlite:school.db',
+    // Also `migrate`, which needs no project.
+    expect(problemsOf({ SHOP_KEY: key, SCHOOL_DB: 'sqlite:school.db' }, 'database')).toEqual([
+      'deskmirror.yaml:16 projects.school.database_url is for all projects: move it to the top of the file; for a project in another database, run another worker with another file',
     ])
-    expect(problemsOf({ SHOP_KEY: key })).toEqual([
-      'deskmirror.yaml:16 projects.school.database_url points to the variable SCHOOL_DB, which does not exist',
-    ])
-    withOwn('postgres://me:hunter2@db2/mirror')
-    expect(problemsOf({ SHOP_KEY: key }).join()).toMatch(/projects\.school\.database_url contains a password/)
-    withOwn('mysql://db2/mirror')
-    expect(problemsOf({ SHOP_KEY: key }).join()).toMatch(/projects\.school\.database_url must be sqlite:PATH or/)
   })
 
   test('projects are described in one place', () => {
@@ -406,6 +395,22 @@ projects:
   ])('malformed: %j', (text, says) => {
     write('deskmirror.yaml', text)
     expect(problemsOf()[0]).toMatch(says)
+  })
+
+  test.each<[string, object]>([
+    ['settings', Object.fromEntries(numbers.map((n) => [`wrong${n}`, 1]))],
+    ['settings of a project', { projects: { shop: Object.fromEntries(numbers.map((n) => [`wrong${n}`, 1])) } }],
+    ['projects', { projects: Object.fromEntries(numbers.map((n) => [`p${n}`, {}])) }],
+    ['values of a list', { projects: { shop: { streams: numbers.map(() => 'nothing') } } }],
+  ])('of 1000 wrong %s the first 20 are located and reported', (_, values) => {
+    let located = 0
+    const locate = () => `deskmirror.yaml:${++located}`
+    const readSecret = () => ({ why: 'is not set' })
+    const { problems } = readConfig({ variables: {}, yaml: { values, locate }, readSecret, needs: 'service' })
+    expect(located).toBeLessThan(70)
+    const { what, why } = new ConfigurationError(problems)
+    expect(what).toBe('the configuration has more than 20 problems')
+    expect(why.split('\n').slice(20)).toEqual(['more problems follow; fix these first'])
   })
 
   test('malformed YAML is reported without its text', () => {

@@ -1,16 +1,19 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
-import { timeChart } from '../../src/console/chart.ts'
 import type { ProjectFrame } from '../../src/console/page.ts'
 import { thread } from '../../src/console/pages/conversation.ts'
-import { liveTexts, overviewSentences } from '../../src/console/pages/overview-sentences.ts'
-import { exactText, markedText } from '../../src/console/text.ts'
-import { formatTime, roughly } from '../../src/console/time.ts'
+import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
+import { exactText, formatTime, markedText, roughly } from '../../src/console/text.ts'
 import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
-import type { ConversationData, OverviewData, StreamRow } from '../../src/core/console/data.ts'
-import { hideMessages } from '../../src/core/console/hide-messages.ts'
-import { streamStateOf } from '../../src/core/console/stream-state.ts'
+import {
+  type ConversationData,
+  hideMessages,
+  type OverviewData,
+  type StreamRow,
+  streamStateOf,
+} from '../../src/core/console/data.ts'
 import type { Html } from '../../src/core/html/html.ts'
+import { timeChart } from '../../src/document/chart.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()

@@ -1,8 +1,7 @@
 /** What audits show together, and which differences count. */
 import { describe, expect, test } from 'vitest'
 import { type AuditResult, describeEvidence, estimateDifferences } from '../../src/core/audit.ts'
-import type { SeenDifference } from '../../src/core/audit-store.ts'
-import { confirmedDifferences } from '../../src/core/audit-verdict.ts'
+import { confirmedDifferences, type SeenDifference } from '../../src/core/audit-store.ts'
 import { createSample } from '../../src/core/sample.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 

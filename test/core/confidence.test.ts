@@ -1,7 +1,7 @@
 /** The arithmetic of audits. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { toFrequency, upperLimit } from '../../src/core/confidence.ts'
+import { toFrequency, upperLimit } from '../../src/core/audit.ts'
 
 describe('the upper limit of a share at 95 %', () => {
   // One-sided limits of Clopper and Pearson, computed apart from this code: the sum of the terms by their gamma functions.

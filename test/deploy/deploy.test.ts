@@ -94,11 +94,11 @@ describe('the fleet', () => {
     expect(images.filter((image) => !/:v?\d+\.\d+\.\d+|:\d+\.\d+-/.test(image))).toEqual([])
   })
 
-  test('pulls no image by a movable tag alone; docs/operations.md names the exceptions', () => {
+  test('pulls no image by a movable tag alone; docs/guide.md names the exceptions', () => {
     const pulled = images.filter((image) => !image.startsWith('deskmirror:'))
     const floating = pulled.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image))
     expect(floating).toEqual(['metabase/metabase:v0.64.2.2', 'grafana/grafana:12.3.1'])
-    for (const image of floating) expect(read('docs/operations.md')).toContain(image)
+    for (const image of floating) expect(read('docs/guide.md')).toContain(image)
   })
 
   test('mounts only files that exist or that make-secrets.sh creates', () => {

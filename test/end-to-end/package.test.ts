@@ -34,27 +34,7 @@ test('files for development are not in the package', () => {
   expect(readdirSync(join(installed, 'deploy')).sort()).toEqual(
     ['alerts.yml', 'deskmirror.env.example', 'deskmirror.service'].sort(),
   )
-  expect(readdirSync(join(installed, 'dist')).sort()).toEqual([
-    'THIRD-PARTY-LICENSES',
-    'chunks',
-    'jobs',
-    'schema',
-    'src',
-  ])
-})
-
-test('the licences of packages whose code is in its files go with it', () => {
-  const dist = join(installed, 'dist')
-  const code = globSync('**/*.js', { cwd: dist }).map((file) => readFileSync(join(dist, file), 'utf8'))
-  const sources = code.flatMap((text) => [...text.matchAll(/^\/\/ .*node_modules\/((@[^/]+\/)?[^/]+)/gm)])
-  const packages = [...new Set(sources.map(([, name = '']) => name))].sort()
-  expect(packages).toEqual(['kysely', 'zod'])
-  const licenses = readFileSync(join(dist, 'THIRD-PARTY-LICENSES'), 'utf8')
-  for (const name of packages) {
-    const text = readFileSync(join(folder, 'node_modules', name, 'LICENSE'), 'utf8')
-    expect(licenses).toContain(`${name} `)
-    expect(licenses).toContain(text.trim())
-  }
+  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['jobs', 'schema', 'src'])
 })
 
 test('its files import only one another, Node.js, and packages that are installed with them', () => {
@@ -62,7 +42,7 @@ test('its files import only one another, Node.js, and packages that are installe
   const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
   const imported = globSync('**/*.js', { cwd: dist }).flatMap((file) => {
     const code = readFileSync(join(dist, file), 'utf8')
-    return [...code.matchAll(/^(?:import|export)\b[^;'"\n]*["']([^"'.][^"']*)["'];?$|\bimport\("([^".][^"]*)"\)/gm)]
+    return [...code.matchAll(/(?:^import|\bfrom) '([^'.][^']*)';?$|\bimport\('([^'.][^']*)'\)/gm)]
   })
   const names = imported.map(([, from, lazy]) => /^(@[^/]+\/)?[^/]+/.exec(from ?? lazy ?? '')?.[0] ?? '')
   expect(names.length).toBeGreaterThan(50)

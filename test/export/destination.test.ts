@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { exportBytes, exportWith, openWorld } from './export-world.ts'
 
@@ -73,7 +73,7 @@ describe('files', () => {
   })
 })
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`a SQLite file from ${db.name}`, () => {
     test('has tables and views as tables, with types, keys and the values of CSV; and needs no write access', async () => {
       const world = db.name === 'sqlite' ? warehouse : (await openWorld(db)).warehouse

@@ -1,16 +1,15 @@
 /** What an export selects: objects, columns and rows; what it says about names and values that do not exist. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { UserError } from '../../src/core/user-error.ts'
-import type { ExportRequest } from '../../src/export/export-objects.ts'
-import { findObjects } from '../../src/export/find-objects.ts'
+import { type ExportRequest, findObjects } from '../../src/export/export-objects.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { commit, message } from '../warehouse/row-fixtures.ts'
 import { exportBytes, exportWith, hostileTexts, openWorld } from './export-world.ts'
 
 type Limits = Partial<Omit<ExportRequest, 'objects' | 'format' | 'target'>>
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(db.name, () => {
     let warehouse: Warehouse
     beforeAll(async () => {
@@ -99,7 +98,7 @@ for (const db of sqliteAndPostgres) {
   })
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`what others commit meanwhile is not exported, and they need not wait — ${db.name}`, async () => {
     const { warehouse, database } = await openWorld(db)
     const other = (await database.open()).mirror('main')

@@ -4,9 +4,8 @@ import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { secret } from '../../src/core/secret.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { createAttempts } from '../../src/http/attempts.ts'
-import { maxConnections } from '../../src/http/connections.ts'
-import type { HttpRoutes, HttpServerOptions, ReadinessResult } from '../../src/http/server.ts'
+import { createAttempts } from '../../src/http/auth.ts'
+import { type HttpRoutes, type HttpServerOptions, maxConnections, type ReadinessResult } from '../../src/http/server.ts'
 import { captureLog, startTestServer, token, tokenOptions } from './test-server.ts'
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })

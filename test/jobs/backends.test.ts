@@ -1,46 +1,30 @@
-/** What jobs rely on, on every store: one specification for Redis, Postgres and the embedded store. */
+/** What jobs rely on, whatever the queue is kept in: one specification for Redis, Postgres and the process itself. */
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { DateTime } from 'luxon'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Backend, JobHandler, JobWorkerOptions } from '../../jobs/backends/backend.ts'
-import { ensureSchedule, type JobQueue, type Recurrence } from '../../jobs/backends/ensure-schedule.ts'
-import type { JobResult } from '../../jobs/job-result.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Backend, JobHandler, JobQueue, JobResult, NewJob, Recurrence } from '../../jobs/backends/backend.ts'
 import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
-/** For waiting on what sends no event. */
-const polling = { interval: 10, timeout: 120_000 }
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
+const hourMs = 3_600_000
 
-/** Jobs of a killed process are found within a second. */
-const shortLocks: JobWorkerOptions = { lockDuration: 300, stalledInterval: 150 }
-
-/** A handler that counts jobs; `all` resolves with their names once `expected` of them have started. */
-function countJobs(
-  expected: number,
-  resultOf: (name: string, time: number) => JobResult | Promise<JobResult> = () => done,
-) {
+/** A handler that records names; `ran(n)` resolves with them once that many jobs have begun. */
+function recordJobs(resultOf: (name: string, time: number) => JobResult | Promise<JobResult> = () => done) {
   const names: string[] = []
-  const all = Promise.withResolvers<string[]>()
-  const work: JobHandler<Data> = async ({ data }) => {
-    names.push(data.name)
-    if (names.length === expected) all.resolve(names)
-    return resultOf(data.name, names.filter((name) => name === data.name).length)
+  const waiting: { readonly count: number; readonly resolve: (names: readonly string[]) => void }[] = []
+  const work: JobHandler<Data> = async ({ data: { name } }) => {
+    names.push(name)
+    for (const { count, resolve } of waiting) if (names.length >= count) resolve([...names])
+    return resultOf(name, names.filter((other) => other === name).length)
   }
-  return { work, names, all: all.promise }
+  const ran = (count: number): Promise<readonly string[]> =>
+    new Promise((resolve) => (names.length >= count ? resolve([...names]) : waiting.push({ count, resolve })))
+  return { work, ran, names }
 }
 
-/** All pending jobs, as `job data`. */
-async function pending(queue: JobQueue<Data>): Promise<string[]> {
-  const jobs = await queue.getJobs(['delayed', 'waiting'])
-  return jobs.map(({ name, data }) => `${name} ${data.name}`)
-}
-
-for (const { kind, make, makeCrashable } of queueFixtures) {
-  describe(`jobs in the store: ${kind}`, () => {
+for (const { kind, make } of queueFixtures) {
+  describe(`jobs in the queue: ${kind}`, () => {
     let fixture: QueueFixture
     let backend: Backend
     beforeAll(async () => {
@@ -53,327 +37,189 @@ for (const { kind, make, makeCrashable } of queueFixtures) {
     })
     const fresh = () => {
       const name = randomUUID()
-      return { name, queue: backend.queue<Data>(name) }
+      const queue = backend.queue<Data>(name)
+      const add = (job: string, opts: NewJob<Data>['opts'] = {}) =>
+        queue.addBulk([{ name: 'job', data: { name: job }, opts }])
+      return { name, queue, add, start: (work: JobHandler<Data>) => backend.worker(name, work) }
     }
-    const add = async (queue: ReturnType<typeof fresh>['queue'], ...names: string[]) => {
-      for (const name of names) await queue.add('job', { name })
+    const setSchedule = (queue: JobQueue<Data>, recurrence: Recurrence, name = 'shop') =>
+      backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
+    const nextOf = async (queue: JobQueue<Data>) => {
+      const [schedule, ...others] = await queue.getJobSchedulers(0, -1)
+      expect([schedule?.key, others]).toEqual(['shop', []])
+      return schedule!.next!
     }
 
     test('a schedule keeps its offset within the period when it is set again', async () => {
       const { queue } = fresh()
-      const recurrence = { every: hourMs, offset: 25 * minuteMs }
-      const set = () =>
-        backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name: 'shop' } }])
-      await set()
-      const first = await queue.getJobScheduler('shop')
-      expect(first!.next! % hourMs).toBe(25 * minuteMs)
-      expect(first!.next!).toBeGreaterThan(Date.now())
-      await Promise.all([set(), set(), set()])
-      expect((await queue.getJobScheduler('shop'))!.next).toBe(first!.next)
-      expect(await pending(queue)).toEqual(['sync shop'])
-    })
-
-    test('processes that set new schedules concurrently leave one run of each', async () => {
-      const { queue } = fresh()
-      const names = Array.from({ length: 20 }, (_, n) => `shop ${n}`)
-      const schedules = names.map((name) => ({
-        id: name,
-        recurrence: { every: hourMs, offset: 1 },
-        job: 'sync',
-        data: { name },
-      }))
-      await Promise.all([1, 2, 3, 4, 5].map(() => backend.ensureSchedules(queue, schedules)))
-      expect((await pending(queue)).toSorted()).toEqual(names.map((name) => `sync ${name}`).toSorted())
-      for (const { next } of await queue.getJobSchedulers()) expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
+      const recurrence = { every: hourMs, offset: hourMs / 4 }
+      await setSchedule(queue, recurrence)
+      const first = await nextOf(queue)
+      expect(first % hourMs).toBe(hourMs / 4)
+      expect(first).toBeGreaterThan(Date.now())
+      await Promise.all([1, 2, 3].map(() => setSchedule(queue, recurrence)))
+      expect(await nextOf(queue)).toBe(first)
+      expect(await queue.getJobSchedulersCount()).toBe(1)
     })
 
     test('a cron schedule follows its time zone', async () => {
       const { queue } = fresh()
-      const recurrence = { pattern: '30 3 * * *', tz: 'Asia/Kathmandu' }
-      await backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'reconcile', data: { name: 'shop' } }])
-      const { next } = (await queue.getJobScheduler('shop'))!
-      expect(DateTime.fromMillis(next!, { zone: 'Asia/Kathmandu' }).toFormat('HH:mm:ss')).toBe('03:30:00')
-      expect(next! - Date.now()).toBeLessThanOrEqual(24 * hourMs)
+      await setSchedule(queue, { pattern: '30 3 * * *', tz: 'Asia/Kathmandu' })
+      const next = await nextOf(queue)
+      expect(DateTime.fromMillis(next, { zone: 'Asia/Kathmandu' }).toFormat('HH:mm:ss')).toBe('03:30:00')
+      expect(next - Date.now()).toBeLessThanOrEqual(24 * hourMs)
     })
 
-    test('a changed schedule takes effect with one pending run, and a removed one has none', async () => {
-      const { queue } = fresh()
-      const set = (recurrence: Recurrence, name: string) =>
-        backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
-      const next = async () => (await queue.getJobScheduler('shop'))!.next!
-      await set({ pattern: '0 0 3 1 1 *', tz: 'UTC' }, 'yearly')
-      await set({ every: 24 * hourMs, offset: 7 }, 'daily')
-      expect(await pending(queue)).toEqual(['sync daily'])
-      expect((await next()) % (24 * hourMs)).toBe(7)
-      await set({ every: 24 * hourMs, offset: 9 }, 'daily')
-      expect((await next()) % (24 * hourMs)).toBe(9)
-      await set({ every: hourMs, offset: 9 }, 'hourly')
-      expect((await next()) - Date.now()).toBeLessThanOrEqual(hourMs)
-      await set({ every: hourMs, offset: 9 }, 'another')
-      expect(await pending(queue)).toEqual(['sync another'])
+    test('a changed schedule takes effect at once, and a removed one is gone', async () => {
+      const { queue, start } = fresh()
+      await setSchedule(queue, { pattern: '0 0 3 1 1 *', tz: 'UTC' })
+      await setSchedule(queue, { every: 24 * hourMs, offset: 7 })
+      expect((await nextOf(queue)) % (24 * hourMs)).toBe(7)
+      await setSchedule(queue, { every: 24 * hourMs, offset: 9 })
+      expect((await nextOf(queue)) % (24 * hourMs)).toBe(9)
+      const { work, ran } = recordJobs()
+      start(work)
+      await setSchedule(queue, { every: 30, offset: 1 }, 'frequent')
+      expect(await ran(2)).toEqual(['frequent', 'frequent'])
       expect(await queue.removeJobScheduler('shop')).toBe(true)
-      expect(await pending(queue)).toEqual([])
-    })
-
-    test('a schedule that has stopped is restarted', async () => {
-      const { queue } = fresh()
-      const schedule = { id: 'shop', recurrence: { every: minuteMs, offset: 1 }, job: 'sync', data: { name: 'shop' } }
-      await ensureSchedule(queue, schedule, Date.now())
-      // BullMQ itself does not remove a schedule's run.
-      await queue.clean(0, 0, 'delayed')
-      await ensureSchedule(queue, schedule, Date.now() + 3 * hourMs)
-      expect(await pending(queue)).toEqual(['sync shop'])
+      expect(await queue.getJobSchedulersCount()).toBe(0)
     })
 
     test('a schedule continues whatever the results of its runs', async () => {
-      const { name, queue } = fresh()
+      const { queue, start } = fresh()
       const results: readonly JobResult[] = [
         { do: 'give up', why: 'denied' },
         { do: 'retry', why: 'failed' },
         { do: 'delay', afterMs: 0 },
-        { do: 'rest', forMs: 5 },
       ]
-      const { work, all } = countJobs(8, (_, time) => results[time - 1] ?? done)
-      await queue.upsertJobScheduler('shop', { every: 60 }, { name: 'sync', data: { name: 'sync' } })
-      const worker = backend.worker(name, work)
-      await all
+      const { work, ran } = recordJobs((_, time) => results[time - 1] ?? done)
+      await setSchedule(queue, { every: 40, offset: 1 })
+      start(work)
+      await ran(7)
       await queue.removeJobScheduler('shop')
-      await worker.close()
-    })
-
-    test('while a run of a schedule is active, at most one other waits', async () => {
-      const { name, queue } = fresh()
-      const blocked = Promise.withResolvers<JobResult>()
-      const { work, all } = countJobs(1, () => blocked.promise)
-      await queue.upsertJobScheduler('shop', { every: 30 }, { name: 'sync', data: { name: 'sync' } })
-      const worker = backend.worker(name, work)
-      await all
-      const threePeriodsAgo = () => Date.now() - 90
-      await vi.waitUntil(async () => {
-        // A store may call a job that is due waiting, although no worker is free for it.
-        const [next] = [...(await queue.getDelayed()), ...(await queue.getWaiting())]
-        return next !== undefined && next.timestamp + next.delay < threePeriodsAgo()
-      }, polling)
-      const { active, waiting, delayed } = await queue.getJobCounts()
-      expect({ active, others: waiting! + delayed! }).toEqual({ active: 1, others: 1 })
-      await queue.removeJobScheduler('shop')
-      blocked.resolve(done)
-      await worker.close()
     })
 
     test('an id belongs to one job: while it waits, runs, and is delayed', async () => {
-      const { name, queue } = fresh()
-      const again = () => queue.add('job', { name: 'second' }, { deduplication: { id: 'shop' } })
-      const first = await queue.add('job', { name: 'first' }, { deduplication: { id: 'shop' } })
-      expect((await again()).id).toBe(first.id)
-      const seen: (string | undefined)[] = []
-      const ended = Promise.withResolvers<void>()
-      const worker = backend.worker<Data>(name, async () => {
-        seen.push((await again()).id)
-        if (seen.length === 1) return { do: 'delay', afterMs: 0 }
-        if (seen.length === 2) return { do: 'delay', afterMs: hourMs }
-        ended.resolve()
+      const { add, start } = fresh()
+      const addAgain = () => add('again', { deduplication: { id: 'shop' } })
+      await add('first', { deduplication: { id: 'shop' } })
+      await addAgain()
+      const { work, ran } = recordJobs(async (name, time) => {
+        if (name !== 'first') return done
+        await addAgain()
+        return time === 1 ? { do: 'delay', afterMs: 50 } : done
+      })
+      start(work)
+      await ran(1)
+      await add('while it is delayed')
+      await ran(2)
+      await addAgain()
+      await ran(3)
+      await add('last')
+      expect(await ran(4)).toEqual(['first', 'while it is delayed', 'first', 'last'])
+      await addAgain()
+      expect((await ran(5)).at(-1)).toBe('again')
+    })
+
+    test('what is added while its job runs follows it, if that is wanted: once, the last one', async () => {
+      const { add, start } = fresh()
+      const again = (name: string) => add(name, { deduplication: { id: 'shop', keepLastIfActive: true } })
+      const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const { work, ran } = recordJobs(async (name) => {
+        if (name === 'first') begun.resolve()
+        if (name === 'first') await release.promise
         return done
       })
-      await vi.waitUntil(async () => seen.length === 2 && (await queue.getDelayedCount()) === 1, polling)
-      expect((await again()).id).toBe(first.id)
-      await first.promote()
-      await ended.promise
-      await worker.close()
-      expect(seen).toEqual([first.id, first.id, first.id])
-      expect((await again()).id).not.toBe(first.id)
+      await again('first')
+      await again('while it waits')
+      start(work)
+      await begun.promise
+      await again('second')
+      await again('third')
+      release.resolve()
+      expect(await ran(2)).toEqual(['first', 'third'])
+      await add('last')
+      expect((await ran(3)).at(-1)).toBe('last')
     })
 
     test('an id is taken while its job is retried, and free once that has failed', async () => {
-      const { name, queue } = fresh()
-      const options = { deduplication: { id: 'shop' }, attempts: 2, backoff: 50 }
-      const first = await queue.add('job', { name: 'first' }, options)
-      const seen: (string | undefined)[] = []
-      const worker = backend.worker<Data>(name, async () => {
-        seen.push((await queue.add('job', { name: 'second' }, options)).id)
+      const { add, start } = fresh()
+      const options = {
+        deduplication: { id: 'shop' },
+        attempts: 2,
+        backoff: { type: 'exponential', delay: 50 },
+      } as const
+      await add('first', options)
+      const { work, ran, names } = recordJobs(async (name) => {
+        if (name !== 'first') return done
+        await add('second', options)
         return { do: 'retry', why: 'failed' }
       })
-      await new Promise<void>((resolve) => worker.on('failed', (job) => job?.attemptsMade === 2 && resolve()))
-      await worker.close()
-      expect(seen).toEqual([first.id, first.id])
-      expect((await queue.add('job', { name: 'third' }, options)).id).not.toBe(first.id)
+      start(work)
+      expect(await ran(2)).toEqual(['first', 'first'])
+      await expect.poll(() => add('third', options).then(() => names.slice(0, 3))).toEqual(['first', 'first', 'third'])
     })
 
     test('jobs run in the order of arrival, and one that continues does so behind the others', async () => {
-      const { name, queue } = fresh()
-      await add(queue, 'long', 'b', 'c', 'd')
-      const { work, all } = countJobs(7, (job, time) =>
+      const { add, start } = fresh()
+      for (const name of ['long', 'b', 'c', 'd']) await add(name)
+      const { work, ran } = recordJobs((job, time) =>
         job === 'long' && time < 4 ? { do: 'delay', afterMs: time === 1 ? 0 : 0.5 } : done,
       )
-      const worker = backend.worker(name, work)
-      const order = await all
-      expect(order.slice(0, 5)).toEqual(['long', 'b', 'c', 'd', 'long'])
-      await worker.close()
+      start(work)
+      expect((await ran(7)).slice(0, 5)).toEqual(['long', 'b', 'c', 'd', 'long'])
     })
 
-    test('only a failed run counts as an attempt', async () => {
-      const { name, queue } = fresh()
+    test('only a failed run counts as an attempt, and a job that gives up is not retried', async () => {
+      const { add, start } = fresh()
       const results: readonly JobResult[] = [
         { do: 'delay', afterMs: 0 },
-        { do: 'rest', forMs: 1 },
         { do: 'retry', why: 'failed' },
         { do: 'delay', afterMs: 1.5 },
         { do: 'retry', why: 'failed again' },
       ]
-      let time = 0
-      const worker = backend.worker(name, async () => results[time++] ?? done)
-      const failed = new Promise<string | undefined>((resolve) =>
-        worker.on('failed', (job) => job?.attemptsMade === 2 && resolve(job.failedReason)),
-      )
-      await queue.add('job', { name: 'a' }, { attempts: 2 })
-      expect(await failed).toBe('failed again')
-      expect(time).toBe(5)
-      await worker.close()
+      const { work, ran } = recordJobs((name, time) => {
+        if (name === 'hopeless') return { do: 'give up', why: 'denied' }
+        return name === 'failing' ? (results[time - 1] ?? done) : done
+      })
+      start(work)
+      await add('failing', { attempts: 2 })
+      await ran(4)
+      await add('hopeless', { attempts: 5 })
+      await ran(5)
+      await add('last')
+      expect((await ran(6)).slice(4)).toEqual(['hopeless', 'last'])
     })
 
-    test('a job that gives up is not retried', async () => {
-      const { name, queue } = fresh()
-      const worker = backend.worker(name, async () => ({ do: 'give up', why: 'denied' }))
-      const failed = once(worker, 'failed')
-      await queue.add('job', { name: 'a' }, { attempts: 5 })
-      await failed
-      const [job] = await queue.getFailed()
-      expect(job).toMatchObject({ attemptsMade: 1, failedReason: 'denied' })
-      await worker.close()
-    })
-
-    test('when a job pauses its queue, nothing of the queue runs in any worker until the pause is over', async () => {
-      const { name, queue } = fresh()
-      await add(queue, 'pausing', 'b', 'c', 'd')
-      const began: { name: string; at: number }[] = []
-      const all = Promise.withResolvers<void>()
-      const work: JobHandler<Data> = async ({ data }) => {
-        began.push({ name: data.name, at: Date.now() })
-        if (began.length === 5) all.resolve()
-        return began.length === 1 ? { do: 'rest', forMs: 300 } : done
-      }
-      const first = backend.worker(name, work)
-      await once(first, 'active')
-      await vi.waitUntil(async () => (await queue.getWaitingCount()) === 4, { ...polling, interval: 1 })
-      const second = backend.worker(name, work)
-      await all.promise
-      for (const { at } of began.slice(1)) expect(at - began[0]!.at).toBeGreaterThanOrEqual(290)
-      await Promise.all([first.close(), second.close()])
-    })
-
-    test('two workers share a queue, and no job runs twice', async () => {
-      const { name, queue } = fresh()
-      const names = Array.from({ length: 20 }, (_, n) => `job ${n}`)
-      await add(queue, ...names)
-      // No worker may end its first job before the other one has one.
-      const both = Promise.withResolvers<void>()
-      const began = [false, false]
-      const { work, all, names: ran } = countJobs(20)
-      const workers = [0, 1].map((index) =>
-        backend.worker<Data>(name, async (job, signal) => {
-          began[index] = true
-          if (began[0] && began[1]) both.resolve()
-          await both.promise
-          return work(job, signal)
-        }),
-      )
-      await all
-      await Promise.all(workers.map((worker) => worker.close()))
-      expect(ran.toSorted()).toEqual(names.toSorted())
-    })
-
-    test('closing finishes active jobs and starts no others; the next process finds the rest', async () => {
-      const own = await make()
-      const before = await own.open()
-      const queue = before.queue<Data>('q')
-      for (const name of ['a', 'b', 'c']) await queue.add('job', { name })
-      await queue.upsertJobScheduler('shop', { every: hourMs, offset: 7 }, { name: 'sync' })
-      const begun = Promise.withResolvers<void>()
+    test('as many jobs run at once as allowed', async () => {
+      const { name, add } = fresh()
       const release = Promise.withResolvers<void>()
+      const { work, ran, names } = recordJobs(() => release.promise.then(() => done))
+      for (const job of ['a', 'b', 'c', 'd']) await add(job)
+      backend.worker(name, work, { concurrency: 3 })
+      await ran(3)
+      expect(names).toHaveLength(3)
+      release.resolve()
+      expect((await ran(4)).toSorted()).toEqual(['a', 'b', 'c', 'd'])
+    })
+
+    test('closing finishes active jobs and starts no others', async () => {
+      const own = await make()
+      const closing = await own.open()
+      const queue = closing.queue<Data>('q')
+      await queue.addBulk(['a', 'b', 'c'].map((name) => ({ name: 'job', data: { name } })))
+      const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       const ended: string[] = []
-      before.worker<Data>('q', async ({ data }) => {
+      closing.worker<Data>('q', async ({ data }) => {
         begun.resolve()
         await release.promise
         ended.push(data.name)
         return done
       })
       await begun.promise
-      const closed = before.close()
-      release.resolve()
-      await closed
+      setTimeout(release.resolve, 50)
+      await closing.close()
       expect(ended).toEqual(['a'])
-
-      const after = await own.open()
-      const { work, all } = countJobs(2)
-      after.worker('q', work)
-      expect(await all).toEqual(['b', 'c'])
-      expect(await after.queue<Data>('q').getJobSchedulersCount()).toBe(1)
-      await after.close()
-      await own.drop()
-    })
-
-    test('a job of a killed process runs again, once, and its id is taken until then', async () => {
-      const own = await make()
-      const options = { deduplication: { id: 'shop' } }
-      const before = await own.open()
-      const first = await before.queue<Data>('q').add('job', { name: 'begun' }, options)
-      await before.queue<Data>('q').add('job', { name: 'waiting' })
-      // The embedded store allows one process.
-      await before.close()
-      const child = await own.startUnendingJob('q')
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-
-      const after = await own.open()
-      const queue = after.queue<Data>('q')
-      expect((await queue.add('job', { name: 'other' }, options)).id).toBe(first.id)
-      const { work, all } = countJobs(2)
-      const worker = after.worker('q', work, shortLocks)
-      expect((await all).toSorted()).toEqual(['begun', 'waiting'])
-      await worker.close()
-      expect((await queue.add('job', { name: 'other' }, options)).id).not.toBe(first.id)
-      await after.close()
-      await own.drop()
-    })
-
-    // The embedded store has no server; the test above kills its process.
-    if (makeCrashable === null) return
-    test('a server that crashes and recovers has lost nothing, and workers continue', async () => {
-      const own = await makeCrashable()
-      const opened = await own.open()
-      const queue = opened.queue<Data>('q')
-      await queue.upsertJobScheduler('shop', { every: hourMs, offset: 7 }, { name: 'sync' })
-      const { work, all: both } = countJobs(2)
-      const waiting = opened.worker('q', work)
-      const drained = once(waiting, 'drained')
-      await queue.add('job', { name: 'before' })
-      await drained
-      const other = opened.queue<Data>('other')
-      for (const name of ['a', 'b', 'c']) await other.add('job', { name })
-
-      // Also a worker that starts during the outage.
-      const remaining = countJobs(4)
-      const { promise: idle, resolve: onIdle } = Promise.withResolvers<void>()
-      await own.crash(async () => {
-        opened.worker('other', remaining.work).once('drained', onIdle)
-        await opened.ping().catch(() => {})
-      })
-      await vi.waitUntil(
-        () =>
-          opened.ping().then(
-            () => true,
-            () => false,
-          ),
-        polling,
-      )
-      await idle
-      await other.add('job', { name: 'd' })
-      expect((await remaining.all).toSorted()).toEqual(['a', 'b', 'c', 'd'])
-      // Also the worker that was waiting before the outage.
-      await queue.add('job', { name: 'after' })
-      expect(await both).toEqual(['before', 'after'])
-      expect(await queue.getJobSchedulersCount()).toBe(1)
-      await opened.close()
       await own.drop()
     })
   })

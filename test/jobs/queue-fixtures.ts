@@ -2,50 +2,55 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { type Backend, type BackendOptions, openBackend } from '../../jobs/backends/backend.ts'
-import type { BackendKind } from '../../jobs/backends/store-connection.ts'
+import type { Backend, BackendKind } from '../../jobs/backends/backend.ts'
+import type { createBullBackend } from '../../jobs/backends/bullmq.ts'
+import { openBackend } from '../../jobs/backends/open-backend.ts'
 import { createLog } from '../../src/log.ts'
-import { makeOnce } from '../support/make-once.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
 
 export type QueueFixture = {
-  readonly open: (options?: Partial<BackendOptions>) => Promise<Backend>
+  readonly open: () => Promise<Backend>
+  readonly drop: () => Promise<void>
+}
+
+export type BullBackend = ReturnType<typeof createBullBackend>
+
+export type BullFixture = {
+  readonly open: () => Promise<BullBackend>
   /** Starts a process that runs a job of the queue forever; resolves once that has started. */
   readonly startUnendingJob: (queue: string) => Promise<ChildProcess>
-  /** Starts a process that adds jobs with these deduplication ids; resolves once it has. */
-  readonly addJobsElsewhere: (queue: string, ids: readonly string[]) => Promise<ChildProcess>
   readonly drop: () => Promise<void>
 }
 
 /** Resolves when it serves again. `meanwhile`: runs while it is down or recovering. */
 type Crash = (meanwhile: () => Promise<void>) => Promise<void>
 
-export type QueueFixtureKind = {
-  readonly kind: BackendKind
-  readonly make: () => Promise<QueueFixture>
-  /** A server that crashes and recovers. Null: there is none. */
-  readonly makeCrashable: (() => Promise<QueueFixture & { readonly crash: Crash }>) | null
-}
-
 export const silentLog = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-export const queueFixtures: readonly QueueFixtureKind[] = [
+/** `makeCrashable`: a server that crashes and recovers. */
+export const bullFixtures: readonly {
+  readonly kind: BackendKind
+  readonly make: () => Promise<BullFixture>
+  readonly makeCrashable: () => Promise<BullFixture & { readonly crash: Crash }>
+}[] = [
   { kind: 'redis', make: createRedisFixture, makeCrashable: createCrashableRedis },
   { kind: 'postgres', make: createPostgresFixture, makeCrashable: createCrashablePostgres },
-  { kind: 'embedded', make: createEmbeddedFixture, makeCrashable: null },
 ]
 
-function createFixture(url: string, prefix: string, folder: string, drop: () => Promise<void>): QueueFixture {
+const inProcess: QueueFixture = { open: () => openBackend('embedded', { log: silentLog }), drop: async () => {} }
+
+export const queueFixtures: readonly { readonly kind: BackendKind; readonly make: () => Promise<QueueFixture> }[] = [
+  ...bullFixtures,
+  { kind: 'embedded', make: async () => inProcess },
+]
+
+function createFixture(url: string, prefix: string, drop: () => Promise<void>): BullFixture {
   return {
-    open: (options = {}) => openBackend(url, { folder, prefix, log: silentLog, ...options }),
-    startUnendingJob: (queue) => startProgram('./unending-job.ts', [url, folder, prefix, queue]),
-    addJobsElsewhere: (queue, ids) => startProgram('./add-jobs.ts', [url, folder, prefix, queue, ...ids]),
+    open: async () => (await openBackend(url, { prefix, log: silentLog })) as BullBackend,
+    startUnendingJob: (queue) => startProgram('./unending-job.ts', [url, prefix, queue]),
     drop,
   }
 }
@@ -60,8 +65,8 @@ async function startProgram(file: string, args: readonly string[]): Promise<Chil
 
 let redis: Promise<PrivateRedis> | undefined
 
-async function createRedisFixture(): Promise<QueueFixture> {
-  return createFixture(await startTestRedis(), `test-${randomUUID()}`, '', async () => {})
+async function createRedisFixture(): Promise<BullFixture> {
+  return createFixture(await startTestRedis(), `test-${randomUUID()}`, async () => {})
 }
 
 /** One server for all test files of this process. It ends with the process. */
@@ -77,12 +82,12 @@ async function createCrashableRedis() {
     await meanwhile()
     await crashed
   }
-  return { ...createFixture(server.url, 'crashable', '', server.stop), crash }
+  return { ...createFixture(server.url, 'crashable', server.stop), crash }
 }
 
-async function createPostgresFixture(): Promise<QueueFixture> {
+async function createPostgresFixture(): Promise<BullFixture> {
   const { url, drop } = createJobSchema()
-  return createFixture(url, 'unused', '', drop)
+  return createFixture(url, 'unused', drop)
 }
 
 /** A schema for the jobs of one test; using it creates it. */
@@ -95,25 +100,7 @@ export function createJobSchema() {
 
 async function createCrashablePostgres() {
   const server = await startPrivatePostgres()
-  return { ...createFixture(server.url, 'crashable', '', server.stop), crash: server.crash }
-}
-
-async function createEmbeddedFixture(): Promise<QueueFixture> {
-  const folder = await createQueueFolder()
-  return createFixture('embedded', 'unused', folder, async () => rmSync(folder, { recursive: true }))
-}
-
-/** A folder with an initialised, empty embedded store. */
-export async function createQueueFolder(folder = emptyFolder()): Promise<string> {
-  const used = await makeOnce('queue', async (path) =>
-    (await openBackend('embedded', { folder: path, log: silentLog })).close(),
-  )
-  cpSync(used, folder, { recursive: true })
-  return folder
-}
-
-function emptyFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'deskmirror-queue-'))
+  return { ...createFixture(server.url, 'crashable', server.stop), crash: server.crash }
 }
 
 async function administer(url: string, statement: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** The worker's scheduling decisions, without a queue. */
 import { describe, expect, test } from 'vitest'
-import { schedulesForProjects } from '../../jobs/project-schedules.ts'
+import { missedSyncJobs, schedulesForProjects } from '../../jobs/project-schedules.ts'
 import { parseSchedulerJob, parseSyncJob, syncJobId } from '../../jobs/queues.ts'
 import { type CompletionTimes, overdueSyncJobs, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
@@ -154,6 +154,38 @@ describe('overdue jobs are', () => {
     expect(found(all(minute), pending, { ...shop, streams: ['conversations', 'messages'] })).toEqual([
       'backfill: messages',
     ])
+  })
+})
+
+describe('at the start of a worker whose queue forgets', () => {
+  const at = (time: string) => Date.parse(`2026-03-${time}:00Z`)
+  const schedules = {
+    ...defaultSchedules,
+    incremental: { kind: 'every', ms: 300_000 },
+    reconcile: { kind: 'cron', pattern: '0 3 * * *' },
+  } as const
+  const project = { ...shop, timeZone: 'UTC', schedules, streams: ['conversations', 'messages'] as const }
+  const missed = (now: string, ran: Readonly<Record<string, string>>, { synced = now, firstAt = '01T09:00' } = {}) => {
+    const completions = new Map([[shop.projectId, new Map([['conversations' as const, at(synced)]])]])
+    const runs = new Map(Object.entries(ran).map(([key, time]) => [key, at(time)]))
+    const known = new Map([[shop.projectId, { firstAt: at(firstAt), oldestIdleAt: null, ran: runs }]])
+    return missedSyncJobs([project], completions, known, at(now)).map(({ job }) => `${job.stream} ${job.mode}`)
+  }
+  const both = {
+    'conversations/reconcile': '09T03:00',
+    'messages/reconcile': '09T03:00',
+    'conversations/audit': '10T00:30',
+  }
+
+  test('what its schedules should have started meanwhile is due', () => {
+    expect(missed('10T08:00', both)).toEqual(['conversations reconcile', 'messages reconcile'])
+    expect(missed('10T08:00', { ...both, 'messages/reconcile': '10T07:00' })).toEqual(['conversations reconcile'])
+    expect(missed('10T08:00', both, { synced: '10T07:52' })).toContain('conversations incremental')
+  })
+
+  test('nothing is due that ran at its time or later, or before the project was first synced', () => {
+    expect(missed('10T02:00', { ...both, 'conversations/audit': '10T01:30' })).toEqual([])
+    expect(missed('10T08:00', {}, { firstAt: '10T07:58' })).toEqual([])
   })
 })
 

@@ -1,7 +1,13 @@
 /** What changed against the period before, as numbers and in words. */
 import { expect, test } from 'vitest'
-import { type Change, type Comparison, changeOf } from '../../src/report/change.ts'
-import { formatChange, formatValue, type Unit } from '../../src/report/values.ts'
+import {
+  type Change,
+  type Comparison,
+  changeOf,
+  formatChange,
+  formatValue,
+  type Unit,
+} from '../../src/report/change.ts'
 
 const changes: readonly {
   readonly unit: Unit

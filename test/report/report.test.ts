@@ -84,7 +84,7 @@ const stream = {
   neverRead: 0,
 }
 const rollupRow = {
-  ...{ metric: 'calls.total', verdict: 'proven', definition: 'calls', equal: 6, different: 1 },
+  ...{ metric: 'calls.total', definition: 'report_call_day.calls', equal: 6, different: 1 },
   ...{ notFinal: 0, notCompared: 0, largestDifference: 2 },
 }
 

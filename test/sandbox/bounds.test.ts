@@ -1,6 +1,6 @@
 /** What a bound includes, for a clock that is finer than the times shown. */
 import { expect, test } from 'vitest'
-import { lowerBound, upperBound } from '../../src/sandbox/api/paging.ts'
+import { lowerBound, upperBound } from '../../src/sandbox/paging.ts'
 
 const rows = [9_400, 10_000, 10_600, 11_000]
 const at = 10_000

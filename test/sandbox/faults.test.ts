@@ -1,7 +1,7 @@
 /** Faults between client and service, and what the sandbox records of them. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type FaultKind, faultKinds } from '../../src/sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type FaultKind, faultKinds } from '../../src/sandbox/server/faults.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox

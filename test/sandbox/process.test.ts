@@ -55,7 +55,7 @@ test('the example of its help and of its guide works when it is pasted into a sh
   })
   onTestFinished(() => void killGroup(child))
   expect(await once(child, 'exit')).toEqual([0, null])
-  const guide = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../docs/guide.md', import.meta.url), 'utf8')
   expect(guide.includes(example), 'the guide has the same example').toBe(true)
 })
 

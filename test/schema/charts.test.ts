@@ -1,11 +1,10 @@
 /** The SQL of the starter dashboards, as their files have it, on each database. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Chart, ChartColumn } from '../../schema/bi-tools/chart.ts'
-import { charts } from '../../schema/bi-tools/charts.ts'
+import { type Chart, type ChartColumn, charts } from '../../schema/bi-tools/charts.ts'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { withSandbox } from '../sync/with-sandbox.ts'
 import { factsOf, settings } from '../warehouse/analytics/facts-settings.ts'
 import { openViewsWarehouse } from '../warehouse/analytics/view-fixtures.ts'
@@ -93,7 +92,7 @@ function expectColumns(tool: string, { title, visualisation, columns }: Chart, r
 const wholeTime = { project: 'main', from: '2025-01-01', to: '2025-12-31' }
 
 for (const tool of Object.keys(starters))
-  for (const db of sqliteAndPostgres) {
+  for (const db of databases) {
     test(`each chart for ${tool} has the columns that it shows — ${db.name}`, async () => {
       const { warehouse } = await openViewsWarehouse(db)
       for (const [chart, rows] of await runStarter(warehouse, tool, wholeTime)) {
@@ -113,7 +112,7 @@ for (const tool of Object.keys(starters))
 
 test('both starters give the same numbers, on SQLite and on Postgres', async () => {
   const results: unknown[] = []
-  for (const db of sqliteAndPostgres) {
+  for (const db of databases) {
     const { warehouse } = await openViewsWarehouse(db)
     for (const tool of Object.keys(starters)) {
       const charted = await runStarter(warehouse, tool, wholeTime)

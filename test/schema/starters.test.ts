@@ -3,9 +3,13 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { analystObjectNames, analystObjects, relationsOf } from '../../schema/analytics-views/analyst-objects.ts'
+import type { Aggregation } from '../../schema/analytics-views/analytics-view.ts'
+import { analystObjectNames, analystObjects, relationsOf } from '../../schema/analytics-views/layer.ts'
+import { describeColumn } from '../../schema/analytics-views/view-columns.ts'
+import { type Chart, charts } from '../../schema/bi-tools/charts.ts'
 import { mayLeadNowhere } from '../../schema/bi-tools/dbt-sources.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { metabaseQuery } from '../../schema/bi-tools/metabase.ts'
+import { databases } from '../support/databases.ts'
 import { openViewsWarehouse } from '../warehouse/analytics/view-fixtures.ts'
 
 const root = new URL('../..', import.meta.url).pathname
@@ -63,18 +67,36 @@ test('dbt and Cube know every object and every column, with what it means', () =
     const table = dbtTables.find((other) => other.name === name)
     expect(table?.description, name).toContain(note)
     expect(table?.columns.map((column) => [column.name, column.description])).toEqual(
-      Object.entries(columns).map(([column, described]) => [column, described.note]),
+      Object.entries(columns).map(([column, described]) => [column, describeColumn(described)]),
     )
     const cube = cubes.find((other) => other.name === name)
     expect(cube?.dimensions.slice(1).map((dimension) => dimension.name)).toEqual(Object.keys(columns))
   }
 })
 
-test('no measure adds up what must not be added up', () => {
-  for (const { name, columns } of analystObjects) {
-    const sums = cubes.find((cube) => cube.name === name)?.measures.filter(({ type }) => type === 'sum') ?? []
-    const summed = Object.entries(columns).filter(([, { aggregation }]) => aggregation === 'sum')
-    expect(sums.map((measure) => measure.name)).toEqual(summed.map(([column]) => `sum_of_${column}`))
+test('a measure of Cube combines values as their column says, and only of rows that count different things', () => {
+  for (const { name, columns, alternatives } of analystObjects) {
+    const measures = cubes.find((cube) => cube.name === name)?.measures ?? []
+    const named = (prefix: string) => measures.filter((measure) => measure.name.startsWith(prefix))
+    const columnsWith = (isWanted: (aggregation: Aggregation) => boolean) =>
+      Object.keys(columns).filter((column) => isWanted(columns[column]?.aggregation ?? 'none'))
+    expect(names(named('sum_of_'))).toEqual(columnsWith((is) => is === 'sum').map((column) => `sum_of_${column}`))
+    expect(names(named('mean_of_'))).toEqual(
+      columnsWith((is) => typeof is === 'object').map((column) => `mean_of_${column}`),
+    )
+    for (const { sql } of [...named('sum_of_'), ...named('mean_of_')])
+      for (const column of alternatives) expect(sql, name).toContain(`min({CUBE}.${column}) = max({CUBE}.${column})`)
+  }
+})
+
+test('the dashboards and the answers of the documentation add up only what can be added up', () => {
+  const documented = readFileSync(`${root}docs/analytics.md`, 'utf8').matchAll(/```sql\n(.*?)```/gs)
+  const queries = [...Object.values<Chart>(charts).map((chart) => metabaseQuery('postgres', chart))]
+  for (const query of [...queries, ...[...documented].map(([, sql = '']) => sql)]) {
+    const read = analystObjects.filter(({ name }) => new RegExp(`\\b(from|join) ${name}\\b`).test(query))
+    for (const [, column = ''] of query.matchAll(/\bsum\((?:\w+\.)?(\w+)\)/g))
+      for (const { columns } of read.filter((object) => column in object.columns))
+        expect(columns[column]?.aggregation, `${column} in ${query}`).toBe('sum')
   }
 })
 
@@ -90,18 +112,18 @@ test('an object has one join to another, and names in the model are unique', () 
 test('dbt tests the keys, and the columns that are never null', () => {
   for (const { name, key, columns } of analystObjects) {
     const table = dbtTables.find((other) => other.name === name)
-    const tested = (test: string) => namesOf(table?.columns.filter(({ data_tests }) => data_tests?.includes(test)))
+    const tested = (test: string) => names(table?.columns.filter(({ data_tests }) => data_tests?.includes(test)))
     expect(tested('not_null'), name).toEqual(Object.keys(columns).filter((column) => !columns[column]?.isNullable))
     const keysOfSeveral = table?.data_tests?.map((test) => (typeof test === 'object' ? test.unique_key : undefined))
     expect(keysOfSeveral?.[0]?.arguments.columns ?? tested('unique'), name).toEqual(key)
   }
 })
 
-function namesOf(columns: readonly DbtColumn[] = []): readonly string[] {
-  return columns.map(({ name }) => name)
+function names(described: readonly { readonly name: string }[] = []): readonly string[] {
+  return described.map(({ name }) => name)
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`relations lead to rows that exist, unless they only warn — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
     for (const object of analystObjects) {
@@ -119,8 +141,9 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
   test(`the SQL of the model for Cube can be run: dimensions, sums and joins — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
     for (const { name, sql_table, dimensions, measures, joins = [] } of cubes) {
-      const resolve = (sql: string) => sql.replaceAll('{CUBE}', 'own').replaceAll(/\{(\w+)\}/g, '$1')
       const [rowKey] = dimensions.filter((dimension) => dimension.primary_key)
+      const aggregates = measures.flatMap(({ type, sql }) => (type === 'number' ? [resolve(sql)] : []))
+      if (aggregates.length > 0) await all(`select ${aggregates.join(', ')} from ${sql_table} own`)
       const values = [...dimensions, ...measures.filter(({ type }) => type === 'sum')].map(({ sql }) => resolve(sql))
       const rows = await all(
         `select ${values.map((value, index) => `${value} as c${index}`).join(', ')} from ${sql_table} own`,
@@ -136,4 +159,25 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
       }
     }
   })
+
+  test(`Cube shifts no date, whatever the time zone of the query — ${db.name}`, async () => {
+    const { all } = await openViewsWarehouse(db)
+    const date = cubes.find(({ name }) => name === 'dim_date')?.dimensions.find(({ name }) => name === 'date')
+    for (const zone of ['America/New_York', 'UTC', 'America/Santiago', 'Australia/Sydney', 'Pacific/Apia']) {
+      const grouped = `cast(${inZone(resolve(date?.sql ?? '', zone), zone)} as date)`
+      const days = await all(`select date, ${grouped} as grouped from dim_date own`)
+      expect(days.length).toBeGreaterThan(1000)
+      expect(days.filter((day) => day['grouped'] !== day['date']).slice(0, 3), zone).toEqual([])
+    }
+  })
+}
+
+/** As Cube does it for Postgres, with sessions in UTC. */
+const inZone = (time: string, zone: string) => `((${time} at time zone 'UTC') at time zone '${zone}')`
+
+function resolve(sql: string, zone = 'America/New_York'): string {
+  return sql
+    .replaceAll('{CUBE}', 'own')
+    .replaceAll(/\{SQL_UTILS\.convertTz\(f"(.*?)"\)\}/g, (_, time: string) => inZone(time, zone))
+    .replaceAll(/\{(\w+)\}/g, '$1')
 }

@@ -1,7 +1,7 @@
 /** What a seed decides before anything runs: the size of the world, the service's habits, and how many faults there are. */
 import type { Ms } from '../../src/core/time.ts'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import type { FaultKind } from '../../src/sandbox/server/faults.ts'
+import type { FaultKind } from '../../src/sandbox/faults.ts'
+import type { SandboxOptions } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Delivery } from './simulated-network.ts'

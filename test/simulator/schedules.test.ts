@@ -6,3 +6,7 @@ import { runSchedules } from './simulator-runs.ts'
 test.concurrent.for([0, 250])('250 schedules from seed %i keep every promise', (first, { signal }) =>
   runSchedules(first, 250, signal),
 )
+
+test('30 schedules with lists of every kind keep every promise, whichever request their reading ends at', ({
+  signal,
+}) => runSchedules(49, 30, signal, '--lists'))

@@ -5,11 +5,11 @@
 import type { Dispatcher } from 'undici'
 import type { Connections } from '../../src/api/connections.ts'
 import type { Ms } from '../../src/core/time.ts'
+import type { FaultKind } from '../../src/sandbox/faults.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
-import type { FaultKind } from '../../src/sandbox/server/faults.ts'
-import { type ReceivedRequest, receiveRequest } from '../../src/sandbox/server/receive-request.ts'
-import { dateHeader } from '../../src/sandbox/server/request-handler.ts'
-import type { ServiceResponse } from '../../src/sandbox/server/response.ts'
+import type { ServiceResponse } from '../../src/sandbox/response.ts'
+import { dateHeader } from '../../src/sandbox/sandbox.ts'
+import { type ReceivedRequest, receiveRequest } from '../../src/sandbox/service.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 
 /** What happens to one request. `silence`: no answer ever comes. */
@@ -97,7 +97,7 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
 
   function deliver(response: ServiceResponse, received: ReceivedRequest): void {
     deps.onAnswer(process)
-    const date = dateHeader(deps.sandbox.context.service, received.entry.number)
+    const date = dateHeader(deps.sandbox.service, received.entry.number)
     const headers = { ...response.headers, ...(date === null ? {} : { date }), 'x-request-id': received.requestId }
     handler.onResponseStart?.(controller, response.status, headers)
     const body = Buffer.from(response.body)
@@ -110,8 +110,8 @@ function startExchange(deps: NetworkDeps, process: SimulatedProcess, options: Di
 
 function receive({ sandbox }: NetworkDeps, options: DispatchOptions, request: SentRequest, fault: FaultKind | null) {
   const [path = '', search = ''] = request.path.split('?')
-  const { context } = sandbox
+  const { service } = sandbox
   const headers = (options.headers ?? {}) as Record<string, string>
   const incoming = { method: request.method, path, search, headers, bodyText: request.body ?? '' }
-  return receiveRequest(context, incoming, context.nextNumber(), () => fault)
+  return receiveRequest(service, incoming, service.nextNumber(), () => fault)
 }

@@ -17,8 +17,8 @@ type ReplayOptions = {
 }
 
 /** Rejects at the first schedule that breaks a promise, and names its seed, the command that replays it, and the end of its trace. */
-export async function runSchedules(first: number, count: number, signal: AbortSignal): Promise<void> {
-  await runReplay([String(first), String(count)], { signal })
+export async function runSchedules(first: number, count: number, signal: AbortSignal, ...options: readonly string[]) {
+  await runReplay([...options, String(first), String(count)], { signal })
 }
 
 /** What it prints. Rejects if it fails. */

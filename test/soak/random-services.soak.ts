@@ -5,4 +5,4 @@ import { testRandomServices } from '../sync/random-services.ts'
 import { testCombinations } from '../sync/test-combinations.ts'
 
 testRandomServices(300)
-for (const db of databases) if (db.name !== 'pglite') testCombinations(db, [...behaviourCombinations.keys()])
+for (const db of databases) testCombinations(db, [...behaviourCombinations.keys()])

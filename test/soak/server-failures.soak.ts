@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
-import type { MutationKind } from '../../src/sandbox/random-mutations.ts'
+import type { MutationKind } from '../../src/sandbox/mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'

@@ -6,40 +6,34 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { createWarehouse, openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
-import { openPglitePool, resetPglite } from './pglite.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { postgresTemplate, sqliteTemplate, templateSchema } from './warehouse-templates.ts'
 
 /** A database for one test. */
 export type DatabaseInstance = {
   readonly kind: 'sqlite' | 'postgres'
-  /** For another process; null for PGlite, which runs within this process. */
-  readonly url: string | null
+  readonly url: string
   /** Opens a warehouse; several may be open. `drop` closes them. */
   readonly open: () => Promise<Warehouse>
   readonly drop: () => Promise<void>
 }
 
 export type TestDatabase = {
-  readonly name: 'sqlite' | 'pglite' | 'postgres'
+  readonly name: DatabaseInstance['kind']
   /** A warehouse without rows. Where copying it is not faster, it is the first `open` that creates it. */
   readonly make: () => Promise<DatabaseInstance>
   /** Without tables: for tests of what creates a warehouse. */
   readonly makeEmpty: () => Promise<DatabaseInstance>
 }
 
-export const databases: readonly TestDatabase[] = [
+export const databases: readonly [TestDatabase, TestDatabase] = [
   { name: 'sqlite', make: async () => makeSqlite(await sqliteTemplate()), makeEmpty: async () => makeSqlite(null) },
-  { name: 'pglite', make: makePglite, makeEmpty: makePglite },
   { name: 'postgres', make: async () => makePostgres(await postgresTemplate()), makeEmpty: () => makePostgres(null) },
 ]
 
-/** For long tests of SQL that the others show to be the same in both kinds of Postgres. */
-export const sqliteAndPostgres = databases.filter(({ name }) => name !== 'pglite')
-
 function createInstance(
   kind: DatabaseInstance['kind'],
-  url: string | null,
+  url: string,
   open: () => Promise<Warehouse>,
   drop: () => Promise<void>,
 ): DatabaseInstance {
@@ -73,16 +67,6 @@ function makeSqlite(template: string | null): DatabaseInstance {
     `sqlite:${path}`,
     () => openWarehouse(`sqlite:${path}`),
     async () => rmSync(folder, { recursive: true }),
-  )
-}
-
-async function makePglite(): Promise<DatabaseInstance> {
-  const database = await resetPglite()
-  return createInstance(
-    'postgres',
-    null,
-    () => createWarehouse(openPglitePool(database)),
-    async () => {},
   )
 }
 

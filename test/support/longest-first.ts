@@ -18,7 +18,6 @@ const longestFiles = [
   'simulator/schedules',
   'console/screens',
   'cli/commands',
-  'sync/rollup-definitions',
   'jobs/backends',
   'app/worker/writebacks',
   'jobs/opening',

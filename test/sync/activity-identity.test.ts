@@ -1,6 +1,8 @@
 /** Entries of activity are mirrored once each, whatever their ids are, and in whatever order a page shows them. */
 import { expect, test } from 'vitest'
+import type { Json } from '../../src/core/row.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
+import { visitorActivity } from '../../src/streams/visitor-activity.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
@@ -73,3 +75,44 @@ for (const ids of ['own', 'page'] as const) {
     })
   })
 }
+
+const at = '2026-05-01T10:00:00Z'
+
+test.for<readonly [what: string, items: readonly Json[], ordinals: readonly number[]]>([
+  [
+    'twice alike',
+    [
+      { id: 'a', kind: 'view', at },
+      { at, kind: 'view', id: 'a' },
+    ],
+    [0],
+  ],
+  [
+    'alike around another one',
+    [
+      { id: 'a', at },
+      { id: 'a', at, kind: 'view' },
+      { id: 'a', at },
+    ],
+    [0, 1],
+  ],
+  [
+    'with different contents',
+    [
+      { id: 'a', kind: 'view', at },
+      { id: 'a', kind: 'click', at },
+    ],
+    [0, 1],
+  ],
+  ['with a time that is missing', [{ id: 'a' }, { id: 'a' }], [0]],
+  [
+    'without an id',
+    [
+      { kind: 'view', at },
+      { kind: 'view', at },
+    ],
+    [0, 1],
+  ],
+])('an entry that a page shows %s', ([, items, ordinals]) => {
+  expect(visitorActivity.parseRows(items, 'v').rows.map(({ columns }) => columns.ordinal)).toEqual(ordinals)
+})

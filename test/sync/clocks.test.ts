@@ -8,7 +8,7 @@ import { databases } from '../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
-const [sqlite, , postgres] = databases
+const [sqlite, postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
 
 const children = { messagesPerConversation: [1, 3], activityPerVisitor: [0, 2] } as const

@@ -8,7 +8,7 @@ const size = { ...lists, messagesPerConversation: [1, 20], activityPerVisitor: [
 
 const faultKinds = 'reset-before,reset-after,error-500,html-502,busy-503,truncated,not-json,foreign-429'
 
-for (const db of databases.filter(({ name }) => name !== 'pglite')) {
+for (const db of databases) {
   for (const share of db.name === 'sqlite' ? [0.1, 0.25] : [0.25]) {
     test(`with ${share * 100} % faulty answers the mirror is still equal — ${db.name}`, async () => {
       const faults = { 'fault.rate': share, 'fault.kinds': faultKinds, 'rate.retryAfter': 'seconds' } as const

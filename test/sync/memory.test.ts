@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SyncReport } from '../../src/core/command-reports.ts'
-import { type DatabaseInstance, databases, sqliteAndPostgres, type TestDatabase } from '../support/databases.ts'
+import { type DatabaseInstance, databases, type TestDatabase } from '../support/databases.ts'
 
 const script = fileURLToPath(new URL('one-answer.ts', import.meta.url))
 const project = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -79,7 +79,7 @@ async function measureIn(db: TestDatabase, answers: Readonly<Record<string, () =
   }
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`a single answer takes less than ${maxMb} MB — ${db.name}`, () => {
     test('a conversation of 130,000 messages in one answer is stored completely', async () => {
       const result = await measureIn(db, { messages: () => rows(130_000, message) }, 'conversations,messages')

@@ -4,7 +4,7 @@ import { streamNames } from '../../src/core/stream-specs.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { syncOnce } from './sync-sandbox.ts'
 
-createRequire(import.meta.url)('../../bin/heap-flags.js')()
+createRequire(import.meta.url)('../../bin/run-program.js').keepHeapSmall()
 
 const [databaseUrl = '', baseUrl = '', names = ''] = process.argv.slice(2)
 const service = { baseUrl, widgetUrl: baseUrl, projectId: '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', key: 'svc_live_x' }

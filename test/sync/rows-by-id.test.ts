@@ -1,6 +1,6 @@
 /** Rows read by their ids beside the list's copies, empty pages with `hasMore`, and pages that run in both directions. */
 import { expect, test } from 'vitest'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { findDifferences } from './sync-sandbox.ts'
 import { withSandbox } from './with-sandbox.ts'
 
@@ -36,7 +36,7 @@ test('ids are sent in the letters in which the service shows them', async () => 
 })
 
 test('an id is the same row in whichever letters it is shown, on both databases', async () => {
-  for (const db of sqliteAndPostgres) {
+  for (const db of databases) {
     const letters = { 'ids.letters': 'upper-in-lists', 'conversations.order': 'newest' } as const
     await withSandbox({ ...options, db, switches: letters }, async ({ sandbox, warehouse, sync }) => {
       const count = async (table: string) => Number((await warehouse.query(`select count(*) as n from ${table}`))[0]!.n)

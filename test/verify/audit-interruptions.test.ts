@@ -7,7 +7,7 @@ import { listStreams } from '../../src/streams/list-streams.ts'
 import { createRunStats } from '../../src/sync/run-stats.ts'
 import { type AuditDeps, runAudit } from '../../src/verify/audit.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { commit } from '../warehouse/row-fixtures.ts'
 
 const conversation = (id: string, origin = 'visitor') => ({ id, createdAt: '2026-01-01T00:00:00Z', origin })
@@ -100,7 +100,7 @@ test('a difference counts although the process is killed after it corrected the 
   expect(await counts(warehouse)).toEqual([[3, 1, 0, 0]])
 })
 
-test.for(sqliteAndPostgres)(
+test.for(databases)(
   'a process that works on the same audit changes nothing of what another one has found — $name',
   async (db) => {
     const warehouse = await mirrorOf(idsOf(3), ['c001'], db)
@@ -129,7 +129,7 @@ test.for(sqliteAndPostgres)(
   },
 )
 
-test.for(sqliteAndPostgres)('two processes that begin an audit at once begin one — $name', async (db) => {
+test.for(databases)('two processes that begin an audit at once begin one — $name', async (db) => {
   const warehouse = await mirrorOf(idsOf(1), [], db)
   const start = () => warehouse.audits('p').start('conversations', { population: 1, ids: ['c000'] }, Date.now())
   const [one, other] = await Promise.all([start(), start()])

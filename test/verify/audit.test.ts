@@ -8,7 +8,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { type CompareDeps, compareParent } from '../../src/verify/compare-parent.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { unlimitedPolicy } from '../api/test-service.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { configOf, findDifferences, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { type SandboxContext, withSandbox } from '../sync/with-sandbox.ts'
 
@@ -50,7 +50,7 @@ describe('an audit', () => {
   })
 
   const title = 'finds rows of the mirror that are wrong or missing, corrects them, and keeps counting them'
-  test.for(sqliteAndPostgres)(`${title} — $name`, async (db) => {
+  test.for(databases)(`${title} — $name`, async (db) => {
     await withSandbox({ ...world, db }, async (context) => {
       const { sandbox, warehouse, sync } = context
       await sync()

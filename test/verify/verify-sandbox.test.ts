@@ -5,7 +5,7 @@ import { verifyProject } from '../../src/app/verify.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { streamNames } from '../../src/core/stream-specs.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { sqliteAndPostgres, type TestDatabase } from '../support/databases.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
 import { configOf, projectConfigOf, type SyncOverrides, syncOnce } from '../sync/sync-sandbox.ts'
 
 async function startMirror(db: TestDatabase) {
@@ -28,7 +28,7 @@ async function startMirror(db: TestDatabase) {
   return { sandbox, sync, verify, warehouse: await database.open() }
 }
 
-describe.each(sqliteAndPostgres)('verify — $name', (db) => {
+describe.each(databases)('verify — $name', (db) => {
   test('one refused day, one refused recording and one list that fails end nothing but themselves', async () => {
     const { sandbox, sync, verify } = await startMirror(db)
     await sync()

@@ -10,6 +10,7 @@ const lists = {
   readStreamStatuses: async (streams: readonly StreamName[]) =>
     new Map(streams.map((name) => [name, 'complete'] as const)),
   earliestTime: async () => null,
+  readErased: async () => new Set<string>(),
 }
 
 test('a stream whose scope the key lacks is skipped, even if the message does not name the scope', async () => {
@@ -100,13 +101,25 @@ test('a row that is not readable is not silently left out of the comparison', as
   ])
 })
 
-const sample = (answers: (path: string) => unknown, stored: ReadonlyMap<string, string>) =>
+const sample = (
+  answers: (path: string) => unknown,
+  stored: ReadonlyMap<string, string>,
+  statuses: ReadonlyMap<StreamName, 'complete'> = new Map([
+    ['conversations', 'complete'],
+    ['messages', 'complete'],
+  ]),
+) =>
   runVerifySample({
     projectId: 'p',
     streams: new Set(['conversations', 'messages']),
     startDate: null,
     get: async (path) => ({ ...page([]), data: answers(path) as never }),
-    mirror: { readRows: async () => [], readRawById: async () => stored, readBehaviours: async () => new Map() },
+    mirror: {
+      readRows: async () => [],
+      readRawById: async () => stored,
+      readBehaviours: async () => new Map(),
+      readStreamStatuses: async () => statuses,
+    },
     store: { listIds: async (_stream, after) => (after === null ? ['c'] : []) },
     ...{ sampleSize: 5, random: () => 0, now: () => 0, limit: 10, onProgress: () => {} },
     signal: new AbortController().signal,
@@ -130,4 +143,14 @@ test('a sample says that not all messages could be read', async () => {
     { stream: 'conversations', compared: 1, differing: 0 },
     { stream: 'messages', compared: 0, incomplete: expect.stringContaining('it has no key') },
   ])
+})
+
+test('a sample says which streams no sync has read to their end, as rows that are missing here are not drawn', async () => {
+  const answers = (path: string) => (path.endsWith('/messages') ? page([]).data : { id: 'c' })
+  const report = await sample(answers, new Map([['c', '{"id":"c"}']]), new Map([['conversations', 'complete']]))
+  expect(report.streams).toMatchObject([
+    { stream: 'conversations', compared: 1 },
+    { stream: 'messages', incomplete: expect.stringContaining('no sync has read it') },
+  ])
+  expect(report.streams[0]).not.toHaveProperty('incomplete')
 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type JsonObject, stringifyJson } from '../../src/core/json.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { sqliteAndPostgres, type TestDatabase } from '../support/databases.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'
 import { commit } from './row-fixtures.ts'
 import { sqlHelpers } from './test-warehouse.ts'
@@ -59,7 +59,7 @@ async function openOlder(db: TestDatabase, projects: Readonly<Record<string, rea
   return database
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`activity of an older version — ${db.name}`, () => {
     const url = (database: { url: string | null }) => database.url ?? ''
 
@@ -95,6 +95,27 @@ for (const db of sqliteAndPostgres) {
       const { list } = sqlHelpers(await database.open())
       expect((await list('select distinct length(entry_hash) from visitor_activity')).map(Number)).toEqual([32])
       await (await openWarehouse(url(database), { access: 'read' })).close()
+    })
+
+    test('is there once if it was stored twice, alike and with an id of its own', async () => {
+      const { database, query, close } = await openWithout(db, ['0033_repeated_activity'])
+      const entries = [
+        [0, { id: 'a' }, { entryId: 'b' }, { type: 'no id' }, { id: null }],
+        [1, { id: 'a' }, { entryId: 'b', type: 'view' }, { type: 'no id' }, { id: null }],
+        [2, { id: 'a', type: 'view' }, { entryId: 'b' }],
+        [3, { id: 'a' }, { entryId: 'b', type: 'view' }],
+      ] as const
+      for (const [ordinal, ...raws] of entries)
+        for (const [n, raw] of raws.entries())
+          await query(`insert into visitor_activity
+            (project_id, visitor_id, entry_hash, ordinal, raw, synced_at, asked_at)
+            values ('main', '${n < 2 ? 'few' : 'v'}', '${n}', ${ordinal}, '${stringifyJson(raw)}', '2026-09-01T00:00:00Z', 1)`)
+      await close()
+      const { all, list } = sqlHelpers(await database.open())
+      const rows = await all('select entry_hash, ordinal, raw from visitor_activity order by entry_hash, ordinal')
+      expect(rows.map(({ entry_hash, ordinal }) => `${entry_hash}${ordinal}`).join(' ')).toBe('00 01 10 11 20 21 30 31')
+      expect(await list("select id from facts_due where kind = 'visitor'")).toEqual(['few'])
+      expect(JSON.stringify(rows[1]?.raw)).toContain('view')
     })
 
     test('cannot be stored by a process of the older version any more', async () => {

@@ -1,10 +1,10 @@
 /** Committing pages to the mirror. */
 import { describe, expect, test } from 'vitest'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, recording, rollup, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`committing a page — ${db.name}`, () => {
     test('a row is stored with its columns, its raw text and the time of the request', async () => {
       const { mirror, one } = await openTestWarehouse(db)
@@ -156,7 +156,8 @@ for (const db of sqliteAndPostgres) {
         status: '5',
         created_at: null,
         handled_at: null,
-        waiting_since: '2026-03-02T00:00:00Z',
+        // There is no such day.
+        waiting_since: null,
         origin: 'true',
         assigned_agent_id: '9007199254740993',
       })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChildReadResult, Mirror, MirrorCommit } from '../../src/core/mirror.ts'
 import type { ChildStreamName } from '../../src/core/stream-specs.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { activity, commit, conversation, message, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -61,7 +61,7 @@ const tables = {
 }
 const gaps = 'select stream, subject, reason, resolved_at is null as is_open from sync_gaps order by subject'
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`pages that are committed together — ${db.name}`, () => {
     test('store the same as one after the other, and count the same changes', async () => {
       const outcomes: unknown[][] = []

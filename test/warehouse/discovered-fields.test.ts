@@ -6,7 +6,7 @@ import { fieldAtPath } from '../../src/core/field-path.ts'
 import type { Json } from '../../src/core/row.ts'
 import { toRow } from '../../src/streams/item.ts'
 import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { activity, commit, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -15,7 +15,7 @@ const postgres = databases.at(-1)!
 /** SQLite has no booleans: both databases' values as numbers. */
 const toNumber = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`undocumented fields — ${db.name}`, () => {
     test('each type of value gets a column of its type, nested ones with two underscores', async () => {
       const { mirror, one, all } = await openTestWarehouse(db)

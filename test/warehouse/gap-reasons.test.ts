@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { MirrorCommit } from '../../src/core/mirror.ts'
 import { gapReasons } from '../../src/core/pagination/reading.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const earlierReasons = {
@@ -30,7 +30,7 @@ function commitsWith({
   ]
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`an upgrade rewords the reasons of gaps, and each open gap stays one gap (${db.name})`, async () => {
     const { database, warehouse, mirror, all } = await openTestWarehouse(db)
     const openGaps = () => all('select id, reason, subject from sync_gaps where resolved_at is null order by id')

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/core/json.ts'
 import { messages } from '../../src/streams/messages.ts'
-import { sqliteAndPostgres, type TestDatabase } from '../support/databases.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
 import { openOlderWarehouse, type Row, rowOf } from './older-warehouse.ts'
 import { commit } from './row-fixtures.ts'
 import { sqlHelpers } from './test-warehouse.ts'
@@ -20,7 +20,7 @@ const shown = [
   'select * from glad_ids order by id',
 ]
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`a warehouse of an older version — ${db.name}`, () => {
     test('shows the same messages, also through views, before, while and after its rows are rewritten', async () => {
       const { database, query, close } = await openOlderWarehouse(db, 1100)
@@ -31,7 +31,9 @@ for (const db of sqliteAndPostgres) {
       const before = await readAll(query)
       await close()
       const warehouse = await database.open()
-      expect(warehouse.migration?.applied).toEqual(['0016_message_rows', '0019_activity_keys', '0025_retention'])
+      expect(warehouse.migration?.applied).toEqual([
+        ...['0016_message_rows', '0019_activity_keys', '0025_retention', '0028_resumed_sending'],
+      ])
       const { all, list } = sqlHelpers(warehouse)
       const read = async (text: string) => [...(await all(text))]
       expect(await readAll(read)).toEqual(before)
@@ -68,7 +70,7 @@ function contentOf(text: string): string {
 }
 
 test('Postgres grants on the view what was granted on the table', async () => {
-  const postgres = sqliteAndPostgres.find(({ name }) => name === 'postgres') as TestDatabase
+  const postgres = databases.find(({ name }) => name === 'postgres') as TestDatabase
   const { database, query, close } = await openOlderWarehouse(postgres, 1)
   await query('grant select, delete on messages to public')
   await query('grant update (content, "kind") on messages to public')

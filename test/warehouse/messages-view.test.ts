@@ -7,7 +7,7 @@ import type { Mirror, MirrorReader } from '../../src/core/mirror.ts'
 import type { Json } from '../../src/core/row.ts'
 import { messages } from '../../src/streams/messages.ts'
 import { decodeJson } from '../../src/warehouse/database/escape.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { commit } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -175,7 +175,7 @@ const oldRows = messages.parseRows(
   'c',
 ).rows
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`messages of an older version — ${db.name}`, () => {
     test('are readable before, while and after they are rewritten, and a stopped rewrite continues', async () => {
       const { mirror, warehouse, database, count, one } = await openTestWarehouse(db, 'freeze')

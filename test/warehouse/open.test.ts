@@ -193,7 +193,7 @@ test('readers and the writer do not block each other', async () => {
 })
 
 test('after Postgres has dropped its connections, new ones are opened', async () => {
-  const { database, mirror, count } = await openTestWarehouse(databases[2]!)
+  const { database, mirror, count } = await openTestWarehouse(databases[1])
   await mirror.commit(commit('visitors', [visitor('v1')]))
   const other = sqlHelpers(await database.open())
   await other.all(`select pg_terminate_backend(pid) from pg_stat_activity
@@ -230,7 +230,7 @@ test('sslmode of the URL is respected, and a certificate file that it names must
 })
 
 test('the schema of the warehouse can have any name', async () => {
-  const database = await databases[2]!.make()
+  const database = await databases[1].make()
   onTestFinished(() => database.drop())
   const creator = await database.open()
   const name = `Main "1" ${database.url?.slice(-6)}`

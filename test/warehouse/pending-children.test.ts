@@ -1,13 +1,13 @@
 /** Pending children after changes and deletions of parents, gaps, seen rows, and reading the mirror back. */
 import { describe, expect, test } from 'vitest'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { activity, call, commit, conversation, message, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const later = Date.UTC(2030, 0, 1)
 const read = { cursor: null, completeness: 'complete', dueAt: null } as const
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`pending children — ${db.name}`, () => {
     test('a new conversation is not a change, and its messages become pending', async () => {
       const { mirror, count } = await openTestWarehouse(db)

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { defaultRetention, parseRetention } from '../../src/core/retention.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
-import { createOutboxFixture } from '../writeback/outbox-fixture.ts'
+import { databases } from '../support/databases.ts'
+import { createOutboxFixture, singleItem, toRequest } from '../writeback/outbox-fixture.ts'
 import { openFactsWarehouse, snapshot } from './analytics/facts-fixtures.ts'
 import { commit } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
@@ -27,7 +27,7 @@ test('a setting names kinds and durations, or forever; the others keep their def
     expect(parseRetention(wrong), wrong).toBeUndefined()
 })
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`what has been kept long enough — ${db.name}`, () => {
     test('runs go, except for the first and the last of each project; gaps go once they are closed', async () => {
       const { warehouse, mirror, list } = await openTestWarehouse(db)
@@ -98,15 +98,23 @@ for (const db of sqliteAndPostgres) {
       ]
       await queue(...lines)
       await push()
+      const admin = warehouse.outboxAdmin(sandbox.projectId)
+      const batch = { title: 'Secret title', source: 'secret.csv', note: 'Secret words', reverts: null }
+      const options = { status: 'draft', batchId: 'old', createdBy: 'ann', expiresAt: null, batch } as const
+      await admin.enqueue(singleItem([toRequest(lines[3]!)].map((line) => ({ ...line, ref: 'n4' }))), options)
+      await admin.decide('cancelled', { batch: 'old' }, { by: 'ann' })
       await queue({ operation: 'note', visitor_id: visitor(0), content: 'Still to be sent.', ref: 'n3' })
       expect(await expire(warehouse, Date.now() + 399 * dayMs)).toMatchObject({ writebacks: 0 })
-      expect(await expire(warehouse, Date.now() + 401 * dayMs)).toMatchObject({ writebacks: 4 })
+      await warehouse.outbox(sandbox.projectId).recordFinishedBatches()
+      expect(await expire(warehouse, Date.now() + 401 * dayMs)).toMatchObject({ writebacks: 5 })
+      expect(await warehouse.query('select * from writeback_cancellations')).toEqual([])
+      const [kept] = await warehouse.query('select * from writeback_batches')
+      expect(kept).toMatchObject({ id: 'old', title: null, source: null, note: null })
       const text = JSON.stringify(await warehouse.query('select * from writebacks order by seq'))
       expect(text).not.toMatch(/Called|Ada|Hi\.|Nobody/)
       expect(text).toContain('Still to be sent.')
       expect((await warehouse.query('select distinct writeback_id from writeback_events')).length).toBe(1)
       expect(await queue(...lines)).toEqual([])
-      const admin = warehouse.outboxAdmin(sandbox.projectId)
       expect(await admin.decide('retried', {}, { by: 'ann' })).toMatchObject({ count: 0 })
       await expect(warehouse.query(`update writebacks set status = 'queued' where ref = 'n2'`)).rejects.toThrow(
         /words were deleted/,
@@ -116,6 +124,7 @@ for (const db of sqliteAndPostgres) {
         'succeeded',
         'succeeded',
         'failed',
+        'cancelled',
         'queued',
       ])
     })

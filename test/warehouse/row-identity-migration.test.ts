@@ -1,14 +1,14 @@
 /** Upgrading a warehouse in which other letters of an id made a second row of it. */
 import { expect, test } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'
 
 const id = 'abcdefab-1111-4222-8333-abcdefabcdef'
 const upper = id.toUpperCase()
 const mixed = `${upper.slice(0, 10)}${id.slice(10)}`
 
-test.for(sqliteAndPostgres)('the rows are joined with all of their children — $name', async (db) => {
+test.for(databases)('the rows are joined with all of their children — $name', async (db) => {
   const { database, query, close } = await openWithout(db, ['0021_deletions'])
   const common = `'p', '{}', '2026-09-01T00:00:00Z'`
   const insert = (table: string, columns: string, values: string) =>

@@ -8,9 +8,6 @@ import { inSnapshot } from '../../src/warehouse/database/snapshot.ts'
 import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 
-/** PGlite has one connection, so nobody else can commit meanwhile. */
-const withSeveralConnections = databases.filter(({ name }) => name !== 'pglite')
-
 /** A warehouse, and another process that reads it. */
 async function openReader(db: TestDatabase) {
   const database = await db.make()
@@ -29,7 +26,7 @@ async function openReader(db: TestDatabase) {
 
 const countNew = sql<{ rows: number }>`select count(*) as "rows" from _metabase_metadata where value = 'value'`
 
-for (const db of withSeveralConnections) {
+for (const db of databases) {
   test(`a row that is committed meanwhile is seen only by the next snapshot — ${db.name}`, async () => {
     const { reader, insert, kind } = await openReader(db)
     await inSnapshot(reader, kind, async (read) => {

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { describeLargeLog } from '../../src/warehouse/database/sqlite-file.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
@@ -35,6 +36,24 @@ function duringSync(action: () => void) {
 
 const fileReplacedError =
   /^1 the file was moved, removed or replaced while it was in use; what was written since then is not in it/
+
+test('a large write-ahead log behind a reader is described', async () => {
+  const { sandbox, path, url } = await setUp()
+  await syncOnce(url, sandbox)
+  const warehouse = await openWarehouse(url)
+  onTestFinished(() => warehouse.close())
+  const limit = 2 ** 20
+  const grow = () =>
+    warehouse.query(
+      "insert into sync_cursors (project_id, stream, position) select 'p', hex(randomblob(8)), hex(randomblob(400000))",
+    )
+  expect(describeLargeLog(url, limit)).toBeNull()
+  const reader = new Database(path, { readonly: true })
+  reader.exec('begin; select * from conversations')
+  for (let n = 0; n < 3; n += 1) await grow()
+  expect(describeLargeLog(url, limit)).toMatch(/main\.db-wal has \d+ MB and grows/)
+  reader.close()
+})
 
 test('removing the file during a sync ends the sync, and the next one starts from the beginning', async () => {
   const { sandbox, path, url } = await setUp()

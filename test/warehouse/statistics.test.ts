@@ -1,13 +1,13 @@
 /** Statistics for the query planners: without them typical queries take minutes. */
 import { expect, test } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { commit, visitor } from './row-fixtures.ts'
 import { openTestWarehouse, sqlHelpers } from './test-warehouse.ts'
 
 const visitors = (count: number) => Array.from({ length: count }, (_, n) => visitor(`v${n}`))
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`statistics exist after a first sync, and are updated when a table has grown a lot — ${db.name}`, async () => {
     const { mirror, database, list } = await openTestWarehouse(db)
     const analyzedRows = async (): Promise<number> => {

@@ -6,7 +6,7 @@ import type { StreamReport } from '../../src/core/mirror.ts'
 import { currentProcess, isProcessAlive } from '../../src/warehouse/database/process-identity.ts'
 import { addSample, type RequestSample, requestsSince } from '../../src/warehouse/request-counts.ts'
 import { usualPolicy } from '../support/budget-policy.ts'
-import { databases, sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { call, commit, conversation, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -22,7 +22,7 @@ const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}
   ...rest,
 })
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`sync runs — ${db.name}`, () => {
     test('only one process can lock a stream, until it is released', async () => {
       const { warehouse } = await openTestWarehouse(db)
@@ -33,6 +33,7 @@ for (const db of sqliteAndPostgres) {
         stream: 'calls',
         holder: expect.stringContaining(`process ${process.pid} on `),
         since: '2026-06-01T00:00:00Z',
+        isAlive: true,
       })
       expect((await warehouse.lockStreams('other', ['calls'], now)).held).toBe(true)
       expect(await first.heartbeat(now + 1)).toBe(true)

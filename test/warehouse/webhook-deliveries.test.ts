@@ -1,7 +1,7 @@
 /** Webhook deliveries in the warehouse. */
 import { describe, expect, test } from 'vitest'
 import { duplicateWindowMs, maxDoneDeliveries, maxPendingDeliveries } from '../../src/warehouse/webhook-deliveries.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { call, commit, conversation, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
@@ -9,7 +9,7 @@ const now = Date.UTC(2026, 5, 1)
 const minute = 60_000
 const delivery = (id: string, body = '{}') => ({ id, body, bytes: body.length })
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`webhook deliveries — ${db.name}`, () => {
     test('the same body is stored once, until it can no longer be a duplicate', async () => {
       const { warehouse, count } = await openTestWarehouse(db)

@@ -21,7 +21,7 @@ function settle({ warehouse }: OutboxUnderTest, id: string, status: string) {
   return warehouse.query(`update writebacks set status = '${status}' where id = '${id}'`)
 }
 
-for (const database of databases.filter(({ name }) => name !== 'pglite')) {
+for (const database of databases) {
   describe(`the queue — ${database.name}`, () => {
     const queue = async (atEnd: (work: () => Promise<void>) => void): Promise<OutboxUnderTest> => {
       const place = await database.make()

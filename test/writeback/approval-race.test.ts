@@ -1,10 +1,10 @@
 /** An approval by digest while someone else inserts rows: on Postgres, whose statements see what was committed between them. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { insertFlag, openOutbox, queueFlags } from './batch-fixture.ts'
 
-const postgres = sqliteAndPostgres.filter(({ name }) => name === 'postgres')
+const postgres = databases.filter(({ name }) => name === 'postgres')
 
 for (const database of postgres) {
   test('a draft that is inserted during an approval was not shown, so it is not approved', async () => {

@@ -1,17 +1,17 @@
 /** Approving, undoing, stopping and resuming batches — in both databases. */
 import { describe, expect, test } from 'vitest'
 import type { DecisionTerms, OutboxAdmin, OutboxFilter } from '../../src/core/outbox/admin.ts'
-import { executeApproval, executeDecision } from '../../src/writeback/decide.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { executeDecision } from '../../src/writeback/decide.ts'
+import { databases } from '../support/databases.ts'
 import { claimFirst, conversation, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 const drafts: OutboxFilter = { batch: 'flags', statuses: ['draft'] }
 const approve = (admin: OutboxAdmin, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
-  executeApproval(admin, selection, { filter: { batch: 'flags' }, digest }, bea)
+  executeDecision(admin, 'approved', selection, { ...bea, shown: { filter: { batch: 'flags' }, digest } })
 
 const bea: DecisionTerms = { by: 'bea', graceMs: 60_000 }
 
-for (const database of sqliteAndPostgres) {
+for (const database of databases) {
   describe(`an approval — ${database.name}`, () => {
     test('names exactly what was shown, and is refused with what differs if that has moved', async () => {
       const { warehouse, admin } = await openOutbox(database)

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { decideBatch, revertBatchOf, showBatch } from '../../src/app/batches.ts'
-import { approveShown, decideWritebacks } from '../../src/app/outbox.ts'
+import { decideWritebacks } from '../../src/app/outbox.ts'
 import type { OutboxAdmin } from '../../src/core/outbox/admin.ts'
 import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 import { createRandomInt, type Kills, pushWithKills, type RandomInt } from './killed-senders.ts'
@@ -44,7 +44,7 @@ export async function runBatchScenario(scenario: BatchScenario): Promise<void> {
   await run.waitUntilSettled(rows / 3)
   const stopped = await run.stop()
   await sending
-  await run.expectStopped(stopped.moved)
+  await run.expectStopped('moved' in stopped ? stopped.moved : 0)
   await run.resume()
   await send(kills[1])
   await run.resolveUncertain()
@@ -76,7 +76,10 @@ function createRun(fixture: OutboxFixture) {
       const { approval } = await showBatch(config, project, batch)
       const shown = { filter: { batch }, digest: approval?.digest ?? '' }
       const named = { selection: { batch }, by: 'bea', shown }
-      expect(await approveShown(config, project, named)).toMatchObject({ moved: approval?.count, stayed: [] })
+      expect(await decideWritebacks(config, project, 'approved', named)).toMatchObject({
+        moved: approval?.count,
+        stayed: [],
+      })
     },
     waitUntilSettled: async (count: number) => {
       for (;;) {

@@ -8,10 +8,10 @@ import { migrate } from '../../src/warehouse/database/migrate.ts'
 import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
 import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
 import { requireBatch } from '../../src/writeback/find-batch.ts'
-import { type DatabaseInstance, sqliteAndPostgres } from '../support/databases.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { conversation, flag, insertFlag, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
-for (const database of sqliteAndPostgres) {
+for (const database of databases) {
   describe(`batches — ${database.name}`, () => {
     test('rows with a batch_id of their own have a batch, which counts them', async () => {
       const { warehouse, admin } = await openOutbox(database)

@@ -1,6 +1,6 @@
 /** Faults between request and response: the recorded outcome is correct, and nothing arrives twice. */
 import { expect, test, vi } from 'vitest'
-import type { FaultKind } from '../../src/sandbox/server/faults.ts'
+import type { FaultKind } from '../../src/sandbox/faults.ts'
 import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
 
 type Case = {

@@ -8,7 +8,7 @@ import type { ProjectConfig } from '../../src/config/config.ts'
 import { secret } from '../../src/core/secret.ts'
 import { databases } from '../support/databases.ts'
 import { configOf, projectConfigOf } from '../sync/sync-sandbox.ts'
-import { type RequestLine, singleItem, toRequest } from './outbox-fixture.ts'
+import { addSendRecord, type RequestLine, singleItem, toRequest } from './outbox-fixture.ts'
 
 export const ids = {
   project: '11111111-1111-4111-8111-111111111111',
@@ -192,6 +192,7 @@ function toRfc3339(ms: number): string {
 export async function createOutboxFor(double: IndependentDouble, database: 'sqlite' | 'postgres' = 'sqlite') {
   const instance = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => instance.drop())
+  addSendRecord(instance)
   const warehouse = await instance.open()
   const base = { projectId: ids.project, baseUrl: double.baseUrl, widgetUrl: double.baseUrl, key: 'svc_live_x' }
   const project = (over: Partial<ProjectConfig>) => projectConfigOf(base as never, { verifyAfterMs: 60, ...over })

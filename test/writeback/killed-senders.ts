@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'
-import { createJobSchema, createQueueFolder } from '../jobs/queue-fixtures.ts'
+import { createJobSchema } from '../jobs/queue-fixtures.ts'
 import type { OutboxFixture } from './outbox-fixture.ts'
 import type { PushProcessTask } from './push-process.ts'
 
@@ -95,11 +95,10 @@ function startPush({ instance, sandbox: { baseUrl, projectId, key } }: OutboxFix
   return spawn(process.execPath, [script, JSON.stringify(task)], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** On SQLite the jobs are in files, which only one process opens; on Postgres they are in a schema of their own. */
+/** On SQLite the jobs are in the one worker's process; on Postgres they are in a schema of their own. */
 async function prepareWorkers({ instance, sandbox }: OutboxFixture): Promise<() => WorkerProcess> {
   const databaseUrl = instance.url ?? ''
   const queueUrl = instance.kind === 'sqlite' ? 'embedded' : await createJobs()
-  if (instance.kind === 'sqlite') await createQueueFolder(`${databaseUrl.slice('sqlite:'.length)}-queue`)
   const off = ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((name) => [
     `DESKMIRROR_SCHEDULE_${name}`,
     'off',

@@ -1,4 +1,5 @@
 /** A sandbox, a mirror of it, and an outbox, all real. */
+import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
@@ -60,6 +61,7 @@ export async function createOutboxFixture({
   onTestFinished(() => sandbox.stop())
   const instance = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => instance.drop())
+  addSendRecord(instance)
   if (mirrored) await syncOnce(instance.url!, sandbox, { streams: ['conversations', 'messages', 'visitors'] })
   const warehouse = await instance.open()
   const admin = warehouse.outboxAdmin(sandbox.projectId)
@@ -98,6 +100,11 @@ export async function createOutboxFixture({
     secret,
     statuses: async () => (await all()).map(({ status }) => status),
   }
+}
+
+/** As a sender leaves it beside the file before its first send, for tests that mark sends without one. */
+export function addSendRecord({ kind, url }: DatabaseInstance): void {
+  if (kind === 'sqlite') writeFileSync(`${url?.replace(/^sqlite:/, '')}-sends`, '{}')
 }
 
 export function toRequest(line: RequestLine): WritebackRequest {

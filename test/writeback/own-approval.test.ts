@@ -1,7 +1,7 @@
 /** Whose rows a person may approve, and what an approval is of — in both databases. */
 import { describe, expect, test } from 'vitest'
 import { parsePersonName } from '../../src/core/person-name.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { flag, openOutbox, queueFlags } from './batch-fixture.ts'
 
 const bea = { by: 'bea', graceMs: 60_000 }
@@ -12,7 +12,7 @@ test('names that look alike are the same name or none', () => {
     expect(parsePersonName(`Ann${invisible}`)).toBeUndefined()
 })
 
-for (const database of sqliteAndPostgres) {
+for (const database of databases) {
   describe(`an approval — ${database.name}`, () => {
     for (const [queuedBy, approves] of [
       ['ann', 'Ann'],

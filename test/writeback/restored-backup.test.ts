@@ -1,6 +1,6 @@
 /** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -15,7 +15,7 @@ import { createOutboxFixture, type OutboxFixture, performedWrites } from './outb
 
 type Kind = 'sqlite' | 'postgres'
 
-/** As docs/operations.md says it: the file is put in its place, or the dump restored. */
+/** As docs/guide.md says it: the file is put in its place, or the dump restored. */
 async function backUp(kind: Kind, { instance, warehouse }: OutboxFixture): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-backup-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -136,3 +136,67 @@ test('a warehouse that continues is never taken for a restored one, however many
   expect(reports.map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done'])
   expect(performedWrites(sandbox)).toHaveLength(24)
 })
+
+test('a file of SQLite that has sent, and is restored without the file beside it, sends nothing', async () => {
+  const fixture = await createOutboxFixture()
+  const { queue, push, instance, visitor, sandbox } = fixture
+  const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
+  await queue(note)
+  await push()
+  await queue({ ...note, content: 'Called again.' })
+  const restore = await backUp('sqlite', fixture)
+  await push()
+  await restore()
+  rmSync(`${instance.url!.slice('sqlite:'.length)}-sends`)
+  await expect(push()).rejects.toThrow(/sends is missing, which knows what was sent/)
+  const by = { by: 'ann', queued: 'send' } as const
+  await resumeRestored(configOf(instance.url!, fixture.project), fixture.project, by)
+  expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+  expect(await push()).toMatchObject({ outcome: 'done' })
+  expect(performedWrites(sandbox)).toHaveLength(3)
+})
+
+test('a damaged file beside the warehouse is not taken for an empty one', async () => {
+  const { push, queue, warehouse, conversation, instance } = await createOutboxFixture()
+  const path = `${instance.url!.slice('sqlite:'.length)}-sends`
+  writeFileSync(path, '{"damaged')
+  await queue({ operation: 'handled', conversation_id: conversation(0), handled: true })
+  await expect(push()).rejects.toThrow(/sends, which knows what was sent, cannot be read .*: correct or move it first/)
+  expect(readFileSync(path, 'utf8')).toBe('{"damaged')
+  expect(await warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
+})
+
+test('a backup of a version that did not count sends is noticed by the file beside it', async () => {
+  const { push, warehouse, config, project, sandbox } = await restoreAfterSending('sqlite')
+  await warehouse.query("update sync_sends set token = 'another' where project_id = ''")
+  await warehouse.query("update sync_schema set applied_at = '2090-01-01T00:00:00Z' where name = '0025_retention'")
+  await expect(push()).rejects.toThrow(/it is of an earlier version/)
+  expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 4 })
+  expect(await push()).toMatchObject({ outcome: 'done' })
+  expect(performedWrites(sandbox)).toHaveLength(4)
+})
+
+for (const kind of ['sqlite', 'postgres'] as const)
+  test(`two replies that are there already hold what is behind them, where nothing else knows of them (${kind})`, async () => {
+    const { queue, push, conversation, visitor, sandbox, project, instance } = await createOutboxFixture({
+      database: kind,
+    })
+    const reply = (n: number) =>
+      ({ operation: 'message', conversation_id: conversation(n), content: 'Found.', sender_name: 'Ann' }) as const
+    const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
+    await queue(reply(0))
+    sandbox.mutate.agentReplies(conversation(0), 'Found.', 'Ann')
+    await push()
+    expect(await push()).toMatchObject({ outcome: 'done' })
+    await queue(reply(1), reply(2))
+    for (const n of [1, 2]) sandbox.mutate.agentReplies(conversation(n), 'Found.', 'Ann')
+    await push().catch(() => {})
+    await queue(reply(3), note)
+    sandbox.mutate.agentReplies(conversation(3), 'Found.', 'Ann')
+    await expect(push()).rejects.toThrow(/replies were in their conversations already, as after a restored backup/)
+    expect(performedWrites(sandbox)).toHaveLength(0)
+    await resumeRestored(configOf(instance.url!, project), project, { by: 'ann', queued: 'send' })
+    await push()
+    expect(await push()).toMatchObject({ outcome: 'done' })
+    expect(performedWrites(sandbox)).toHaveLength(1)
+  })

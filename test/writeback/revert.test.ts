@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../../src/core/outbox/revert.ts'
 import { revertLane } from '../../src/core/outbox/revert.ts'
 import { revertBatch } from '../../src/writeback/revert.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { claimFirst, conversation, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -204,7 +204,7 @@ test('what was not sent needs nothing', () => {
   expect(inverse(statuses.map((status) => ({ ...handled(true, null), status })))).toEqual([null, []])
 })
 
-for (const database of sqliteAndPostgres)
+for (const database of databases)
   test(`rows that were sent in another order than queued go back to what was before the first send — ${database.name}`, async () => {
     const { warehouse, admin } = await openOutbox(database)
     const correction = (name: string) =>
@@ -228,7 +228,7 @@ for (const database of sqliteAndPostgres)
     expect(await admin.list({ batch: 'names-revert' }, 9)).toMatchObject([{ payload: { name: 'Before' } }])
   })
 
-for (const database of sqliteAndPostgres) {
+for (const database of databases) {
   test(`what a stopped batch sends after it was taken back can be taken back then — ${database.name}`, async () => {
     const { warehouse, admin, outbox } = await openOutbox(database)
     await queueFlags(admin, 5)

@@ -1,7 +1,7 @@
 /** A review equals what then happens, row by row; where the service moved meanwhile, a check names the difference. */
 import { expect, test } from 'vitest'
 import { describeDeviation } from '../../src/core/outbox/review-labels.ts'
-import { sqliteAndPostgres } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
 import { createOutboxFixture } from './outbox-fixture.ts'
 import {
@@ -33,7 +33,7 @@ test('120 rows do what the review of the file and of the batch say', async () =>
   expect((await reviewQueued(fixture)).summary.rows).toBe(0)
 })
 
-for (const { name } of sqliteAndPostgres) {
+for (const { name } of databases) {
   const database = name === 'postgres' ? 'postgres' : 'sqlite'
 
   test(`a check names what moved since, is void once the row has changed, and is compared with what happened (${name})`, async () => {

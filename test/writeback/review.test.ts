@@ -159,7 +159,8 @@ describe('what the check before sending would find', () => {
   const guards = (line: Line, facts: Partial<GuardFacts> = {}, queued: ReviewRow['queued'] = null) => {
     const target = line.visitor_id === undefined ? open : ada
     const conversation = target.kind === 'conversation' ? target : null
-    const all = { target, conversation, expectedMessage: null, ownEdit: {}, lastOwnEdit: {}, ...facts }
+    const none = { expectedMessage: null, newerMessages: [], requeuedAt: null, ownEdit: {}, lastOwnEdit: {} }
+    const all = { target, conversation, ...none, ...facts }
     const found = findObstacleInMirror(rowOf(line, 1, queued), all)
     return found === null ? null : `${found.reason}: ${found.why}`
   }

@@ -9,7 +9,6 @@ import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-s
 import type { Slot } from '../../core/rate-limit/budget.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { Ms } from '../../core/time.ts'
-import { createDelayedReleases } from './delayed-releases.ts'
 import type { BudgetStore } from './state-store.ts'
 import { createUptime } from './uptime.ts'
 
@@ -166,4 +165,24 @@ function queueHeads(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>): re
   const heads = [...queues.values()].flatMap((queue) => queue.values().next().value ?? [])
   const rank = ({ request }: QueuedRequest) => priorities.indexOf(request.priority) * 2 + (request.write ? 0 : 1)
   return heads.sort((a, b) => rank(a) - rank(b))
+}
+
+/** How long the slot of an answered request waits to be released together with others, or with the next request. */
+const releaseDelayMs: Ms = 25
+
+function createDelayedReleases({ release }: Pick<BudgetStore, 'release'>) {
+  let responded: Slot[] = []
+  let timer: NodeJS.Timeout | undefined
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    const slots = responded
+    responded = []
+    await Promise.all(slots.map((slot) => release(slot, 'responded').catch(() => {})))
+  }
+  const add = (slot: Slot): void => {
+    responded.push(slot)
+    timer ??= setTimeout(() => void flush(), releaseDelayMs)
+  }
+  return { add, flush }
 }

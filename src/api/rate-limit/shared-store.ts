@@ -12,14 +12,24 @@ import {
   type Margins,
   recordClockGain,
 } from '../../core/rate-limit/budget.ts'
-import type { BudgetRecord, KeyUse, RecordReading } from '../../core/rate-limit/budget-record.ts'
-import { recordUseEveryMs } from '../../core/rate-limit/budget-record.ts'
-import { type ClockReading, clockGainMs, nextReference, toleratedGainMs } from '../../core/rate-limit/clock-gain.ts'
-import { closeBudget, invalidReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
+import {
+  type BudgetRecord,
+  type KeyUse,
+  type RecordReading,
+  recordUseEveryMs,
+} from '../../core/rate-limit/budget-record.ts'
+import {
+  type ClockReading,
+  clockGainMs,
+  closeBudget,
+  invalidReason,
+  nextReference,
+  startBudget,
+  toleratedGainMs,
+} from '../../core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/state-encoding.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import type { BudgetStore } from './state-store.ts'
-import { createStateStore, type UpdateState } from './state-store.ts'
+import { type BudgetStore, createStateStore, type UpdateState } from './state-store.ts'
 import { createUptime } from './uptime.ts'
 
 export type SharedStoreOptions = {

@@ -2,7 +2,7 @@
 import { uptime } from 'node:os'
 import type { EpochMs, Ms } from '../../core/time.ts'
 
-export type Clocks = {
+type Clocks = {
   /** Keeps running while the machine is suspended, and is never set; reading it takes the system a file. */
   readonly uptime: () => Ms
   /** Stands still while the machine is suspended. */

@@ -1,13 +1,13 @@
 /** The decisions of the console, made with the functions of the command line. */
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import { changedStatuses, type DecisionName, outboxDecisionOf } from '../../core/console/decisions.ts'
 import type { DecisionTerms, OutboxFilter } from '../../core/outbox/admin.ts'
 import type { BatchDecisionReport, RevertReport, SelectionMismatch } from '../../core/outbox/batches.ts'
+import { changedStatuses, type DecisionName, decisions } from '../../core/outbox/decisions.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { ReviewOutcome } from '../../core/outbox/review.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { decideBatch, decideShownBatch, revertBatchOf } from '../batches.ts'
-import { decideShown, decideWritebacks } from '../outbox.ts'
+import { decideBatch, revertBatchOf } from '../batches.ts'
+import { decideWritebacks } from '../outbox.ts'
 import type { ConsoleProject } from './console-project.ts'
 import { type ImportRequest, type ImportResult, importDrafts } from './import-drafts.ts'
 import type { WritebackReads } from './writeback-data.ts'
@@ -23,7 +23,7 @@ export type DecisionTarget = {
 }
 
 /** `digest`: of what was shown. Null: the decision takes effect whatever has changed since. */
-export type DecisionRequest = DecisionTarget &
+type DecisionRequest = DecisionTarget &
   Required<Pick<DecisionTerms, 'by' | 'audit'>> & { readonly digest: string | null }
 
 export type MadeDecision = {
@@ -68,52 +68,25 @@ export function createConsoleDecisions(
       importDrafts(config(), settingsOf(config(), project), request, now()),
     decide: async (project: ConsoleProject, request: DecisionRequest): Promise<DecisionOutcome> => {
       const settings = settingsOf(config(), project)
-      const { decision, batch, by, audit } = request
-      switch (decision) {
-        case 'stop':
-          return made(await decideBatch(config(), settings, 'stopped', { batch: requireName(batch), by, audit }))
-        case 'resume': {
-          // The drafts of a stopped batch go on as a whole, so only new or changed ones can differ.
-          const shown = { filter: await filterOf(reads, project, request), digest: request.digest ?? '' }
-          const asked = { batch: requireName(batch), by, audit, shown }
-          return toOutcome(await decideShownBatch(config(), settings, 'resumed', asked))
-        }
-        case 'revert': {
-          const revert = await revertBatchOf(config(), settings, { batch: requireName(batch), by, audit })
-          return { kind: 'made', made: { moved: revert.queued, stayed: [], inFlight: 0, revert } }
-        }
-        case 'undo':
-          return made(
-            await decideWritebacks(config(), settings, 'approval_undone', {
-              selection: toSelection(request),
-              by,
-              audit,
-            }),
-          )
-        default:
-          return decideRows(config(), project, settings, reads, { ...request, decision })
+      const { decision, by, audit } = request
+      const { event, isAboutBatch } = decisions[decision]
+      if (event === null) {
+        const revert = await revertBatchOf(config(), settings, { batch: requireName(request.batch), by, audit })
+        return { kind: 'made', made: { moved: revert.queued, stayed: [], inFlight: 0, revert } }
       }
+      const filter = isTakenAnyway(request) ? null : await filterOf(reads, project, request)
+      const terms = { by, audit, ...(filter === null ? {} : { shown: { filter, digest: request.digest ?? '' } }) }
+      if (isAboutBatch)
+        return toOutcome(await decideBatch(config(), settings, event, { batch: requireName(request.batch), ...terms }))
+      const selection = filter ?? toSelection(request)
+      return toOutcome(await decideWritebacks(config(), settings, event, { selection, ...terms }))
     },
   }
 }
 
-type RowDecision = Exclude<DecisionName, 'stop' | 'resume' | 'revert' | 'undo'>
-
-async function decideRows(
-  config: Config,
-  project: ConsoleProject,
-  settings: ProjectConfig,
-  reads: Pick<WritebackReads, 'idsByOutcome'>,
-  request: DecisionRequest & { readonly decision: RowDecision },
-): Promise<DecisionOutcome> {
-  const { decision, digest, by, audit } = request
-  // What is being sent changes from second to second; to send less than was shown does no harm.
-  if (decision === 'cancel' && digest === null && request.would === null)
-    return made(await decideWritebacks(config, settings, 'cancelled', { selection: toSelection(request), by, audit }))
-  const selection = await filterOf(reads, project, request)
-  const shown = { filter: selection, digest: digest ?? '' }
-  const report = await decideShown(config, settings, outboxDecisionOf[decision], { selection, by, audit, shown })
-  return toOutcome(report)
+/** What is being sent changes from second to second; to cancel less of it than was shown does no harm. */
+function isTakenAnyway({ decision, digest, would }: DecisionRequest): boolean {
+  return decisions[decision].taken === 'anyway' || (decision === 'cancel' && digest === null && would === null)
 }
 
 function toSelection({ batch, ids }: DecisionTarget): OutboxFilter {
@@ -121,14 +94,9 @@ function toSelection({ batch, ids }: DecisionTarget): OutboxFilter {
 }
 
 function toOutcome(report: DecisionReport | BatchDecisionReport | SelectionMismatch): DecisionOutcome {
-  return 'outcome' in report ? { kind: 'moved', mismatch: report } : made(report)
-}
-
-function made({
-  moved,
-  ...report
-}: Pick<DecisionReport, 'moved'> & Partial<DecisionReport> & { inFlight?: number }): DecisionOutcome {
-  return { kind: 'made', made: { moved, stayed: report.stayed ?? [], inFlight: report.inFlight ?? 0, revert: null } }
+  if ('outcome' in report) return { kind: 'moved', mismatch: report }
+  const { stayed, inFlight } = { stayed: [], inFlight: 0, ...report }
+  return { kind: 'made', made: { moved: report.moved, stayed, inFlight, revert: null } }
 }
 
 function requireName(batch: string | null): string {

@@ -20,9 +20,10 @@ import { nameEntries } from '../../writeback/name-entries.ts'
 import { reviewBatch } from '../../writeback/review/review-source.ts'
 import { batchSource } from '../../writeback/review/review-sources.ts'
 import { type BatchProject, estimateBatch, readBatch } from '../batches.ts'
+import { findOpenGrace } from '../clock-notice.ts'
 import { readSlotLimits } from '../learned-margins.ts'
 import { readWriteback } from '../outbox.ts'
-import { rememberResults } from '../remember-results.ts'
+import { createTurns, rememberResults } from '../remember-results.ts'
 import type { ConsoleProject } from './console-project.ts'
 
 export type WritebackReads = ReturnType<typeof createWritebackReads>
@@ -40,18 +41,19 @@ const reviewWaitsMs: Ms = 1500
 
 /** `openLong`: for what takes longer than a page may. */
 export function createWritebackReads(open: Open, openLong: Open, now: () => EpochMs) {
+  const inTurn = createTurns()
   const reviews = rememberResults({
     maxAgeMs: reviewHoldsMs,
     now,
-    read: async ({ project, batch }: ReviewRequest) =>
-      readReview(await openLong(project.projectId), project, batch, now()),
+    read: ({ project, batch }: ReviewRequest, signal) =>
+      inTurn(async () => readReview(await openLong(project.projectId), project, batch, signal)),
   })
   const outcomes = rememberResults({
     maxAgeMs: reviewHoldsMs,
     now,
     maxKeys: 4,
-    read: async ({ project, batch }: ReviewRequest, signal) =>
-      groupByOutcome(await openLong(project.projectId), project, batch, now(), signal),
+    read: ({ project, batch }: ReviewRequest, signal) =>
+      inTurn(async () => groupByOutcome(await openLong(project.projectId), project, batch, signal)),
   })
   // Only those who ask at the same time share it: a decision is about rows as they are.
   const selections = rememberResults({
@@ -65,7 +67,12 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     list: async (project: ConsoleProject, request: ListRequest): Promise<WritebacksData> =>
       listWritebacks(await open(project.projectId), project, request),
     /** Null: there is no such batch. */
-    batch: async (project: ConsoleProject, name: string, request: BatchRequest): Promise<BatchData | null> => {
+    batch: async (
+      project: ConsoleProject,
+      name: string,
+      request: BatchRequest,
+      signal?: AbortSignal,
+    ): Promise<BatchData | null> => {
       const warehouse = await open(project.projectId)
       const admin = warehouse.outboxAdmin(project.projectId)
       if ((await admin.findBatch(name)) === null) return null
@@ -74,14 +81,14 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
       const isWaiting = (counts.draft ?? 0) + (counts.queued ?? 0) > 0
       // With other drafts or counts it is another review.
       const key = `${project.projectId} ${id} ${report.approval?.digest ?? ''} ${JSON.stringify(counts)}`
-      const review = isWaiting ? await reviews.soon(key, { project, batch: id }, reviewWaitsMs) : null
+      const review = isWaiting ? await reviews.soon(key, { project, batch: id }, reviewWaitsMs, signal) : null
       const [queued] = isWaiting ? await admin.list({ batch: id, statuses: ['queued'] }, 1) : []
       const { status, after } = request
       const shown =
         status === null
           ? { entries: [], ...(await pageOfReview(warehouse, project, review, request)) }
           : { reviewed: [], ...(await listRows(warehouse, project, { batch: id, statuses: [status] }, after)) }
-      return { report, undoUntil: queued?.undoUntil ?? null, review, ...shown }
+      return { report, undoUntil: await findOpenGrace(warehouse, queued), review, ...shown }
     },
     /** Null: there is no such write-back. */
     writeback: async (project: ConsoleProject, id: string): Promise<WritebackData | null> => {
@@ -94,7 +101,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
       const { conversationId } = shown.report.writeback
       const conversation =
         conversationId === null ? null : await warehouse.console(project.projectId).conversation(conversationId, null)
-      return { ...shown, conversation }
+      return { undoUntil: await findOpenGrace(warehouse, shown.report.writeback), ...shown, conversation }
     },
     /** What a decision is about, and the digest that names it. */
     selection: async (project: ConsoleProject, filter: OutboxFilter, limit: number): Promise<SelectionData> => {
@@ -222,17 +229,18 @@ async function readReview(
   warehouse: Warehouse,
   project: ConsoleProject,
   batch: string,
-  now: EpochMs,
+  signal: AbortSignal,
 ): Promise<BatchReview> {
   const kept = new Map<ReviewOutcome, number>()
   const rows: ReviewedRow[] = []
-  const { counts, groups, checks } = await review(warehouse, project, batch, now, async (reviews) => {
+  const onReviews = async (reviews: readonly CheckedReview[]) => {
     for (const row of reviews) {
       const count = kept.get(row.outcome) ?? 0
       kept.set(row.outcome, count + 1)
       if (count < reviewedRows) rows.push(toReviewedRow(row))
     }
-  })
+  }
+  const { counts, groups, checks } = await review(warehouse, project, batch, onReviews, signal)
   const named = groups.map((group) => ({ outcome: group.outcome, text: describeGroup(group, formatCount) }))
   return { counts, groups: named, checked: checks.rows, differing: checks.differing, rows }
 }
@@ -241,7 +249,6 @@ async function groupByOutcome(
   warehouse: Warehouse,
   project: ConsoleProject,
   batch: string,
-  now: EpochMs,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<ReviewOutcome, readonly string[]>> {
   const ids = new Map<ReviewOutcome, string[]>()
@@ -253,7 +260,7 @@ async function groupByOutcome(
       else known.push(id)
     }
   }
-  await review(warehouse, project, batch, now, onReviews, signal)
+  await review(warehouse, project, batch, onReviews, signal)
   return ids
 }
 
@@ -267,19 +274,23 @@ function toReviewedRow(row: CheckedReview): ReviewedRow {
   }
 }
 
-function review(
+async function review(
   warehouse: Warehouse,
   { projectId }: ConsoleProject,
   batch: string,
-  now: EpochMs,
   onReviews: (reviews: readonly CheckedReview[]) => Promise<void>,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ) {
   const { findDuplicateRefs } = warehouse.outboxAdmin(projectId)
   const reader = warehouse.reviewReader(projectId)
+  const clock = await warehouse.readClock()
   const listBatch: typeof reader.listBatch = async (...page) => {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     return reader.listBatch(...page)
   }
-  return reviewBatch(batchSource({ ...reader, listBatch }, batch), { reader, findDuplicateRefs, now }, onReviews)
+  return reviewBatch(
+    batchSource({ ...reader, listBatch }, batch),
+    { reader, findDuplicateRefs, now: clock() },
+    onReviews,
+  )
 }

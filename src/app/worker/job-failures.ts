@@ -2,14 +2,13 @@
  * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
-import { errorText } from '../../core/error-text.ts'
 import { type FailingJob, failedSync, isExpired, type JobFailure, type JobIdentity } from '../../core/job-failure.ts'
+import { errorText } from '../../core/system-error-text.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Logger } from '../../log.ts'
 import { WarehouseError } from '../../warehouse/database/explain-error.ts'
 import type { JobFailureRepository } from '../../warehouse/job-failures.ts'
-import { maskIdsAndNumbers } from './repeat-filter.ts'
 import type { WorkerMetrics } from './resources.ts'
 
 export type JobFailures = ReturnType<typeof createJobFailures>
@@ -22,8 +21,6 @@ type JobFailuresDeps = {
   /** The file of the warehouse was removed or replaced: only a new process uses another one. */
   readonly onFileLost?: (error: WarehouseError) => void
   readonly now?: () => EpochMs
-  /** Whether the project's database, one of several, does not answer. */
-  readonly isAway?: (projectId: string) => boolean
 }
 
 type FailureCause = WarehouseError['kind'] | 'other'
@@ -41,10 +38,10 @@ const maxTracked = 500
 const successKeptMs: Ms = 15 * 60_000
 
 export function createJobFailures({ jobFailures, projects, log, metrics, ...deps }: JobFailuresDeps) {
-  const { now = Date.now, isAway = () => false, onFileLost = () => {} } = deps
-  const table = createFailureTable({ jobFailures, projects, now, isAway })
+  const { now = Date.now, onFileLost = () => {} } = deps
+  const table = createFailureTable({ jobFailures, projects, now })
   const { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh } = table
-  const outage = createOutageTracker(log, now, () => projects().some(({ projectId }) => isAway(projectId)))
+  const outage = createOutageTracker(log, now)
   const isUnusable = () => [...failing.values()].some(({ cause }) => cause === 'unusable')
   const updateOutage = () => outage.update(isUnusable())
 
@@ -75,7 +72,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, ...deps
     },
     /** A job succeeded. Never rejects. */
     recordSuccess: async (identity: JobIdentity): Promise<void> => {
-      if (identity.job !== 'schedule' && identity.job !== 'queue') outage.responded()
+      if (!['schedule', 'queue', 'write_ahead_log'].includes(identity.job)) outage.responded()
       const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       noteSuccess(key)
       const entry = failing.get(key)
@@ -112,8 +109,7 @@ function createFailureTable({
   jobFailures,
   projects,
   now,
-  isAway,
-}: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now' | 'isAway'>>) {
+}: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now'>>) {
   const failing = new Map<string, FailingEntry>()
   /** When each job succeeded last. Another worker may have stored an earlier failure of it, or store it later. */
   const succeededAt = new Map<string, EpochMs>()
@@ -140,7 +136,7 @@ function createFailureTable({
     const isConfigured = (id: string) => id === '' || projects().some(({ projectId }) => projectId === id)
     for (const [key, { cause, failure }] of failing) {
       const { projectId, lastAt } = failure
-      const isRefuted = cause === 'unavailable' && lastAt <= askedAt && !isAway(projectId)
+      const isRefuted = cause === 'unavailable' && lastAt <= askedAt
       if (isRefuted || (cause !== 'other' && !isConfigured(projectId))) failing.delete(key)
     }
     for (const [key, at] of succeededAt) if (now() - at > successKeptMs) succeededAt.delete(key)
@@ -151,8 +147,7 @@ function createFailureTable({
     const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
     onResponse()
     forgetRefuted(askedAt)
-    const isKnown = (key: string) => !isAway(failing.get(key)?.failure.projectId ?? '')
-    for (const key of stored) if (!rows.has(key) && isKnown(key)) failing.delete(key)
+    for (const key of stored) if (!rows.has(key)) failing.delete(key)
     for (const [key, failure] of rows) {
       if ((succeededAt.get(key) ?? 0) >= failure.lastAt) await removeEntry(key, failure)
       else if (!failing.has(key))
@@ -166,7 +161,7 @@ function createFailureTable({
 }
 
 /** Whether jobs can use the warehouse: one log line when an outage begins, and one when it ends. */
-function createOutageTracker(log: Logger, now: () => EpochMs, isOneAway: () => boolean) {
+function createOutageTracker(log: Logger, now: () => EpochMs) {
   let outage: { readonly since: EpochMs; readonly why: string; failures: number } | null = null
   let isAway = false
   return {
@@ -178,9 +173,9 @@ function createOutageTracker(log: Logger, now: () => EpochMs, isOneAway: () => b
       outage ??= { since: now(), why: errorText(error), failures: 0 }
       outage.failures += 1
     },
-    /** The warehouse answered a query; or one of several databases did, while another one is away. */
+    /** The warehouse answered a query. */
     responded: () => {
-      isAway &&= isOneAway()
+      isAway = false
     },
     update: (isUnusable: boolean) => {
       if (outage === null || isAway || isUnusable) return
@@ -226,4 +221,26 @@ function jobFields({ job, project, key, stream }: JobIdentity) {
     ...(stream === null ? {} : { stream }),
     ...(key === '' ? {} : { subject: key }),
   }
+}
+
+/** Recognises messages that were logged recently, so that each sync run does not log them again. */
+const repeatAfterMs: Ms = 24 * 3_600_000
+const maxRemembered = 1000
+
+/** The filter returns whether the message is new. */
+export function createRepeatFilter(now: () => EpochMs = Date.now): (message: string) => boolean {
+  const loggedAt = new Map<string, EpochMs>()
+  return (message) => {
+    const key = maskIdsAndNumbers(message)
+    const lastAt = loggedAt.get(key)
+    if (lastAt !== undefined && now() - lastAt < repeatAfterMs) return false
+    if (loggedAt.size >= maxRemembered) loggedAt.clear()
+    loggedAt.set(key, now())
+    return true
+  }
+}
+
+/** The message without ids and numbers, which differ when it is repeated. */
+function maskIdsAndNumbers(message: string): string {
+  return message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
 }

@@ -3,16 +3,23 @@ import type { ProjectConfig } from '../../config/config.ts'
 import { ApiError, describeFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
-import type { Ms } from '../../core/time.ts'
-import { isBlocked, operationsWithoutScope, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
+import { commandHintFor } from '../../core/user-error.ts'
+import {
+  evaluateCircuits,
+  isBlocked,
+  operationsWithoutScope,
+  outcomesConsidered,
+  toClaimFilter,
+} from '../../writeback/send/circuit-breaker.ts'
 import { sendLane } from '../../writeback/send/lane.ts'
 import { findClockNotice } from '../clock-notice.ts'
 import { refreshFacts } from '../facts.ts'
+import { keyFingerprint } from '../request-budgets.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
-import { withoutProjectNotices } from '../writeback-notices.ts'
+import { circuitNotices, withoutProjectNotices } from '../writeback-notices.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
 import { type WorkerResources, withWorkerService } from './resources.ts'
-import { createCircuitBreaker } from './worker-circuits.ts'
 
 type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
 
@@ -49,7 +56,7 @@ export function createOutboxLanes(resources: WorkerResources) {
     if ((await resources.sendRecordOf(project).findHold()) !== null) return []
     const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
     const claimFilter = toClaimFilter(openCircuits, missingScopes)
-    const now = await warehouse.readClock(project.projectId)
+    const now = await warehouse.readClock()
     const lanes = await warehouse.outbox(project.projectId).findClaimable(now(), maxReadyLanes, claimFilter)
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
@@ -71,8 +78,8 @@ export function createOutboxLanes(resources: WorkerResources) {
       const [project] = writable
       if (project !== undefined && projects.length === 1) await warehouse.outboxAdmin(project.projectId).assignProject()
       const waiting = await warehouse.projects.listWithWritebacks()
-      await revokeOnce(projects.filter(({ readOnly, projectId }) => readOnly && !warehouse.isAway(projectId)))
-      const clockNotice = project === undefined ? null : await findClockNotice(warehouse, project)
+      await revokeOnce(projects.filter(({ readOnly }) => readOnly))
+      const clockNotice = project === undefined ? null : await findClockNotice(warehouse)
       if (clockNotice !== null && isNewMessage('clock.off')) log.warn({ event: 'clock.off', why: clockNotice })
       await warnOfNoProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
@@ -107,7 +114,7 @@ async function runLaneSlice(
   onMissingScopes: (operations: readonly Operation[]) => void,
 ): Promise<LaneSliceResult> {
   const { warehouse, log, metrics } = resources
-  const now = await warehouse.readClock(project.projectId)
+  const now = await warehouse.readClock()
   const [head] = await warehouse.outbox(project.projectId).findClaimable(now(), 1, { lane })
   if (head === undefined || isHeldBack(head)) return { kind: 'done' }
   const endsAt = performance.now() + sliceMs
@@ -131,4 +138,35 @@ async function runLaneSlice(
       return { kind: 'failed', why: describeFailure(error.failure) }
     }
   })
+}
+
+/** After this time, or with another key, a missing scope is tried again. */
+const missingScopeTtlMs: Ms = 15 * 60_000
+
+type MissingScopes = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
+
+function createCircuitBreaker({ warehouse, log }: WorkerResources) {
+  const missingScopes = new Map<string, MissingScopes>()
+  const logged = new Map<string, string>()
+  /** Logs a reason once, until it changes. */
+  const logOnce = ({ projectId, name }: ProjectConfig, why: string) => {
+    if (why !== '' && logged.get(projectId) !== why) log.warn({ event: 'writebacks.circuit_open', project: name, why })
+    logged.set(projectId, why)
+  }
+  const missingScopesOf = (project: ProjectConfig): readonly Operation[] => {
+    const known = missingScopes.get(project.projectId)
+    return known?.key === keyFingerprint(project) && known.until >= Date.now() ? known.operations : []
+  }
+  return {
+    stateOf: async (project: ProjectConfig) => {
+      const outcomes = await warehouse.outbox(project.projectId).listRecentOutcomes(outcomesConsidered)
+      const openCircuits = evaluateCircuits(outcomes, Date.now())
+      logOnce(project, circuitNotices(openCircuits, commandHintFor(project.name)).join(' '))
+      return { openCircuits, missingScopes: missingScopesOf(project) }
+    },
+    recordMissingScopes: (project: ProjectConfig, operations: readonly Operation[]) => {
+      const until = Date.now() + missingScopeTtlMs
+      missingScopes.set(project.projectId, { operations, key: keyFingerprint(project), until })
+    },
+  }
 }

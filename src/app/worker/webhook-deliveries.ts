@@ -13,7 +13,7 @@ import { currentPause, type PausedResult, pauseProject } from './project-pause.t
 import { type WorkerResources, withWorkerService } from './resources.ts'
 
 /** `repeated`: the same bytes were stored before. `full`: too many are waiting, so it was not stored. */
-export type StoreDeliveryResult = { readonly id: string; readonly result: 'stored' | 'repeated' | 'full' }
+type StoreDeliveryResult = { readonly id: string; readonly result: 'stored' | 'repeated' | 'full' }
 
 export async function storeDelivery(
   { deliveries }: Warehouse,

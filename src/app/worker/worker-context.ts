@@ -2,29 +2,40 @@
 import { randomUUID } from 'node:crypto'
 import { openConnections } from '../../api/connections.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
+import type { ProjectHealth } from '../../core/health.ts'
 import type { Retention } from '../../core/retention.ts'
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../core/stream-specs.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { findRollupHistory } from '../../sync/rollup-history.ts'
-import type { Warehouse } from '../../warehouse/open.ts'
-import { openShards } from '../../warehouse/shards.ts'
+import { describeLargeLog } from '../../warehouse/database/sqlite-file.ts'
+import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
+import { noSyncState } from '../../warehouse/stream-states.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
 import { openSendRecord } from '../send-record.ts'
 import type { AcquiredLock } from '../sync-run.ts'
-import { type AuditSliceOptions, runAuditSlice } from './audit-slice.ts'
-import { readMirrorHealth } from './health.ts'
+import { createRepeatFilter } from './job-failures.ts'
+import { lockAsOnlyWorker } from './only-worker.ts'
 import { createOutboxLanes } from './outbox-lanes.ts'
-import { createRepeatFilter } from './repeat-filter.ts'
 import type { WorkerContextOptions, WorkerResources } from './resources.ts'
-import { runSyncSlice, type SyncSliceOptions } from './sync-slice.ts'
+import { type AuditSliceOptions, runAuditSlice, runSyncSlice, type SyncSliceOptions } from './sync-slice.ts'
 import { type DeliveriesOptions, processDeliveries } from './webhook-deliveries.ts'
 
 export type WorkerContext = Awaited<ReturnType<typeof openWorkerContext>>
 
-/** Throws UserError if the warehouse cannot be opened. */
-export async function openWorkerContext(config: Config, options: WorkerContextOptions) {
-  const warehouse = await openShards(config, { mayBeAway: true })
-  const budgets = await openRequestBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
+/** `onLost`: the worker must stop, as another one has taken over. Throws UserError if the warehouse cannot be used. */
+export async function openWorkerContext(
+  config: Config,
+  { onLost, ...options }: WorkerContextOptions & { readonly onLost: (error: Error) => void },
+) {
+  const warehouse = await openWarehouse(config.databaseUrl, { setting: config.databaseSetting })
+  let unlock = async () => {}
+  const openBudgets = async () => {
+    const { databaseUrl, queueUrl } = config
+    if (queueUrl === 'embedded') unlock = await lockAsOnlyWorker(databaseUrl, warehouse, { log: options.log, onLost })
+    return openRequestBudgets(queueUrl, warehouse, options.log)
+  }
+  const budgets = await openBudgets().catch(async (error: unknown) => {
+    await unlock()
     await warehouse.close()
     throw error
   })
@@ -53,12 +64,14 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
       warehouse.workers.recordHeartbeat({ id: workerId, queue, configuration }, Date.now()),
     /** Whether the running workers have different projects or schedules, as while a change is rolled out. */
     workersDiffer: () => warehouse.workers.differ(Date.now()),
+    describeLargeLog: () => describeLargeLog(config.databaseUrl),
     runHousekeeping: () => runHousekeeping(warehouse, config.retention),
     close: async () => {
       await leadership.release()
       await warehouse.workers.remove(workerId).catch(() => {})
       await budgets.close()
       await connections.close()
+      await unlock().catch(() => {})
       await warehouse.close()
     },
   }
@@ -135,4 +148,41 @@ async function areRollupsBehind(warehouse: Warehouse, project: ProjectConfig): P
   const oldest = stored.at(-1)
   if (oldest === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true
   return history.kind === 'known' && history.from < oldest.from
+}
+
+/** The health of the worker's projects, for metrics. */
+async function readMirrorHealth(
+  { warehouse, budgets }: WorkerResources,
+  projects: readonly ProjectConfig[],
+): Promise<readonly ProjectHealth[]> {
+  const now = Date.now()
+  const states = await warehouse.streamStates.readProjects(now)
+  const held = await warehouse.projects.listHeld()
+  const paused = await warehouse.projects.listPaused(now)
+  return Promise.all(
+    projects.map(async (project): Promise<ProjectHealth> => {
+      const budget = await budgets
+        .ifOpened(project)
+        ?.view()
+        .catch(() => null)
+      const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
+      return {
+        project: project.name,
+        streams: project.streams.map((stream) => {
+          const completion = streams.get(stream)
+          return {
+            stream,
+            lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
+            pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
+            isFailed: completion?.failed ?? false,
+            isSkipped: completion?.skipped ?? false,
+          }
+        }),
+        ...counts,
+        budget: budget ?? null,
+        isPaused: paused.has(project.projectId),
+        isHeld: held.has(project.projectId),
+      }
+    }),
+  )
 }

@@ -12,6 +12,7 @@ import {
 } from '../../core/outbox/review-labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { alignColumns } from './table.ts'
 
@@ -63,8 +64,7 @@ export function renderReviewRow(review: CheckedReview): string {
 
 /** The target's id where there is no name. */
 function nameOf({ visitorName, operation, target }: CheckedReview): string {
-  const isVisitor = operation === 'visitor' || operation === 'note'
-  return visitorName ?? `${isVisitor ? 'visitor' : 'conversation'} ${target}`
+  return visitorName ?? `${operationTypes[operation].target} ${target}`
 }
 
 function effectOf(review: CheckedReview): string {

@@ -2,7 +2,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config/config.ts'
-import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import type { AddWritebackReport } from '../../core/outbox/reports.ts'
 import type { PayloadField } from '../../core/outbox/request-fields.ts'
 import { mistakeText } from '../../core/outbox/request-mistake.ts'
@@ -15,19 +14,21 @@ import {
   type WritebackRequest,
 } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { UserError } from '../../core/user-error.ts'
+import { type CommandHint, projectCommandHint, UserError } from '../../core/user-error.ts'
 import { parseFlag } from '../../writeback/import/flag-words.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import {
   type CommonOptions,
+  decidingPerson,
   expiresOption,
   jsonOption,
   oneProjectOption,
+  type PersonOption,
+  personOption,
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import { decidingPerson, type PersonOption, personOption } from './person.ts'
 import { renderEstimate } from './render-import.ts'
 
 type Options = CommonOptions &

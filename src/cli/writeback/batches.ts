@@ -1,11 +1,20 @@
-/** `deskmirror writeback batches`: the batches, newest first. */
-import { Command } from 'commander'
-import { projectCommandHint } from '../../core/command-hint.ts'
+/** `deskmirror writeback batches`: the batches, newest first, and `batches show`: one of them. */
+import { Command, Option } from 'commander'
+import type { Config, ProjectConfig } from '../../config/config.ts'
+import { formatCount, pluralize } from '../../core/format.ts'
+import type { BatchReport } from '../../core/outbox/batches.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
+import { projectCommandHint } from '../../core/user-error.ts'
+import type { ReviewPageText } from '../../writeback/review/review-page.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber } from '../options.ts'
-import { showBatchCommand } from './batches-show.ts'
+import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
+import { createProgressLine, type Display } from '../render/display.ts'
+import { formatBudget } from '../render/progress.ts'
+import { renderReview } from '../render/review.ts'
+import { renderBatch, renderBatchProgress } from './render-batch.ts'
 import { renderBatches } from './render-batches.ts'
+import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions } from './review-outputs.ts'
 
 type Options = CommonOptions & { readonly limit: number; readonly before?: string }
 
@@ -40,4 +49,113 @@ async function runBatches(context: CommandContext, options: Options): Promise<Co
   const report = await listBatches(config, project, { limit, ...(before === undefined ? {} : { before }) })
   const hint = projectCommandHint(config.projects, project.name)
   return { document: report, lines: renderBatches(report, context.now(), hint), exit: 0 }
+}
+
+/** `deskmirror writeback batches show`: one batch, and what its rows that have not left would do. */
+type ShowOptions = CommonOptions &
+  ReviewOutputOptions & { readonly check?: true; readonly limit: number; readonly watch?: true }
+
+const showExamples = `
+What has left is shown by outcome and reason. What has not left is reviewed from the mirror, without a request, in its
+order: it will be sent, would change something, is so already, would not be sent, or is not known. --check
+asks the service and keeps what it answered until the row changes.
+
+Examples:
+  $ deskmirror writeback batches show replies-0123456789ab
+  $ deskmirror writeback batches show replies-0123456789ab --check --html review.html
+  $ deskmirror writeback batches show replies-0123456789ab --watch
+
+Exit code: 0 shown · 1 failed, trying again may help · 2 a person must change something, for example the name`
+
+export function showBatchCommand(context: CommandContext): Command {
+  const command = new Command('show')
+    .summary('show one batch: outcome, reasons, and what would happen')
+    .description('Shows the outcome of a batch, and what its rows that have not left would do.')
+    .argument('<name>', 'the name of the batch, or a unique beginning of it')
+    .option('--check', 'also ask the service about the rows that have not left')
+    .addOption(new Option('--limit <n>', 'of a check: how many rows').argParser(parseWholeNumber).default(200))
+    .addOption(new Option('--watch', 'show the progress until nothing is left to send').conflicts(['check', 'json']))
+  for (const option of [...reviewOutputOptions(), oneProjectOption(), quietOption(), jsonOption()])
+    command.addOption(option)
+  return command
+    .addHelpText('after', showExamples)
+    .action((name: string, options: ShowOptions) =>
+      runAndPrint(context, options, () => runShow(context, name, options)),
+    )
+}
+
+async function runShow(context: CommandContext, name: string, options: ShowOptions): Promise<CommandResult> {
+  const config = context.loadConfig(options.check === true ? 'service' : 'mirror')
+  const project = selectOneProject(config.projects, options.project, 'nothing was shown')
+  const display = context.openDisplay(options.quiet === true)
+  const work = options.watch === true ? watch : show
+  return work(context, { config, project, display }, name, options).finally(display.clear)
+}
+
+type Call = { readonly config: Config; readonly project: ProjectConfig; readonly display: Display }
+
+async function show(
+  context: CommandContext,
+  { config, project, display }: Call,
+  name: string,
+  options: ShowOptions,
+): Promise<CommandResult> {
+  const { showBatch } = await context.load(() => import('../../app/batches.ts'))
+  const { reviewQueuedBatch } = await context.load(() => import('../../app/review.ts'))
+  const shown = await showBatch(config, project, name)
+  const outputs = await openReviewOutputs(context, options)
+  try {
+    const now = context.now()
+    const check = options.check === true ? await toCheckRequest(context, config, display, options.limit) : null
+    const reviewOptions = { now, onReviews: outputs.onReviews, check }
+    const { review, drafts, requests } = await reviewQueuedBatch(config, project, shown.batch.id, reviewOptions)
+    // Names the drafts that the review shows, which may have changed since the first read.
+    const report: BatchReport = shown.approval === null ? shown : { ...shown, approval: drafts }
+    const hint = projectCommandHint(config.projects, project.name)
+    const lines = renderBatch(report, review.rows === 0 ? [] : renderReview(review, now), now, hint)
+    await outputs.finish(review, toPageText(report, now), options.json === true ? null : lines)
+    return { document: { ...report, review, requests }, lines: [], exit: 0 }
+  } finally {
+    await outputs.close()
+  }
+}
+
+async function toCheckRequest(context: CommandContext, config: Config, display: Display, limit: number) {
+  const handlers = createProgressLine(
+    display,
+    0,
+    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
+  )
+  const signal = context.openInterruptSignal(display, 'the rows in progress')
+  return { limit, signal, log: await context.openLog(config, display), ...handlers }
+}
+
+function toPageText({ project, batch }: BatchReport, now: EpochMs): ReviewPageText {
+  const { id, title, source, note, createdAt, createdBy, rows } = batch
+  const by = createdBy === null ? '' : ` by ${createdBy}`
+  return {
+    title: title ?? id,
+    notes: [
+      `Batch ${id} of ${project}: ${formatCount(rows)} rows, queued at ${createdAt}${by}${source === null ? '' : ` from ${source}`}.`,
+      ...(note === null ? [] : [`Note: ${note}`]),
+      `What has not left, as of ${toTimestamp(now)}.`,
+    ],
+  }
+}
+
+const watchEveryMs = 2000
+
+async function watch(
+  context: CommandContext,
+  { config, project, display }: Call,
+  name: string,
+): Promise<CommandResult> {
+  const { watchBatch } = await context.load(() => import('../../app/watch-batch.ts'))
+  const report = await watchBatch(config, project, name, {
+    everyMs: watchEveryMs,
+    signal: context.openInterruptSignal(display, 'nothing'),
+    onProgress: (progress, { reasons }) => display.onLine(renderBatchProgress(progress, reasons, context.now())),
+  })
+  const hint = projectCommandHint(config.projects, project.name)
+  return { document: report, lines: renderBatch(report, [], context.now(), hint), exit: 0 }
 }

@@ -1,232 +1,179 @@
-/** `deskmirror writeback approve`, `undo`, `cancel`, `retry`, `resolve`: people's decisions about write-backs. */
+/** `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`: people's decisions. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Config, ProjectConfig } from '../../config/config.ts'
-import { projectCommandHint } from '../../core/command-hint.ts'
-import type { OutboxFilter, ShownSelection } from '../../core/outbox/admin.ts'
-import type { DecisionReport } from '../../core/outbox/reports.ts'
-import type { OutboxDecision, WritebackStatus } from '../../core/outbox/state.ts'
+import { decisions } from '../../core/outbox/decisions.ts'
+import { reviewOutcomes } from '../../core/outbox/review.ts'
+import { operations } from '../../core/outbox/writeback-request.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import type { ExitCode } from '../exit-code.ts'
-import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
+import { runAndPrint } from '../command-result.ts'
+import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'
 import { statusOption } from './list.ts'
-import { decidingPerson, type PersonOption, personOption } from './person.ts'
-import { renderDecision, renderMismatch } from './render-decision.ts'
-import {
-  operationOption,
-  outcomeOption,
-  type SelectionOptions,
-  toSelection,
-  unclearSelectionError,
-} from './selection.ts'
+import { type DecisionCommandName, type DecisionOptions, runDecision } from './run-decision.ts'
 
-type Options = CommonOptions &
-  PersonOption &
-  SelectionOptions & { readonly arrived?: true; readonly lost?: true; readonly digest?: string }
+type CommandText = {
+  readonly summary: string
+  readonly description: string
+  /** Beside those of every decision. */
+  readonly options: () => readonly Option[]
+  readonly help?: string
+  readonly examples: readonly string[]
+  readonly exitCodes?: string
+}
 
-const idHelp = `
-A unique beginning or end of an id is enough. If an id matches no write-back or several, nothing is changed.
-`
-const exitCodeHelp = `
-Exit code: 0 done · 1 failed, trying again may help · 2 a person must correct the command, for example an id ·
-3 done, but some of the selected write-backs did not change`
+const operationOption = () =>
+  new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(parseChoices(operations))
 
-export function approveCommand(context: CommandContext): Command {
-  return decisionCommand(context, 'approve', 'approved')
-    .summary('queue drafts for sending')
-    .description(
+const outcomeOption = () =>
+  new Option(
+    '--outcome <a,b>',
+    `of a batch: only what would do this, according to the mirror: ${reviewOutcomes.join(', ')}`,
+  ).argParser(parseChoices(reviewOutcomes))
+
+const wholeBatchOption = () => new Option('--batch <name>', 'the name of the batch, or a unique beginning of it')
+
+const commands: Readonly<Record<DecisionCommandName, CommandText>> = {
+  approve: {
+    summary: 'queue drafts for sending',
+    description:
       'Queues drafts for sending. Imports of more rows than approve_over in the configuration start as drafts.',
-    )
-    .option('--batch <name>', 'all drafts of this batch')
-    .option('--all', 'all drafts')
-    .addOption(operationOption())
-    .addOption(outcomeOption())
-    .option('--digest <digest>', 'approve only if the drafts are still those that `batches show` showed', parseDigest)
-    .addHelpText(
-      'after',
-      `${idHelp}Nothing leaves within approve_grace (30 s): until then, \`deskmirror writeback undo\` takes the approval back.
-
-Examples:
-  $ deskmirror writeback batches show replies-0123456789ab
-  $ deskmirror writeback approve --batch replies-0123456789ab --digest 5f1c0a9be37d2246
-  $ deskmirror writeback approve --batch replies-0123456789ab --operation handled
-${exitCodeHelp}`,
-    )
-}
-
-export function undoCommand(context: CommandContext): Command {
-  return decisionCommand(context, 'undo', 'approval_undone')
-    .summary('take an approval back within its grace')
-    .description(
+    options: () => [
+      new Option('--batch <name>', 'all drafts of this batch'),
+      new Option('--all', 'all drafts'),
+      operationOption(),
+      outcomeOption(),
+      new Option(
+        '--digest <digest>',
+        'approve only if the drafts are still those that `batches show` showed',
+      ).argParser(parseDigest),
+    ],
+    help: 'Nothing leaves within approve_grace (30 s): until then, `deskmirror writeback undo` takes the approval back.',
+    examples: [
+      'batches show replies-0123456789ab',
+      'approve --batch replies-0123456789ab --digest 5f1c0a9be37d2246',
+      'approve --batch replies-0123456789ab --operation handled',
+    ],
+  },
+  undo: {
+    summary: 'take an approval back within its grace',
+    description:
       'Puts what was approved back to draft, as long as its grace lasts. Without ids and options: all that you approved.',
-    )
-    .option('--batch <name>', 'of this batch')
-    .option('--all', 'also what others approved')
-    .addHelpText(
-      'after',
-      `${idHelp}After the grace, \`deskmirror writeback stop --batch NAME\` puts back to draft what has not left.
-
-Examples:
-  $ deskmirror writeback undo
-  $ deskmirror writeback undo --batch replies-0123456789ab
-${exitCodeHelp}`,
-    )
+    options: () => [new Option('--batch <name>', 'of this batch'), new Option('--all', 'also what others approved')],
+    help: 'After the grace, `deskmirror writeback stop --batch NAME` puts back to draft what has not left.',
+    examples: ['undo', 'undo --batch replies-0123456789ab'],
+  },
+  stop: {
+    summary: 'put what has not left of a batch back to draft',
+    description: 'Stops a batch, at once, also while a worker runs: what has not left goes back to draft.',
+    options: () => [wholeBatchOption().makeOptionMandatory()],
+    help: `A write-back that is in flight cannot be recalled; its outcome is found as always. Nothing of a stopped batch is approved
+or sent until \`deskmirror writeback resume\`.`,
+    examples: ['stop --batch replies-0123456789ab'],
+  },
+  resume: {
+    summary: 'go on with a stopped batch, or after a restored backup',
+    description:
+      'Queues again what was queued when the batch was stopped. Drafts that wait for approval stay drafts.\nWith --restored: lets a project send again whose warehouse went back in time. What is queued becomes drafts.',
+    options: () => [
+      wholeBatchOption(),
+      new Option('--restored', 'the warehouse is a restored backup: what is queued in it may have been sent since'),
+      new Option('--send', 'with --restored: send what is queued, instead of making it drafts'),
+    ],
+    examples: [
+      'cancel 51c4e2a9f0b3        what is not to go on',
+      'resume --batch replies-0123456789ab',
+      'resume --restored',
+    ],
+  },
+  cancel: {
+    summary: 'cancel what has not been sent',
+    description: 'Cancels what has not been sent, at once, also while a worker runs.',
+    options: () => [
+      new Option('--batch <name>', 'all of this batch'),
+      new Option('--all', 'everything that is queued or waits for approval'),
+      operationOption(),
+      outcomeOption(),
+    ],
+    help: `A write-back that is sending may have been sent already. It is not sent again, and becomes cancelled if it did not
+arrive, succeeded if it did, and uncertain if that cannot be verified.`,
+    examples: [
+      'cancel 0199a3f2-51c4',
+      'cancel --batch replies-0123456789ab',
+      'cancel --all                            the kill switch',
+    ],
+  },
+  retry: {
+    summary: 'send failed write-backs again',
+    description: 'Sends failed write-backs again. The current mirror counts as what you saw, so check it first.',
+    options: () => [
+      new Option('--batch <name>', 'the failed ones of this batch (others with --status)'),
+      statusOption(),
+    ],
+    help: `Failed, conflict, cancelled and expired write-backs can be sent again. An uncertain one must be resolved first, as it
+may have arrived. An expiry that has passed is dropped.`,
+    examples: [
+      'retry 0199a3f2-51c4',
+      'retry --status failed',
+      'retry --batch replies-0123456789ab --status failed,conflict',
+    ],
+  },
+  resolve: {
+    summary: 'state the outcome of an uncertain write-back',
+    description: 'Records the outcome of uncertain write-backs after you have checked it; their lanes then continue.',
+    options: () => [
+      new Option('--arrived', 'it arrived: it becomes succeeded'),
+      new Option('--lost', 'it did not arrive: it becomes failed').conflicts('arrived'),
+    ],
+    help: `Check in the app whether the reply or the note is there. A lost one is not sent again automatically; to
+send it again, use \`deskmirror writeback retry ID\`.`,
+    examples: [
+      'list --status uncertain',
+      'resolve 0199a3f2-51c4 --arrived',
+      'resolve 0199a3f2-51c4 --lost && deskmirror writeback retry 0199a3f2-51c4',
+    ],
+  },
+  revert: {
+    summary: 'queue the inverse of a batch as drafts',
+    description: 'Queues the inverse of a batch as a draft batch: flags, names and emails as they were before.',
+    options: () => [wholeBatchOption().makeOptionMandatory()],
+    help: `Replies and notes cannot be taken back. What someone has changed since stays as it is, and is listed. The new batch is
+sent only after it is approved. Of a stopped batch, what arrives after it has gone on can be taken back then.`,
+    examples: ['revert --batch corrections-0123456789ab', 'batches show corrections-0123456789ab-revert'],
+    exitCodes: `0 all of it, as far as it can be taken back · 1 failed, trying again may help · 2 a person must correct the
+command, for example the name · 3 done, but something is not taken back`,
+  },
 }
 
-export function cancelCommand(context: CommandContext): Command {
-  return decisionCommand(context, 'cancel', 'cancelled')
-    .summary('cancel what has not been sent')
-    .description('Cancels what has not been sent, at once, also while a worker runs.')
-    .option('--batch <name>', 'all of this batch')
-    .option('--all', 'everything that is queued or waits for approval')
-    .addOption(operationOption())
-    .addOption(outcomeOption())
-    .addHelpText(
-      'after',
-      `${idHelp}A write-back that is sending may have been sent already. It is not sent again, and becomes cancelled if it did not
-arrive, succeeded if it did, and uncertain if that cannot be verified.
+const idHelp =
+  'A unique beginning or end of an id is enough. If an id matches no write-back or several, nothing is changed.'
 
-Examples:
-  $ deskmirror writeback cancel 0199a3f2-51c4
-  $ deskmirror writeback cancel --batch replies-0123456789ab
-  $ deskmirror writeback cancel --all                            the kill switch
-${exitCodeHelp}`,
-    )
+const exitCodes = {
+  ofBatch: '0 done · 1 failed, trying again may help · 2 a person must correct the command, for example the name',
+  ofRows: `0 done · 1 failed, trying again may help · 2 a person must correct the command, for example an id ·
+3 done, but some of the selected write-backs did not change`,
 }
 
-export function retryCommand(context: CommandContext): Command {
-  return decisionCommand(context, 'retry', 'retried')
-    .summary('queue failed write-backs again')
-    .description('Queues failed write-backs again. The current mirror counts as what you saw, so check it first.')
-    .option('--batch <name>', 'the failed ones of this batch (others with --status)')
-    .addOption(statusOption())
-    .addHelpText(
-      'after',
-      `${idHelp}Failed, conflict, cancelled and expired write-backs can be queued again. An uncertain one must be resolved first, as it
-may have arrived. An expiry that has passed is dropped.
+export const decisionCommands = (Object.keys(commands) as DecisionCommandName[]).map(
+  (name) => (context: CommandContext) => decisionCommand(context, name),
+)
 
-Examples:
-  $ deskmirror writeback retry 0199a3f2-51c4
-  $ deskmirror writeback retry --status failed
-  $ deskmirror writeback retry --batch replies-0123456789ab --status failed,conflict
-${exitCodeHelp}`,
-    )
-}
-
-export function resolveCommand(context: CommandContext): Command {
-  return decisionCommand(context, 'resolve', 'resolved')
-    .summary('state the outcome of an uncertain write-back')
-    .description('Records the outcome of uncertain write-backs after you have checked it; their lanes then continue.')
-    .addOption(new Option('--arrived', 'it arrived: it becomes succeeded'))
-    .addOption(new Option('--lost', 'it did not arrive: it becomes failed').conflicts('arrived'))
-    .addHelpText(
-      'after',
-      `${idHelp}Check in the app whether the reply or the note is there. A lost one is not sent again automatically; to
-send it again, use \`deskmirror writeback retry ID\`.
-
-Examples:
-  $ deskmirror writeback list --status uncertain
-  $ deskmirror writeback resolve 0199a3f2-51c4 --arrived
-  $ deskmirror writeback resolve 0199a3f2-51c4 --lost && deskmirror writeback retry 0199a3f2-51c4
-${exitCodeHelp}`,
-    )
+function decisionCommand(context: CommandContext, name: DecisionCommandName): Command {
+  const { summary, description, options, help, examples, ...text } = commands[name]
+  const isAboutBatch = name !== 'resolve' && decisions[name].isAboutBatch
+  const command = new Command(name).summary(summary).description(description)
+  if (!isAboutBatch) command.argument('[ids...]', 'their ids, or unique beginnings or ends of them')
+  for (const option of [personOption(), oneProjectOption(), jsonOption(), ...options()]) command.addOption(option)
+  const shown = examples.map((example) => `  $ deskmirror writeback ${example}`).join('\n')
+  const codes = text.exitCodes ?? (isAboutBatch ? exitCodes.ofBatch : exitCodes.ofRows)
+  const paragraphs = [isAboutBatch ? [] : idHelp, help ?? [], `\nExamples:\n${shown}`, `\nExit code: ${codes}`]
+  return command
+    .addHelpText('after', `\n${paragraphs.flat().join('\n').trimStart()}`)
+    .action((...given: readonly unknown[]) => {
+      const options = given[isAboutBatch ? 0 : 1] as DecisionOptions
+      const ids = isAboutBatch ? [] : (given[0] as readonly string[])
+      return runAndPrint(context, options, () => runDecision(context, name, ids, options))
+    })
 }
 
 function parseDigest(text: string): string {
   if (/^[0-9a-f]{12,64}$/i.test(text)) return text
   throw new InvalidArgumentError('Write at least 12 digits of the digest.')
-}
-
-function decisionCommand(context: CommandContext, name: string, decision: OutboxDecision | 'resolved'): Command {
-  return new Command(name)
-    .argument('[ids...]', 'their ids, or unique beginnings or ends of them')
-    .addOption(personOption())
-    .addOption(oneProjectOption())
-    .addOption(jsonOption())
-    .action((ids: readonly string[], options: Options) =>
-      runAndPrint(context, options, () => runDecision(context, decision, ids, options)),
-    )
-}
-
-async function runDecision(
-  context: CommandContext,
-  requested: OutboxDecision | 'resolved',
-  ids: readonly string[],
-  options: Options,
-): Promise<CommandResult> {
-  const decision = requested === 'resolved' ? toResolution(options) : requested
-  const isUndoOfOwn = decision === 'approval_undone' && ids.length === 0 && !options.batch && !options.all
-  const typed = isUndoOfOwn ? {} : toSelection(decision, ids, options)
-  const config = context.loadConfig('mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was changed')
-  const by = decidingPerson(context, config, options)
-  const shown = isUndoOfOwn ? { approvedBy: by } : typed
-  const selection = await restrictToOutcomes(context, config, project, shown, options)
-  if (options.digest !== undefined) {
-    // The digest names all drafts of the batch, of which some may be approved.
-    const filter = options.batch === undefined ? selection : { batch: options.batch }
-    return approveByDigest(context, config, project, { selection, by, shown: { filter, digest: options.digest } })
-  }
-  const { decideWritebacks } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await decideWritebacks(config, project, decision, { selection, by })
-  return toResult(report, decision, ids.length > 0, projectCommandHint(config.projects, project.name))
-}
-
-/** The review decides which rows of the batch these are. */
-async function restrictToOutcomes(
-  context: CommandContext,
-  config: Config,
-  project: ProjectConfig,
-  selection: OutboxFilter,
-  { outcome, batch }: Options,
-): Promise<OutboxFilter> {
-  if (outcome === undefined) return selection
-  if (batch === undefined) throw unclearSelectionError('give --outcome together with --batch')
-  const { selectByOutcome } = await context.load(() => import('../../app/select-by-outcome.ts'))
-  return { ...selection, ids: await selectByOutcome(config, project, { batch, outcomes: outcome, now: context.now() }) }
-}
-
-async function approveByDigest(
-  context: CommandContext,
-  config: Config,
-  project: ProjectConfig,
-  approval: { readonly selection: OutboxFilter; readonly by: string; readonly shown: ShownSelection },
-): Promise<CommandResult> {
-  const { approveShown } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await approveShown(config, project, approval)
-  const hint = projectCommandHint(config.projects, project.name)
-  if ('outcome' in report)
-    return { document: report, lines: renderMismatch(report, approval.shown.filter.batch ?? 'NAME', hint), exit: 2 }
-  return toResult(report, 'approved', approval.selection.ids !== undefined, hint)
-}
-
-function toResult(
-  report: DecisionReport,
-  decision: OutboxDecision,
-  byId: boolean,
-  hint: ReturnType<typeof projectCommandHint>,
-): CommandResult {
-  return { document: report, lines: renderDecision(report, decision, hint), exit: toExitCode(report, decision, byId) }
-}
-
-/** Exactly one of the two options is required. */
-function toResolution({ arrived, lost }: Options): OutboxDecision {
-  if (arrived === undefined && lost === undefined)
-    throw unclearSelectionError('give --arrived or --lost', 'the outcome is missing')
-  return arrived === true ? 'arrived' : 'lost'
-}
-
-const unexpectedlyLeft: Partial<Record<OutboxDecision, WritebackStatus>> = {
-  cancelled: 'sending',
-  approved: 'draft',
-  approval_undone: 'queued',
-}
-
-/**
- * Ids that did not change are unexpected, and so are drafts that an approval left. In a cancelled batch only those in
- * flight are, as they could not be cancelled.
- */
-function toExitCode({ stayed }: DecisionReport, decision: OutboxDecision, byId: boolean): ExitCode {
-  const isUnexpected = ({ status }: DecisionReport['stayed'][number]) => byId || status === unexpectedlyLeft[decision]
-  return stayed.some(isUnexpected) ? 3 : 0
 }

@@ -10,10 +10,11 @@ import {
   expiresOption,
   jsonOption,
   oneProjectOption,
+  type PersonOption,
   parseWholeNumber,
+  personOption,
   quietOption,
 } from '../options.ts'
-import { type PersonOption, personOption } from './person.ts'
 import { type ReviewOutputOptions, reviewOutputOptions } from './review-outputs.ts'
 
 export type ImportCommandOptions = CommonOptions &

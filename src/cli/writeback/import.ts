@@ -2,16 +2,15 @@
 import { basename } from 'node:path'
 import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import { projectCommandHint } from '../../core/command-hint.ts'
 import { pluralize, toPrintable } from '../../core/format.ts'
 import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
 import { toTimestamp } from '../../core/time.ts'
-import { UserError } from '../../core/user-error.ts'
+import { projectCommandHint, UserError } from '../../core/user-error.ts'
 import type { ReviewPageText } from '../../writeback/review/review-page.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { toExpiryTime } from '../options.ts'
+import { decidingPerson, toExpiryTime } from '../options.ts'
 import { createProgressLine, type Display } from '../render/display.ts'
 import { formatBudget } from '../render/progress.ts'
 import { renderReview } from '../render/review.ts'
@@ -22,9 +21,7 @@ import {
   toFileAndOptions,
   toImportSource,
 } from './import-options.ts'
-import { decidingPerson } from './person.ts'
-import { renderImport } from './render-import.ts'
-import { renderPreview } from './render-preview.ts'
+import { renderImport, renderPreview } from './render-import.ts'
 import { openReviewOutputs } from './review-outputs.ts'
 
 const examples = `

@@ -12,8 +12,7 @@ import { targetIdOf } from '../../writeback/name-entries.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
-import { renderEntries } from '../render/entries.ts'
-import { formatCounts, renderWithoutProject } from '../render/outbox.ts'
+import { formatCounts, renderEntries, renderWithoutProject } from '../render/outbox.ts'
 
 type Options = CommonOptions & {
   readonly status?: readonly WritebackStatus[]

@@ -1,15 +1,13 @@
 /** Renders one batch: who queued it, its outcome by kind with samples, reasons, what is left, and what comes next. */
-import type { CommandHint } from '../../core/command-hint.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../../core/format.ts'
 import type { BatchProgress } from '../../core/outbox/batch-progress.ts'
 import type { BatchOutcome, BatchReport } from '../../core/outbox/batches.ts'
-import { shortId } from '../../core/outbox/describe-request.ts'
 import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
-import { describeDeviation } from '../../core/outbox/review-labels.ts'
+import { describeDeviation, shortId } from '../../core/outbox/review-labels.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { nameOfEntry, renderEntries } from '../render/entries.ts'
-import { formatCounts, renderReasons, renderRestTime } from '../render/outbox.ts'
+import type { CommandHint } from '../../core/user-error.ts'
+import { formatCounts, nameOfEntry, renderEntries, renderReasons, renderRestTime } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 import { stateBar } from './render-batches.ts'
 

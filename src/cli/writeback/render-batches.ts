@@ -1,10 +1,10 @@
 /** Renders the list of batches. */
-import type { CommandHint } from '../../core/command-hint.ts'
 import { formatAge, formatCount, formatDuration, toPrintable } from '../../core/format.ts'
 import type { BatchesReport } from '../../core/outbox/batches.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'
+import type { CommandHint } from '../../core/user-error.ts'
 import { formatCounts } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 

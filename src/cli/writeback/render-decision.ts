@@ -1,26 +1,18 @@
 /** Renders what a decision changed, what it did not, and what comes next. */
-import type { CommandHint } from '../../core/command-hint.ts'
 import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
-import type { BatchDecisionReport, SelectionMismatch } from '../../core/outbox/batches.ts'
-import { shortId } from '../../core/outbox/describe-request.ts'
+import type { BatchDecisionReport, NotReverted, RevertReport, SelectionMismatch } from '../../core/outbox/batches.ts'
+import { decisionOf, type OutboxDecision } from '../../core/outbox/decisions.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
-import type { OutboxDecision } from '../../core/outbox/state.ts'
+import { shortId } from '../../core/outbox/review-labels.ts'
+import { showInvisible } from '../../core/outbox/review-words.ts'
+import type { CommandHint } from '../../core/user-error.ts'
 import { formatCounts } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
-
-const resultWords: Readonly<Record<OutboxDecision, string>> = {
-  approved: 'queued',
-  approval_undone: 'back to draft',
-  cancelled: 'cancelled',
-  retried: 'queued again',
-  arrived: 'succeeded',
-  lost: 'failed',
-}
 
 export function renderDecision(report: DecisionReport, decision: OutboxDecision, hint: CommandHint): string[] {
   const { moved, ids, stayed, following, undoUntil, notices = [] } = report
   return [
-    `${formatCount(moved)} ${resultWords[decision]}`,
+    `${formatCount(moved)} ${decisionOf(decision).made}`,
     ...stayed.map((rows) => renderStayed(rows, decision)),
     ...(following === true
       ? ['none of them will be sent; the worker or the next push updates the remaining rows']
@@ -85,7 +77,7 @@ function stepCells(steps: SelectionMismatch['steps']): string[] {
 }
 
 export function renderBatchDecision(
-  { batch, decision, moved, inFlight, following }: BatchDecisionReport,
+  { batch, decision, moved, inFlight, following, notices = [] }: BatchDecisionReport,
   hint: CommandHint,
 ): string[] {
   const isStop = decision === 'stopped'
@@ -100,8 +92,56 @@ export function renderBatchDecision(
         ]
       : []),
     ...(following === true ? ['this is in force; the worker or the next push updates the remaining rows'] : []),
+    ...notices,
     isStop
       ? `next: ${hint(`writeback resume --batch ${batch}`)} goes on`
       : `next: ${hint('push')}, unless a worker is running`,
   ].map(toPrintable)
+}
+
+/** Renders what `revert` queued, and what cannot be taken back. */
+const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {
+  stands_against: 'someone changed it since; it stays as it is',
+  cannot: 'cannot be taken back',
+  not_known: 'not known',
+  already_so: 'nothing to take back',
+}
+
+const rowsShown = 5
+
+export function renderRevert(
+  { reverts, batch, queued, counts, notReverted, notices = [] }: RevertReport,
+  hint: CommandHint,
+): string[] {
+  const outcomes = Object.keys(outcomeWords) as NotReverted['outcome'][]
+  return [
+    batch === null
+      ? `nothing of ${reverts} can be taken back`
+      : `${pluralize(queued, 'draft')} in ${batch} take back ${reverts}`,
+    ...outcomes.flatMap((outcome) => renderOutcome(outcome, counts[outcome] ?? 0, notReverted)),
+    ...notices,
+    ...(batch === null
+      ? []
+      : [
+          `next: ${hint(`writeback batches show ${batch}`)} shows what would change`,
+          `      ${hint(`writeback approve --batch ${batch}`)} sends it`,
+        ]),
+  ].map(toPrintable)
+}
+
+function renderOutcome(outcome: NotReverted['outcome'], count: number, all: RevertReport['notReverted']): string[] {
+  if (count === 0) return []
+  const samples = all.filter((row) => row.outcome === outcome).slice(0, rowsShown)
+  const cells = samples.map(({ id, operation, target, visitorName, why }) => [
+    shortId(id),
+    operation,
+    showInvisible(visitorName ?? target),
+    showInvisible(why),
+  ])
+  const more = count - samples.length
+  return [
+    `${formatCount(count)} ${outcomeWords[outcome]}:`,
+    ...alignColumns(cells, '  '),
+    ...(more > 0 ? [`  … and ${formatCount(more)} more; --json lists up to a thousand`] : []),
+  ]
 }

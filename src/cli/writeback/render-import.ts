@@ -1,8 +1,9 @@
 /** Renders the result of `import`: what was queued, or which rows have mistakes. */
 import type { ProjectConfig } from '../../config/config.ts'
-import type { CommandHint } from '../../core/command-hint.ts'
 import { formatCount, formatDuration, toPrintable } from '../../core/format.ts'
-import type { ImportReport, QueuedImport, SendEstimate } from '../../core/outbox/reports.ts'
+import type { ImportReport, PreviewReport, QueuedImport, SendEstimate } from '../../core/outbox/reports.ts'
+import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
+import type { CommandHint } from '../../core/user-error.ts'
 import type { CommandResult } from '../command-result.ts'
 import { renderKind, renderMistakes } from './render-mistakes.ts'
 
@@ -68,4 +69,23 @@ export function renderEstimate(
 function renderNextStep(worker: boolean, readOnly: boolean, hint: CommandHint): string {
   if (readOnly) return 'nothing is sent while writing is switched off (DESKMIRROR_READ_ONLY)'
   return worker ? 'the running worker sends it' : `next: ${hint('push')}`
+}
+
+/** Renders the end of `import --dry-run`, below the review: how long sending would take. */
+export function renderPreview(report: PreviewReport, project: ProjectConfig, hint: CommandHint): CommandResult {
+  if (report.outcome === 'mistaken') return renderMistakes(report)
+  if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
+  const { review, draft } = report
+  const [durationLine = ''] = renderEstimate(report, project, hint)
+  const lines = [durationLine, ...(draft ? ['they would need approval'] : [])]
+  return {
+    document: report,
+    lines: [...lines, 'nothing was queued'].map(toPrintable),
+    exit: hasObstacle(review) ? 3 : 0,
+  }
+}
+
+/** From the mirror, or by the check. */
+function hasObstacle({ counts, checks }: ReviewSummary): boolean {
+  return counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
 }

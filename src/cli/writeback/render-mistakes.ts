@@ -1,5 +1,4 @@
 /** Renders the mistakes of an import: one line a kind. */
-
 import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
 import { formatRows, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
 import type { LineMistake } from '../../core/outbox/reports.ts'

@@ -1,12 +1,12 @@
 /** `deskmirror writeback show`: all stored data of one write-back. */
 import { Command } from 'commander'
-import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import { pluralize, toPrintable } from '../../core/format.ts'
 import type { EventLogEntry } from '../../core/outbox/outbox-entry.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
 import type { ReadCheck } from '../../core/outbox/review-check.ts'
 import { describeVerdict } from '../../core/outbox/review-labels.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
+import { type CommandHint, projectCommandHint } from '../../core/user-error.ts'
 import { targetIdOf } from '../../writeback/name-entries.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'

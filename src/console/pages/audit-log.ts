@@ -3,13 +3,12 @@ import type { AuditEvent } from '../../core/console/data.ts'
 import { formatCount } from '../../core/format.ts'
 import { withQuery } from '../../core/html/address.ts'
 import { html } from '../../core/html/html.ts'
+import { table } from '../../document/table.ts'
 import { older } from '../blocks.ts'
 import type { Frame, Page } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText } from '../text.ts'
-import { timeOf } from '../time.ts'
+import { foreignText, timeOf } from '../text.ts'
 
-export type AuditLogData = { readonly events: readonly AuditEvent[]; readonly next: string | null }
+type AuditLogData = { readonly events: readonly AuditEvent[]; readonly next: string | null }
 
 export function auditLogPage({ events, next }: AuditLogData, frame: Frame): Page {
   const content = html`<p class="faint">Every sign-in and every decision. Looking at a page is not an event. Times are UTC.</p>

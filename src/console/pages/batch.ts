@@ -1,20 +1,19 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
-import type { DecisionName } from '../../core/console/decisions.ts'
 import type { BatchData } from '../../core/console/writeback-data.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
+import type { BatchReport } from '../../core/outbox/batches.ts'
+import type { DecisionName } from '../../core/outbox/decisions.ts'
 import { type ReviewOutcome, reviewOutcomes } from '../../core/outbox/review.ts'
 import { describeDeviation, outcomeLabels } from '../../core/outbox/review-labels.ts'
-import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
-import { batchLive, batchShape, settledOf } from '../batch-live.ts'
+import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
+import { table } from '../../document/table.ts'
 import { choices, live, older, type Sentence, section, sentences } from '../blocks.ts'
 import { decisionButtons } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText, shortened } from '../text.ts'
-import { ago, spanText } from '../time.ts'
-import { batchStateOf, statusWords } from '../writeback-words.ts'
+import { ago, foreignText, shortened, spanText } from '../text.ts'
+import { batchStateOf, batchWord, statusWords } from '../writeback-words.ts'
 import { reviewedTable } from './reviewed-rows.ts'
 import { countsText, entryTable } from './writebacks.ts'
 
@@ -58,7 +57,6 @@ function batchSentences({ report, undoUntil, review }: BatchData, frame: Project
   const { batch, estimate, revertible } = report
   const { draft = 0, uncertain = 0, queued = 0 } = batch.counts
   const found: Sentence[] = []
-  const isOpen = undoUntil !== null && Date.parse(undoUntil) > frame.now
   if (batch.stoppedAt !== null)
     found.push({
       kind: 'act',
@@ -74,10 +72,10 @@ function batchSentences({ report, undoUntil, review }: BatchData, frame: Project
       kind: 'act',
       text: html`<b>${formatCount(draft)}</b> of ${pluralize(batch.rows, 'row')} ${draft === 1 ? 'waits' : 'wait'} for approval.${takes(estimate.takesMs, frame)}`,
     })
-  if (isOpen)
+  if (undoUntil !== null)
     found.push({
       kind: 'clock',
-      text: html`<b>Nothing leaves before ${timeWithSeconds(undoUntil ?? '', frame)}</b>: until then the approval can be taken back.`,
+      text: html`<b>Nothing leaves before ${timeWithSeconds(undoUntil, frame)}</b>: until then the approval can be taken back.`,
     })
   if (uncertain > 0)
     found.push({
@@ -88,7 +86,7 @@ function batchSentences({ report, undoUntil, review }: BatchData, frame: Project
         label: 'Uncertain',
       },
     })
-  if (estimate.restsUntil !== null && !isOpen)
+  if (estimate.restsUntil !== null && undoUntil === null)
     found.push({
       kind: 'wrong',
       text: html`Rests until ${timeWithSeconds(estimate.restsUntil, frame)}: ${foreignText(estimate.restsBecause)}`,
@@ -199,4 +197,35 @@ function deviations({ report: { checked } }: BatchData, frame: ProjectFrame): Ht
     `${formatCount(checked.differing)} of ${formatCount(checked.rows)} checked rows did something else`,
     content,
   )
+}
+
+/** What changes on the page of a batch while it is sent. */
+type Zone = { readonly timeZone: string; readonly now: number }
+
+function settledOf({ draft = 0, queued = 0, sending = 0, ...counts }: StatusCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+/** `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
+export function batchLive(
+  { batch, estimate }: Pick<BatchReport, 'batch' | 'estimate'>,
+  { timeZone, now }: Zone,
+): { readonly settled: number; readonly progress: string } {
+  const settled = settledOf(batch.counts)
+  const { queued = 0, sending = 0 } = batch.counts
+  const left = queued + sending
+  const clock = new Date(now + estimate.takesMs).toLocaleTimeString('sv-SE', {
+    ...{ timeZone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' },
+  })
+  const toGo =
+    left === 0 || batch.state !== 'sending'
+      ? ''
+      : ` · ${formatCount(left)} to go${estimate.worker ? `, in about ${spanText(estimate.takesMs)}, at ${clock}` : ''}`
+  return { settled, progress: `${formatCount(settled)} of ${formatCount(batch.rows)} settled${toGo}` }
+}
+
+/** If this changes, the page is to be loaded anew. */
+export function batchShape({ batch, estimate }: Pick<BatchReport, 'batch' | 'estimate'>): string {
+  const { state, stoppedAt, counts } = batch
+  return [batchWord(state), stoppedAt, counts.draft, (counts.uncertain ?? 0) > 0, estimate.restsUntil].join()
 }

@@ -3,13 +3,13 @@ import type { DayRow } from '../../core/console/data.ts'
 import { formatCount } from '../../core/format.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { type Html, html } from '../../core/html/html.ts'
+import { legend, type Series, type TimeChart, timeChart } from '../../document/chart.ts'
 import { choices, section } from '../blocks.ts'
-import { legend, type Series, type TimeChart, timeChart } from '../chart.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { roughly } from '../time.ts'
+import { roughly } from '../text.ts'
 
 /** `days` null: they are still being counted. */
-export type ChartsView = {
+type ChartsView = {
   readonly days: readonly DayRow[] | null
   readonly over: string
   readonly choices: readonly string[]

@@ -1,19 +1,18 @@
 /** The page before a decision: exactly what it is about, what it means, and the digest that names it. */
-import type { DecisionName } from '../../core/console/decisions.ts'
 import type { SelectionData } from '../../core/console/writeback-data.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
+import { type DecisionName, decisions } from '../../core/outbox/decisions.ts'
 import { describeTerms } from '../../core/outbox/review-labels.ts'
-import type { Operation } from '../../core/outbox/writeback-request.ts'
+import { type Operation, operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
+import { table } from '../../document/table.ts'
 import { section } from '../blocks.ts'
 import { hiddenFields } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText, shortened } from '../text.ts'
-import { spanText } from '../time.ts'
-import { operationWords, statusWords } from '../writeback-words.ts'
+import { foreignText, shortened, spanText } from '../text.ts'
+import { statusWords } from '../writeback-words.ts'
 import { payloadText } from './reviewed-rows.ts'
 
 export type ConfirmView = {
@@ -34,7 +33,7 @@ export const typedOver = 50
 export function confirmPage(view: ConfirmView, frame: ProjectFrame): Page {
   const { decision, data, fields, isMoving, back } = view
   const { count, digest } = data.named
-  const title = `${titles[decision]} ${pluralize(count, 'write-back')}`
+  const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
   if (count === 0) {
     const content = html`<p>There is nothing to decide: no row of it is in a state that this would change.</p><p><a class="button" href="${back}">Back</a></p>`
     return { title: 'Nothing to decide', section: 'Write-backs', content }
@@ -54,44 +53,29 @@ ${section(data.entries.length < count ? `The first ${formatCount(data.entries.le
   return { title, section: 'Write-backs', content }
 }
 
-const titles: Readonly<Record<DecisionName, string>> = {
-  approve: 'Approve',
-  undo: 'Undo the approval of',
-  stop: 'Stop',
-  resume: 'Go on with',
-  cancel: 'Cancel',
-  retry: 'Send again',
-  arrived: 'Record as arrived',
-  lost: 'Record as not arrived',
-  revert: 'Take back',
-}
-
 function consequences({ decision, data, takesMs, graceMs }: ConfirmView): readonly (string | Html)[] {
-  const { operations } = data
+  const operations = data.operations.filter(({ count }) => count > 0)
   const countOf = (operation: Operation) => operations.find((it) => it.operation === operation)?.count ?? 0
   const named = (operation: Operation) =>
-    `${formatCount(countOf(operation))} ${operationWords[operation][countOf(operation) === 1 ? 0 : 1]}`
+    `${formatCount(countOf(operation))} ${operationTypes[operation].words[countOf(operation) === 1 ? 0 : 1]}`
   switch (decision) {
     case 'approve':
     case 'resume':
     case 'retry': {
-      const [replies, notes, flags, corrections] = [
-        countOf('message'),
-        countOf('note'),
-        countOf('handled'),
-        countOf('visitor'),
-      ]
-      const canRevert = ['handled', 'visitor'] as const
-      const listOf = (list: readonly Operation[]) =>
-        new Intl.ListFormat('en-GB').format(list.filter((it) => countOf(it) > 0).map(named))
+      const present = operations.map(({ operation }) => operation)
+      const lasting = present.filter((it) => operationTypes[it].notRevertible !== null)
+      const revertible = present.filter((it) => !lasting.includes(it)).map(named)
       return [
-        ...(replies === 0
+        ...lasting
+          .filter((it) => operationTypes[it].isPublic)
+          .map(
+            (it) =>
+              html`<b>${named(it)} ${countOf(it) === 1 ? 'goes to a customer' : 'go to customers'}</b> and cannot be taken back.`,
+          ),
+        ...lasting.filter((it) => !operationTypes[it].isPublic).map((it) => `${named(it)} cannot be taken back.`),
+        ...(revertible.length === 0
           ? []
-          : [
-              html`<b>${named('message')} ${replies === 1 ? 'goes to a customer' : 'go to customers'}</b> and cannot be taken back.`,
-            ]),
-        ...(notes === 0 ? [] : [`${named('note')} cannot be taken back.`]),
-        ...(flags + corrections === 0 ? [] : [`${capital(listOf(canRevert))} can be taken back.`]),
+          : [`${capital(new Intl.ListFormat('en-GB').format(revertible))} can be taken back.`]),
         ...(decision === 'retry'
           ? ['The mirror as it is now counts as what you saw, so look at the conversations first.']
           : []),
@@ -123,7 +107,7 @@ function entries({ entries: rows }: SelectionData, frame: ProjectFrame): Html {
     columns: [{ title: 'What' }, { title: 'About' }, { title: 'What is sent' }, { title: 'Status' }],
     rows: rows.map(
       ({ id, operation, visitorName, conversationId, visitorId, lastWords, payload, status, ...terms }) => [
-        html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
+        html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationTypes[operation].words[0]}</a>`,
         html`${foreignText(visitorName ?? conversationId ?? visitorId)}${lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`}`,
         html`${payloadText(payload)}${describeTerms(terms).map((term) => html`<br><span class="faint">${term}</span>`)}`,
         statusWords[status].word,

@@ -1,13 +1,14 @@
 /** One conversation: who, how it stands, and its thread with what changed in between. */
+
 import type { ChangeRow, ConversationData, MessageRow } from '../../core/console/data.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { type Html, html, nothing } from '../../core/html/html.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
+import { table } from '../../document/table.ts'
 import { facts, older, section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { exactStart, foreignText } from '../text.ts'
-import { ago, timeOf } from '../time.ts'
-import { operationWords, statusOf } from '../writeback-words.ts'
+import { ago, exactStart, foreignText, timeOf } from '../text.ts'
+import { statusOf } from '../writeback-words.ts'
 
 export function conversationPage(data: ConversationData, frame: ProjectFrame): Page {
   const { id, visitorId, name, email, isComplete, deletedAt } = data
@@ -84,7 +85,7 @@ function writebackTable({ writebacks }: ConversationData, frame: ProjectFrame): 
     caption: 'Write-backs to this conversation, the newest first',
     columns: [{ title: 'What' }, { title: 'Status' }],
     rows: writebacks.map(({ id, operation, status }) => [
-      html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
+      html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationTypes[operation].words[0]}</a>`,
       statusOf(status, frame),
     ]),
     empty: 'There are none.',

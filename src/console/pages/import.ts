@@ -6,9 +6,9 @@ import { formatRows, type MistakeKind } from '../../core/outbox/mistake-kinds.ts
 import type { RejectedImport } from '../../core/outbox/reports.ts'
 import { mistakeText } from '../../core/outbox/request-mistake.ts'
 import { operations, operationTypes } from '../../core/outbox/writeback-request.ts'
+import { table } from '../../document/table.ts'
 import { section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
 import { foreignText, shortened } from '../text.ts'
 
 export type ImportView = {

@@ -1,14 +1,13 @@
 /** The answer to a decision whose rows have changed since they were shown: what differs, and where to look again. */
-import type { DecisionName } from '../../core/console/decisions.ts'
 import { pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { html } from '../../core/html/html.ts'
 import type { SelectionMismatch } from '../../core/outbox/batches.ts'
+import type { DecisionName } from '../../core/outbox/decisions.ts'
+import { table } from '../../document/table.ts'
 import { section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText } from '../text.ts'
-import { timeOf } from '../time.ts'
+import { foreignText, timeOf } from '../text.ts'
 import { statusWords } from '../writeback-words.ts'
 import { countsText } from './writebacks.ts'
 

@@ -1,15 +1,17 @@
 /** What a decision did, if it did not do all of what was asked: the rows that stayed, and why. */
-import type { DecisionName } from '../../core/console/decisions.ts'
+
 import { formatCount, pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { type Html, html, nothing } from '../../core/html/html.ts'
 import type { RevertReport } from '../../core/outbox/batches.ts'
+import { type DecisionName, decisions } from '../../core/outbox/decisions.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
+import { table } from '../../document/table.ts'
 import { section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
 import { foreignText } from '../text.ts'
-import { decisionsMade, operationWords, statusWords } from '../writeback-words.ts'
+import { statusWords } from '../writeback-words.ts'
 
 export type ResultView = {
   readonly decision: DecisionName
@@ -24,7 +26,7 @@ export type ResultView = {
 
 export function resultPage({ decision, made, to }: ResultView, frame: ProjectFrame): Page {
   const { moved, stayed, inFlight, revert } = made
-  const content = html`<p><b>${formatCount(moved)} ${decisionsMade[decision]}.</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
+  const content = html`<p><b>${formatCount(moved)} ${decisions[decision].made}.</b>${inFlight > 0 ? ` ${formatCount(inFlight)} in flight cannot be called back.` : ''}</p>
 ${stayed.length === 0 ? nothing : section('These stayed as they were', stayedTable(stayed))}
 ${revert === null ? nothing : notReverted(revert, frame)}
 <p><a class="button primary" href="${to}">Go on</a></p>`
@@ -53,7 +55,7 @@ function notReverted({ notReverted: rows, counts }: RevertReport, frame: Project
         .map(({ id, operation, why }) => [
           group.length,
           foreignText(why),
-          html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationWords[operation][0]}</a>`,
+          html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationTypes[operation].words[0]}</a>`,
         ]),
     ),
     empty: '',

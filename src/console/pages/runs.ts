@@ -3,12 +3,11 @@ import type { RunData, RunRow } from '../../core/console/data.ts'
 import { formatCount, formatDuration } from '../../core/format.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { type Html, html } from '../../core/html/html.ts'
+import { table } from '../../document/table.ts'
 import { choices, facts, older, section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { streamTitle } from '../stream-words.ts'
-import { table } from '../table.ts'
-import { foreignText } from '../text.ts'
-import { roughly, timeOf } from '../time.ts'
+import { foreignText, roughly, timeOf } from '../text.ts'
+import { streamTitle } from './streams.ts'
 
 const outcomeWords: Readonly<Record<string, string>> = {
   complete: 'complete',
@@ -51,7 +50,7 @@ function tookText({ startedAt, finishedAt }: RunRow): string {
 }
 
 /** `outcome` null: all of them. */
-export type RunsData = {
+type RunsData = {
   readonly runs: readonly RunRow[]
   readonly outcome: string | null
   readonly next: string | null

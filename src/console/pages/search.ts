@@ -1,15 +1,14 @@
-/** Search for ids, people and words of messages. */
-import type { SearchData } from '../../core/console/data.ts'
+/** Search for ids, people and words of messages, and one visitor. */
+import type { ConversationRow, SearchData, VisitorData } from '../../core/console/data.ts'
 import { formatCount } from '../../core/format.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { type Html, html, nothing } from '../../core/html/html.ts'
-import { older, section } from '../blocks.ts'
+import { table } from '../../document/table.ts'
+import { facts, older, section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText } from '../text.ts'
-import { conversationTable } from './visitor.ts'
+import { foreignText, markedText, timeOf } from '../text.ts'
 
-export type SearchView = {
+type SearchView = {
   readonly query: string
   /** Null: nothing has been asked for yet. */
   readonly data: Extract<SearchData, { kind: 'found' }> | null
@@ -51,4 +50,45 @@ function results(
   return html`${people.length === 0 ? nothing : section('Visitors', persons)}
 ${section('Conversations', html`${conversationTable(conversations, words, frame)}${note}`)}
 ${older(next === null ? null : withQuery(address, { q: query, before: next }))}`
+}
+
+/** One visitor: what is known, conversations, activity. */
+export function visitorPage(
+  { id, name, email, deletedAt, fields, conversations, activity }: VisitorData,
+  frame: ProjectFrame,
+): Page {
+  const rows = [
+    ['Name', foreignText(name)],
+    ['E-mail', foreignText(email)],
+    ['Id', foreignText(id)],
+    ...fields.map(({ name: field, value }) => [field, foreignText(value)] as const),
+  ] as const
+  const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this visitor.</p>`}
+${facts(rows)}
+${section('Conversations', conversationTable(conversations, [], frame))}
+${section(
+  'Activity',
+  table({
+    caption: 'Activity, the newest first',
+    columns: [{ title: 'When' }, { title: 'What' }],
+    rows: activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
+    empty: 'No activity is known.',
+  }),
+)}`
+  return { title: 'Visitor', section: 'Search', content }
+}
+
+/** `words`: to mark. */
+function conversationTable(rows: readonly ConversationRow[], words: readonly string[], frame: ProjectFrame): Html {
+  return table({
+    caption: 'Conversations, the newest first',
+    columns: [{ title: 'Last message' }, { title: 'Visitor' }, { title: 'Status' }, { title: 'Words' }],
+    rows: rows.map(({ id, name, lastAt, isOpen, words: found }) => [
+      html`<a href="${path`/console/p/${frame.project}/conversations/${id}`}">${lastAt === null ? foreignText(id) : timeOf(lastAt, frame)}</a>`,
+      foreignText(name),
+      isOpen ? 'open' : 'handled',
+      markedText(found, words),
+    ]),
+    empty: 'There are no conversations.',
+  })
 }

@@ -2,7 +2,7 @@
 import { attribute, html, nothing } from '../../core/html/html.ts'
 import type { Page } from '../page.ts'
 
-export type SignInForm = {
+type SignInForm = {
   /** Of a one-time link; null = by token. */
   readonly code: string | null
   readonly name: string

@@ -1,14 +1,12 @@
 /** All streams with their gaps, and one stream. */
-import type { StreamData, StreamRow } from '../../core/console/data.ts'
+import { type StreamData, type StreamRow, type StreamState, streamStateOf } from '../../core/console/data.ts'
 import { formatCount, pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { type Html, html, nothing } from '../../core/html/html.ts'
-import { facts, live, section } from '../blocks.ts'
-import type { Page, ProjectFrame } from '../page.ts'
-import { stateLabel, streamTitle } from '../stream-words.ts'
-import { table } from '../table.ts'
-import { foreignText } from '../text.ts'
-import { ago, agoText, timeOf } from '../time.ts'
+import { table } from '../../document/table.ts'
+import { facts, icon, live, type SentenceKind, section } from '../blocks.ts'
+import type { Frame, Page, ProjectFrame } from '../page.ts'
+import { ago, agoText, foreignText, timeOf } from '../text.ts'
 
 export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Html {
   return table({
@@ -40,7 +38,7 @@ export function streamLiveTexts(rows: readonly StreamRow[], now: number): Record
   return Object.fromEntries(rows.map(({ stream, syncedAt }) => [`read-${stream}`, agoText(syncedAt, now)]))
 }
 
-export type StreamsData = { readonly rows: readonly StreamRow[] } & Pick<StreamData, 'gaps' | 'failing'>
+type StreamsData = { readonly rows: readonly StreamRow[] } & Pick<StreamData, 'gaps' | 'failing'>
 
 export function streamsPage({ rows, gaps, failing }: StreamsData, frame: ProjectFrame): Page {
   const content = html`${streamTable(rows, frame)}
@@ -95,4 +93,29 @@ function failingTable(failing: StreamData['failing']): Html {
     rows: failing.map(({ reason, count, example }) => [foreignText(reason), formatCount(count), foreignText(example)]),
     empty: 'Every list could be read.',
   })
+}
+
+/** The words and icons for the states of streams. */
+const words: Readonly<Record<StreamState, { readonly word: string; readonly kind: SentenceKind }>> = {
+  fresh: { word: 'fresh', kind: 'fine' },
+  running: { word: 'being read', kind: 'clock' },
+  late: { word: 'late', kind: 'wrong' },
+  failing: { word: 'failing', kind: 'wrong' },
+  skipped: { word: 'no access', kind: 'act' },
+  unread: { word: 'not read yet', kind: 'note' },
+  read: { word: 'read', kind: 'note' },
+}
+
+export function stateOf(row: StreamRow, { now }: Pick<Frame, 'now'>): StreamState {
+  return streamStateOf(row, row, now)
+}
+
+function stateLabel(row: StreamRow, frame: Frame): Html {
+  const { word, kind } = words[stateOf(row, frame)]
+  return html`<span class="state ${kind}">${icon(kind, frame)} ${word}</span>`
+}
+
+/** `visitor activity` */
+export function streamTitle(stream: string): string {
+  return stream.replaceAll('_', ' ')
 }

@@ -4,13 +4,12 @@ import { formatCount } from '../../core/format.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { type Html, html } from '../../core/html/html.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
+import { table } from '../../document/table.ts'
 import { choices, older } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText, shortened } from '../text.ts'
-import { roughly, timeOf } from '../time.ts'
+import { foreignText, roughly, shortened, timeOf } from '../text.ts'
 
-export type WaitingView = {
+type WaitingView = {
   readonly data: WaitingData
   readonly minAgeMs: Ms
   readonly isUnassigned: boolean

@@ -1,31 +1,30 @@
 /** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
 
-import type { DecisionName } from '../../core/console/decisions.ts'
-import { matchesReply } from '../../core/console/matches-reply.ts'
 import type { WritebackData } from '../../core/console/writeback-data.ts'
 import { pluralize } from '../../core/format.ts'
 import { path } from '../../core/html/address.ts'
 import { type Html, html, nothing } from '../../core/html/html.ts'
+import type { DecisionName } from '../../core/outbox/decisions.ts'
 import type { NamedEntry } from '../../core/outbox/named-entry.ts'
 import { describeVerdict } from '../../core/outbox/review-labels.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
+import { table } from '../../document/table.ts'
 import { facts, section } from '../blocks.ts'
 import { decisionButtons } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText } from '../text.ts'
-import { ago, timeOf } from '../time.ts'
-import { operationWords, statusOf, statusWords } from '../writeback-words.ts'
+import { ago, foreignText, timeOf } from '../text.ts'
+import { statusOf, statusWords } from '../writeback-words.ts'
 import { thread } from './conversation.ts'
 import { payloadText } from './reviewed-rows.ts'
 
-export type WritebackView = {
+type WritebackView = {
   readonly data: WritebackData
   readonly offered: readonly DecisionName[]
 }
 
 export function writebackPage({ data, offered }: WritebackView, frame: ProjectFrame): Page {
   const { writeback } = data.report
-  const [one] = operationWords[writeback.operation]
+  const [one] = operationTypes[writeback.operation].words
   const form = { project: frame.project, about: { id: writeback.id }, digest: data.named.digest }
   const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why(writeback)}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
@@ -125,4 +124,21 @@ function around({ report: { writeback }, conversation }: WritebackData, frame: P
   const isMarked = (text: string | null, at: string | null) =>
     isReply && matchesReply({ text, at }, { content, sentAt: writeback.sentAt })
   return section('The conversation', thread(conversation, frame, isMarked))
+}
+
+/** Clocks of two machines may differ by this much. */
+const clockToleranceMs = 120_000
+
+export function matchesReply(
+  message: { readonly text: string | null; readonly at: string | null },
+  reply: { readonly content: string; readonly sentAt: string | null },
+): boolean {
+  if (message.text === null || normalize(message.text) !== normalize(reply.content)) return false
+  if (message.at === null || reply.sentAt === null) return true
+  return Date.parse(message.at) >= Date.parse(reply.sentAt) - clockToleranceMs
+}
+
+/** The service may trim white space, and compose letters and their marks. */
+function normalize(text: string): string {
+  return text.normalize('NFC').replace(/\s+/g, ' ').trim()
 }

@@ -4,17 +4,17 @@ import { formatCount } from '../../core/format.ts'
 import { path, withQuery } from '../../core/html/address.ts'
 import { type Html, html, nothing } from '../../core/html/html.ts'
 import type { BatchSummary } from '../../core/outbox/batches.ts'
-import { describeRequest } from '../../core/outbox/describe-request.ts'
 import type { NamedEntry } from '../../core/outbox/named-entry.ts'
+import { describeRequest } from '../../core/outbox/review-labels.ts'
 import { writebackStatuses } from '../../core/outbox/state.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
+import { table } from '../../document/table.ts'
 import { choices, older, section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { table } from '../table.ts'
-import { foreignText, shortened } from '../text.ts'
-import { ago } from '../time.ts'
-import { batchStateOf, operationWords, statusOf, statusWords } from '../writeback-words.ts'
+import { ago, foreignText, shortened } from '../text.ts'
+import { batchStateOf, statusOf, statusWords } from '../writeback-words.ts'
 
-export type WritebacksView = { readonly data: WritebacksData; readonly mayImport: boolean }
+type WritebacksView = { readonly data: WritebacksData; readonly mayImport: boolean }
 
 export function writebacksPage({ data, mayImport }: WritebacksView, frame: ProjectFrame): Page {
   const { counts, status, batches, olderBatches, rows, next } = data
@@ -72,7 +72,7 @@ export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Ht
     caption: 'Write-backs, in the order of the queue',
     columns: [{ title: 'What' }, { title: 'About' }, { title: 'Asks for' }, { title: 'Status' }, { title: 'Why' }],
     rows: rows.map((entry) => [
-      html`<a href="${path`/console/p/${frame.project}/writebacks/${entry.id}`}">${operationWords[entry.operation][0]}</a>`,
+      html`<a href="${path`/console/p/${frame.project}/writebacks/${entry.id}`}">${operationTypes[entry.operation].words[0]}</a>`,
       foreignText(entry.visitorName ?? entry.conversationId ?? entry.visitorId),
       shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140),
       statusOf(entry.status, frame),

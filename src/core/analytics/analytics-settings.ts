@@ -30,8 +30,8 @@ export type Target = {
 }
 
 /** Paths of undocumented fields in the service's rows, like `visitor.id`; null = not known. */
-export type CallFields = Readonly<Record<'visitor' | 'ended' | 'outcome' | 'duration', string | null>>
-export type ActivityFields = Readonly<Record<'activityKind' | 'activityPage', string | null>>
+type CallFields = Readonly<Record<'visitor' | 'ended' | 'outcome' | 'duration' | 'direction' | 'agent', string | null>>
+type ActivityFields = Readonly<Record<'activityKind' | 'activityPage', string | null>>
 
 export type AnalyticsSettings = {
   /** By sender type, in place of the guesses. */

@@ -1,14 +1,13 @@
-/** The rows that show analysts the calendar of a project: its offsets, business hours and dates. */
+/** The rows that show analysts what the settings of a project say: its offsets, business hours, dates and targets. */
 import type { EpochSeconds } from '../time.ts'
-import { type BusinessHours, createBusinessHours, firstOpening } from './business-hours.ts'
-import type { CalendarSettings } from './calendar.ts'
-import type { BusinessSpanRow, DateRow, ZoneOffsetRow } from './fact-rows.ts'
-import { datePartsOf, dateText } from './local-date.ts'
-import { createTimeZone, localDayOf, startOfDay, type TimeZone } from './time-zone.ts'
+import type { Target } from './analytics-settings.ts'
+import { type BusinessHours, type CalendarSettings, createBusinessHours, firstOpening } from './calendar.ts'
+import type { BusinessSpanRow, DateRow, LocalDate, SlaRow, ZoneOffsetRow } from './fact-rows.ts'
+import { createTimeZone, datePartsOf, dateText, localDayOf, startOfDay, type TimeZone } from './time-zone.ts'
 
 export type TimeRange = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
-export type CalendarRows = {
+type CalendarRows = {
   readonly zone_offsets: readonly ZoneOffsetRow[]
   readonly business_spans: readonly BusinessSpanRow[]
   readonly dim_date: readonly DateRow[]
@@ -72,4 +71,33 @@ function dateRow(
     is_holiday: isHoliday,
     business_seconds: business.secondsBetween(starts_at, ends_at),
   }
+}
+
+/** Earlier than any wait. */
+const fromTheBeginning: LocalDate = '1970-01-01'
+
+/** A target without an end holds until another one of its name begins. */
+export function slaRows(targets: readonly Target[]): SlaRow[] {
+  return targets.map((target) => ({
+    name: target.name,
+    clock: target.clock,
+    which: target.which,
+    target_seconds: target.withinSeconds,
+    in_business: target.inBusinessHours,
+    from_date: startOf(target),
+    to_date: earliest([target.to, nextStart(target, targets)]),
+  }))
+}
+
+function startOf({ from }: Target): LocalDate {
+  return from ?? fromTheBeginning
+}
+
+function nextStart(target: Target, targets: readonly Target[]): LocalDate | null {
+  const later = targets.filter(({ name }) => name === target.name).map(startOf)
+  return earliest(later.filter((date) => date > startOf(target)))
+}
+
+function earliest(dates: readonly (LocalDate | null)[]): LocalDate | null {
+  return dates.filter((date) => date !== null).toSorted()[0] ?? null
 }

@@ -1,9 +1,16 @@
 /** A project's local time and business hours, as functions of seconds since 1970. */
-import { daySeconds, type EpochSeconds, hourSeconds, type Seconds } from '../time.ts'
-import type { AnalyticsSettings } from './analytics-settings.ts'
-import { createBusinessHours } from './business-hours.ts'
-import { dateText } from './local-date.ts'
-import { createTimeZone } from './time-zone.ts'
+import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, type Seconds } from '../time.ts'
+import type { AnalyticsSettings, Holidays, OpeningHours, WeeklyHours } from './analytics-settings.ts'
+import type { BusinessSpanRow } from './fact-rows.ts'
+import {
+  createTimeZone,
+  type DayNumber,
+  dateText,
+  dayNumber,
+  type OffsetSpan,
+  type TimeZone,
+  weekdayOf,
+} from './time-zone.ts'
 
 export type Calendar = {
   /** The local date, `YYYY-MM-DD`. */
@@ -42,4 +49,106 @@ export function createCalendar({ timeZone, hours, holidays }: CalendarSettings):
     return Math.min(to, (Math.floor((at + offset) / hourSeconds) + 1) * hourSeconds - offset)
   }
   return { dateOf, hourOf, hourEnd, businessSeconds: business.secondsBetween }
+}
+
+/**
+ * Business hours as spans of time. Business is open whenever the local clock shows a time within the hours: an hour that
+ * occurs twice when the clocks change counts twice, and one that is skipped does not count.
+ */
+export type BusinessHours = {
+  /** Negative if `to` is the earlier one. */
+  readonly secondsBetween: (from: EpochSeconds, to: EpochSeconds) => Seconds
+  /** The spans that end after `from`, up to `to`. */
+  readonly spansBetween: (from: EpochSeconds, to: EpochSeconds) => BusinessSpanRow[]
+}
+
+/** Outside of these years business is closed, unless it is open round the clock: no time of a service lies there. */
+export const firstOpening: EpochSeconds = Date.UTC(2000, 0, 1) / 1000
+const lastClosing: EpochSeconds = Date.UTC(2100, 0, 1) / 1000
+
+/** How much longer the list of spans becomes at once. */
+const stepSeconds = 400 * daySeconds
+
+type HoursOfDay = (day: DayNumber) => readonly OpeningHours[]
+
+/** `hours`: null = round the clock. */
+export function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays): BusinessHours {
+  const isAlwaysOpen = hours === null && Object.keys(holidays).length === 0
+  return isAlwaysOpen ? roundTheClock : scheduledHours(zone, hoursByDay(hours, holidays))
+}
+
+const roundTheClock: BusinessHours = {
+  secondsBetween: (from, to) => to - from,
+  spansBetween: (_, to) => [{ opens_s: firstOpening, closes_s: to, seconds_before: 0 }],
+}
+
+const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
+
+function hoursByDay(hours: WeeklyHours | null, holidays: Holidays): HoursOfDay {
+  const dates = new Map(Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]))
+  return (day) => dates.get(day) ?? (hours === null ? wholeDay : (hours[weekdayOf(day)] ?? []))
+}
+
+/** The spans up to the latest time that was asked for, so that a project of one year costs one year. */
+function scheduledHours(zone: TimeZone, hoursOfDay: HoursOfDay): BusinessHours {
+  const spans: { opens_s: EpochSeconds; closes_s: EpochSeconds; seconds_before: Seconds }[] = []
+  let known = firstOpening
+  const extendTo = (at: EpochSeconds) => {
+    while (known <= at && known < lastClosing) {
+      const end = Math.min(known + stepSeconds, lastClosing)
+      for (const offsetSpan of zone.offsetSpans(known, end)) {
+        for (const [opens, closes] of openingsIn(offsetSpan, hoursOfDay)) append(opens, closes)
+      }
+      known = end
+    }
+  }
+  const append = (opens: EpochSeconds, closes: EpochSeconds) => {
+    const last = spans.at(-1)
+    if (last?.closes_s === opens) last.closes_s = closes
+    else
+      spans.push({ opens_s: opens, closes_s: closes, seconds_before: last === undefined ? 0 : secondsUntilEnd(last) })
+  }
+  const secondsBefore = (at: EpochSeconds) => {
+    if (at >= known) extendTo(at)
+    const span = spans[lastOpenedBy(spans, at)]
+    return span === undefined ? 0 : span.seconds_before + Math.min(at, span.closes_s) - span.opens_s
+  }
+  const spansBetween = (from: EpochSeconds, to: EpochSeconds) => {
+    extendTo(to)
+    return spans
+      .filter(({ opens_s, closes_s }) => closes_s > from && opens_s < to)
+      .map((span) => ({ ...span, closes_s: Math.min(span.closes_s, to) }))
+  }
+  return { secondsBetween: (from, to) => secondsBefore(to) - secondsBefore(from), spansBetween }
+}
+
+function secondsUntilEnd({ opens_s, closes_s, seconds_before }: BusinessSpanRow): Seconds {
+  return seconds_before + closes_s - opens_s
+}
+
+/** The index of the last span that opens at `at` or before; -1 if there is none. */
+function lastOpenedBy(spans: readonly BusinessSpanRow[], at: EpochSeconds): number {
+  let [low, high] = [0, spans.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((spans[middle]?.opens_s ?? at) <= at) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+/** In order. Within a span of one offset, local times are UTC plus a constant. */
+function* openingsIn(
+  { from, to, offset }: OffsetSpan,
+  hoursOfDay: HoursOfDay,
+): Generator<[EpochSeconds, EpochSeconds]> {
+  const lastDay = Math.floor((to - 1 + offset) / daySeconds)
+  for (let day = Math.floor((from + offset) / daySeconds); day <= lastDay; day++) {
+    const midnight = day * daySeconds - offset
+    for (const { opens, closes } of hoursOfDay(day)) {
+      const start = Math.max(midnight + opens * minuteSeconds, from)
+      const end = Math.min(midnight + closes * minuteSeconds, to)
+      if (start < end) yield [start, end]
+    }
+  }
 }

@@ -1,14 +1,12 @@
 /** All facts of one conversation, derived from its stored rows. */
 import type { EpochSeconds, Seconds } from '../time.ts'
 import type { Calendar } from './calendar.ts'
-import { deriveContributions } from './contributions.ts'
-import type { ConversationHistory, HistoryMessage, Role } from './conversation-history.ts'
+import type { ConversationHistory, HistoryMessage, Role, TimedMessage } from './conversation-history.ts'
 import type { AnsweredBy, ContributionRow, ConversationRow, StateRow, WaitRow } from './fact-rows.ts'
-import { deriveStates } from './states.ts'
-import { messagesInOrder, type Turn, turnsOf } from './turns.ts'
-import { deriveWaits } from './waits.ts'
+import { type FlagChange, handledHistory } from './handlings.ts'
+import { deriveWaits, messagesInOrder, type Turn, turnsOf } from './waits.ts'
 
-export type ConversationFacts = {
+type ConversationFacts = {
   readonly conversation: ConversationRow
   readonly waits: readonly WaitRow[]
   readonly states: readonly StateRow[]
@@ -22,9 +20,10 @@ export function deriveConversationFacts(
   mirroredSince: EpochSeconds,
 ): ConversationFacts {
   const messages = messagesInOrder(history.messages)
-  const turns = turnsOf(messages)
-  const waits = deriveWaits(history, turns, calendar)
-  const states = deriveStates(history, messages, calendar)
+  const { flagChanges, handlings } = handledHistory(history, messages, mirroredSince)
+  const turns = turnsOf(messages, handlings)
+  const states = deriveStates(history, flagChanges, calendar)
+  const waits = deriveWaits({ id: history.id, turns, handlings, states }, calendar)
   const contributions = deriveContributions(history.id, messages, calendar)
   const conversation: ConversationRow = {
     ...ownColumns(history, calendar),
@@ -102,15 +101,17 @@ function humanTurns(turns: readonly Turn[]): number {
 }
 
 function waitColumns(waits: readonly WaitRow[], isOpen: boolean) {
-  const [first, last] = [waits[0], waits.at(-1)]
+  const last = waits.at(-1)
+  const answered = waits.find(({ answer_seconds }) => answer_seconds !== null)
+  const answeredByHuman = waits.find(({ human_seconds }) => human_seconds !== null)
   return {
     waits: waits.length,
-    first_answer_seconds: first?.answer_seconds ?? null,
-    first_answer_business_seconds: first?.answer_business_seconds ?? null,
-    first_human_at: first?.human_answered_at ?? null,
-    first_human_name: first?.human_name ?? null,
-    first_human_seconds: first?.human_seconds ?? null,
-    first_human_business_seconds: first?.human_business_seconds ?? null,
+    first_answer_seconds: answered?.answer_seconds ?? null,
+    first_answer_business_seconds: answered?.answer_business_seconds ?? null,
+    first_human_at: answeredByHuman?.human_answered_at ?? null,
+    first_human_name: answeredByHuman?.human_name ?? null,
+    first_human_seconds: answeredByHuman?.human_seconds ?? null,
+    first_human_business_seconds: answeredByHuman?.human_business_seconds ?? null,
     waiting_since: isOpen && last?.ended_by === 'nobody' ? last.started_at : null,
     ...waitTotals(waits),
   }
@@ -155,5 +156,59 @@ function historyColumns(createdAt: EpochSeconds | null, mirroredSince: EpochSeco
   return {
     history_from: Math.max(createdAt ?? mirroredSince, mirroredSince),
     history_complete: createdAt !== null && createdAt >= mirroredSince,
+  }
+}
+
+/** `messages`: in order. */
+function deriveContributions(
+  conversationId: string,
+  messages: readonly TimedMessage[],
+  calendar: Calendar,
+): ContributionRow[] {
+  const rows: { -readonly [Column in keyof ContributionRow]: ContributionRow[Column] }[] = []
+  for (const { at, role, name: author } of messages) {
+    const date = calendar.dateOf(at)
+    const name = role === 'human' || role === 'ai' ? author : ''
+    // Its row is nearly always among the last ones.
+    const known = rows.findLast((row) => row.role === role && row.date === date && row.name === name)
+    if (known === undefined) rows.push({ conversation_id: conversationId, date, role, name, messages: 1, first_at: at })
+    else known.messages++
+  }
+  return rows
+}
+
+/** None for a conversation without a creation time. */
+function deriveStates(
+  { id, createdAt }: Pick<ConversationHistory, 'id' | 'createdAt'>,
+  flagChanges: readonly FlagChange[],
+  calendar: Calendar,
+): StateRow[] {
+  if (createdAt === null) return []
+  const created: FlagChange = { at: Math.min(createdAt, flagChanges[0]?.at ?? createdAt), by: 'created' }
+  return [created, ...flagChanges].map((began, index) =>
+    stateRow({ id, number: index + 1, began, to: flagChanges[index]?.at ?? null }, calendar),
+  )
+}
+
+type Span = {
+  readonly id: string
+  readonly number: number
+  readonly began: FlagChange
+  readonly to: EpochSeconds | null
+}
+
+function stateRow({ id, number, began, to }: Span, calendar: Calendar): StateRow {
+  return {
+    conversation_id: id,
+    state_number: number,
+    state: number % 2 === 1 ? 'open' : 'handled',
+    from_at: began.at,
+    from_date: calendar.dateOf(began.at),
+    from_hour: calendar.hourOf(began.at),
+    began_by: began.by,
+    to_at: to,
+    to_date: to === null ? null : calendar.dateOf(to),
+    seconds: to === null ? null : to - began.at,
+    business_seconds: to === null ? null : calendar.businessSeconds(began.at, to),
   }
 }

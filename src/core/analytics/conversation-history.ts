@@ -13,10 +13,15 @@ export type HistoryMessage = {
   readonly name: string
 }
 
-/** A change of `handled_at` that two reads showed; `old` and `new` are times of the service, or null = not handled. */
+export type TimedMessage = HistoryMessage & { readonly at: EpochSeconds }
+
+/** A change of `handled_at` that two readings showed; `old` and `new` are times of the service, or null = not handled. */
 export type HandledChange = {
   readonly old: EpochSeconds | null
   readonly new: EpochSeconds | null
+  /** The last reading that is known to have shown `old`; null = an older version did not store it. */
+  readonly oldReadAt: EpochSeconds | null
+  /** The reading that showed `new`. */
   readonly seenAt: EpochSeconds
 }
 
@@ -31,5 +36,6 @@ export type ConversationHistory = {
   /** Whether the service listed all messages. */
   readonly isMessagesComplete: boolean
   readonly messages: readonly HistoryMessage[]
+  /** In the order in which they were seen. */
   readonly handledChanges: readonly HandledChange[]
 }

@@ -10,10 +10,10 @@ export type LocalDate = string
 /** The roles whose messages make up a conversation. */
 export type SpeakerRole = 'visitor' | 'human' | 'ai'
 
-/** Who or what ended a wait. `handled`: the conversation was handled without an answer. `nobody`: it goes on. */
-export type WaitEnd = 'human' | 'ai' | 'handled' | 'nobody'
+/** Who or what ended a wait. `handled`: the conversation was handled before an answer. `nobody`: it goes on. */
+type WaitEnd = 'human' | 'ai' | 'handled' | 'nobody'
 
-/** A visitor waits from the first message of a run of messages that no human or AI utterance interrupts. */
+/** A visitor waits from the first message of a run of messages that no human or AI utterance and no handling interrupts. */
 export type WaitRow = {
   readonly conversation_id: string
   /** 1 = the first of the conversation. */
@@ -21,6 +21,9 @@ export type WaitRow = {
   readonly started_at: EpochSeconds
   readonly started_date: LocalDate
   readonly started_hour: number
+  /** From when on the conversation was open during the wait; null = it was handled all the time. */
+  readonly open_from_date: LocalDate | null
+  readonly open_from_hour: number | null
   /** Messages of the visitor in the run. */
   readonly messages: number
   readonly ended_by: WaitEnd
@@ -31,7 +34,7 @@ export type WaitRow = {
   /** To the next human or AI utterance. */
   readonly answer_seconds: Seconds | null
   readonly answer_business_seconds: Seconds | null
-  /** Only on the first wait since the last human utterance, so that each human answer stands in one row. */
+  /** Only on the first wait since the last human utterance or handling, so that each human answer stands in one row. */
   readonly human_answered_at: EpochSeconds | null
   readonly human_answered_date: LocalDate | null
   readonly human_answered_hour: number | null
@@ -46,7 +49,7 @@ export type WaitRow = {
 }
 
 /** How exactly the beginning of a state is known; `service`: the service's own time of the handling. */
-export type StateBeginning = 'created' | 'service' | 'message' | 'seen' | 'unknown'
+export type StateBeginning = 'created' | 'service' | 'message' | 'seen'
 
 /** A span in which a conversation was open or handled. The last one has no end. */
 export type StateRow = {

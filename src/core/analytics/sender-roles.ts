@@ -2,7 +2,7 @@
 import type { AnalyticsSettings } from './analytics-settings.ts'
 import type { SenderTypeRow } from './fact-rows.ts'
 
-export type SenderRole = SenderTypeRow['role']
+type SenderRole = SenderTypeRow['role']
 type Overrides = AnalyticsSettings['roles']
 
 /** The role of an utterance by its sender type. */

@@ -1,28 +1,37 @@
 /**
  * The waits of a visitor, on two clocks: until the next answer by anyone, and until the next human one, however many AI
- * answers come before it. Each answer counts once on each clock.
+ * answers come before it. Each answer counts once on each clock. A handling that comes first ends both.
  */
 import type { EpochSeconds, Seconds } from '../time.ts'
 import type { Calendar } from './calendar.ts'
-import type { WaitRow } from './fact-rows.ts'
-import type { Turn } from './turns.ts'
+import type { HistoryMessage, Role, TimedMessage } from './conversation-history.ts'
+import type { SpeakerRole, StateRow, WaitRow } from './fact-rows.ts'
+import { handlingFrom, isHandledBetween } from './handlings.ts'
 
-type Conversation = { readonly id: string; readonly handledAt: EpochSeconds | null }
+type Conversation = {
+  readonly id: string
+  readonly turns: readonly Turn[]
+  readonly handlings: readonly EpochSeconds[]
+  readonly states: readonly StateRow[]
+}
 
 /** One row for each turn of the visitor. */
-export function deriveWaits(conversation: Conversation, turns: readonly Turn[], calendar: Calendar): WaitRow[] {
-  const humanAnswers = humanAnswersOf(turns)
+export function deriveWaits({ id, turns, handlings, states }: Conversation, calendar: Calendar): WaitRow[] {
+  const humanAnswers = humanAnswersOf(turns, handlings)
   const rows: WaitRow[] = []
   for (const [index, turn] of turns.entries()) {
     if (turn.role !== 'visitor') continue
-    const end = endOfWait(turn, turns[index + 1], conversation.handledAt)
+    const end = endOfWait(turn, turns[index + 1], handlings)
     const answerSeconds = secondsOf(calendar, turn.startedAt, end.isAnswer ? end.at : null)
+    const openFrom = openFromOf(states, turn.startedAt, end.at)
     rows.push({
-      conversation_id: conversation.id,
+      conversation_id: id,
       wait_number: rows.length + 1,
       started_at: turn.startedAt,
       started_date: calendar.dateOf(turn.startedAt),
       started_hour: calendar.hourOf(turn.startedAt),
+      open_from_date: openFrom === null ? null : calendar.dateOf(openFrom),
+      open_from_hour: openFrom === null ? null : calendar.hourOf(openFrom),
       messages: turn.messages,
       ended_by: end.by,
       ended_at: end.at,
@@ -43,12 +52,19 @@ type EndOfWait = Readonly<Record<'by', WaitRow['ended_by']>> & {
   readonly isAnswer: boolean
 }
 
-function endOfWait(turn: Turn, next: Turn | undefined, handledAt: EpochSeconds | null): EndOfWait {
-  if (next !== undefined && next.role !== 'visitor') {
+function endOfWait(turn: Turn, next: Turn | undefined, handlings: readonly EpochSeconds[]): EndOfWait {
+  const handledAt = handlingFrom(handlings, turn.endedAt)
+  if (next !== undefined && next.role !== 'visitor' && (handledAt === null || next.startedAt <= handledAt))
     return { by: next.role, at: next.startedAt, name: next.firstName, isAnswer: true }
-  }
-  const isHandled = handledAt !== null && handledAt >= turn.startedAt
-  return { by: isHandled ? 'handled' : 'nobody', at: isHandled ? handledAt : null, name: null, isAnswer: false }
+  return { by: handledAt === null ? 'nobody' : 'handled', at: handledAt, name: null, isAnswer: false }
+}
+
+/** From when on the conversation was open during the wait. Once open, it stays so until the wait ends. */
+function openFromOf(states: readonly StateRow[], startedAt: EpochSeconds, endedAt: EpochSeconds | null) {
+  const open = states.find(({ state, to_at }) => state === 'open' && (to_at === null || to_at > startedAt))
+  if (open === undefined) return null
+  const from = Math.max(open.from_at, startedAt)
+  return endedAt === null || from < endedAt ? from : null
 }
 
 type HumanAnswer = {
@@ -58,13 +74,14 @@ type HumanAnswer = {
   readonly waitedSince: EpochSeconds
 }
 
-/** By the visitor's first turn since the human turn before. */
-function humanAnswersOf(turns: readonly Turn[]): ReadonlyMap<Turn, HumanAnswer> {
+/** By the visitor's first turn since the human turn or the handling before. */
+function humanAnswersOf(turns: readonly Turn[], handlings: readonly EpochSeconds[]): ReadonlyMap<Turn, HumanAnswer> {
   const answers = new Map<Turn, HumanAnswer>()
   let waiting: Turn | null = null
   let aiAnswers = 0
   let before: Turn | null = null
   for (const turn of turns) {
+    if (waiting !== null && isHandledBetween(handlings, waiting.endedAt, turn.startedAt)) waiting = null
     if (turn.role === 'visitor' && waiting === null) {
       waiting = turn
       aiAnswers = 0
@@ -128,4 +145,60 @@ const unknownDuration: Duration = { all: null, business: null }
 
 function secondsOf(calendar: Calendar, from: EpochSeconds, to: EpochSeconds | null): Duration {
   return to === null ? unknownDuration : { all: to - from, business: calendar.businessSeconds(from, to) }
+}
+
+/**
+ * The turns of a conversation: runs of messages by the visitor, by humans or by the AI, in the order of time. A handling
+ * between two messages of the visitor ends a turn.
+ */
+export type Turn = {
+  readonly role: SpeakerRole
+  readonly startedAt: EpochSeconds
+  readonly endedAt: EpochSeconds
+  readonly messages: number
+  /** The names on its first and last message. */
+  readonly firstName: string
+  readonly lastName: string
+}
+
+/** Messages without a time are left out; of those of one second, the lower id is the earlier one. */
+export function messagesInOrder(messages: readonly HistoryMessage[]): readonly TimedMessage[] {
+  const timed = messages.every(isTimed) ? messages : messages.filter(isTimed)
+  return isInOrder(timed) ? timed : timed.toSorted(compareMessages)
+}
+
+/** `messages`: in order. Events and utterances of unknown senders neither make nor end a turn. */
+export function turnsOf(messages: readonly TimedMessage[], handlings: readonly EpochSeconds[]): readonly Turn[] {
+  const turns: { -readonly [Key in keyof Turn]: Turn[Key] }[] = []
+  for (const { at, role, name } of messages) {
+    if (!isSpeaker(role)) continue
+    const last = turns.at(-1)
+    if (last?.role === role && !(role === 'visitor' && isHandledBetween(handlings, last.endedAt, at))) {
+      last.endedAt = at
+      last.lastName = name
+      last.messages++
+    } else {
+      turns.push({ role, startedAt: at, endedAt: at, messages: 1, firstName: name, lastName: name })
+    }
+  }
+  return turns
+}
+
+function isSpeaker(role: Role): role is SpeakerRole {
+  return role !== 'event' && role !== 'other'
+}
+
+function isTimed(message: HistoryMessage): message is TimedMessage {
+  return message.at !== null
+}
+
+function isInOrder(messages: readonly TimedMessage[]): boolean {
+  return messages.every((message, index) => {
+    const before = messages[index - 1]
+    return before === undefined || compareMessages(before, message) <= 0
+  })
+}
+
+function compareMessages(a: TimedMessage, b: TimedMessage): number {
+  return a.at - b.at || a.id - b.id
 }

@@ -1,4 +1,5 @@
 /** What the pages of the console show. Times are RFC 3339 text; lists are bounded by those who read them. */
+import { describeFailure } from '../api-failure.ts'
 import type { AuditEstimate } from '../audit.ts'
 import type { FailureReport, GapReport } from '../command-reports.ts'
 import type { SyncMode, SyncOutcome } from '../mirror.ts'
@@ -8,7 +9,6 @@ import type { Priority } from '../rate-limit/priority.ts'
 import type { ServiceBehaviour } from '../row.ts'
 import type { StreamName } from '../stream-specs.ts'
 import type { EpochMs, Ms } from '../time.ts'
-import type { Expectation, StreamFacts } from './stream-state.ts'
 
 /** Rows are counted up to this number: more would take longer, and nobody needs the number. */
 export const countLimit = 1000
@@ -217,3 +217,59 @@ export type AuditEvent = {
 
 /** Its id and time are those of the moment when it is stored. */
 export type NewAuditEvent = Omit<AuditEvent, 'id' | 'at'>
+
+/** Names of fields with what customers said and who they are, on whatever page. */
+const personal: ReadonlySet<string> = new Set([
+  ...['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity'],
+  ...['visitorName', 'firstWords', 'payload', 'effect', 'differs', 'check', 'samples'],
+])
+
+export function hideMessages<T>(data: T): T {
+  return hide(data) as T
+}
+
+function hide(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hide)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, personal.has(name) ? hidden(inner) : hide(inner)]),
+  )
+}
+
+function hidden(value: unknown): unknown {
+  return Array.isArray(value) ? [] : null
+}
+
+/** The one word for how a stream is doing, derived from one set of facts. Numbers stand beside it on every page. */
+export type StreamFacts = {
+  readonly stream: StreamName
+  /** When it was last read to its end; null = never. */
+  readonly syncedAt: string | null
+  /** The scope that the key lacks. */
+  readonly skipped: string | null
+  /** Why the last sync failed, and since when every one has. */
+  readonly failed: string | null
+  readonly failedSince: string | null
+  /** A process is syncing it now. */
+  readonly isRunning: boolean
+}
+
+/** `maxAgeMs`: how old the schedule lets it become; null = it has none, or nobody runs it. */
+type Expectation = { readonly maxAgeMs: Ms | null }
+
+const streamStates = ['fresh', 'late', 'failing', 'skipped', 'running', 'unread', 'read'] as const
+/** `read`: nobody promises when it is read again, so it is neither fresh nor late. */
+export type StreamState = (typeof streamStates)[number]
+
+/** The failure text of a stream whose sync was interrupted; it has not failed. */
+const interrupted = describeFailure({ kind: 'aborted' })
+
+export function streamStateOf(facts: StreamFacts, { maxAgeMs }: Expectation, now: EpochMs): StreamState {
+  if (facts.failed !== null && facts.failed !== interrupted) return 'failing'
+  if (facts.skipped !== null) return 'skipped'
+  if (facts.syncedAt === null) return facts.isRunning ? 'running' : 'unread'
+  if (maxAgeMs === null) return 'read'
+  const isLate = now - Date.parse(facts.syncedAt) > maxAgeMs
+  if (!isLate) return 'fresh'
+  return facts.isRunning ? 'running' : 'late'
+}

@@ -56,6 +56,8 @@ export type WritebackData = {
   readonly report: ShowWritebackReport
   /** Names it as it is shown. */
   readonly named: SelectionDigest
+  /** Until when its approval can be taken back; null = it cannot. RFC 3339. */
+  readonly undoUntil: string | null
   readonly conversation: ConversationData | null
 }
 

@@ -12,13 +12,17 @@ export function withQuery(address: string, parameters: Readonly<Record<string, s
   return set.size === 0 ? address : `${address}?${set}`
 }
 
-/** SQL can give a batch any name. Dots alone would lead to another folder, also as `%2E`, and no server takes a NUL. */
 function encodeSegment(name: string): string {
-  const isSafe = !/^\.+$|^~|\0/.test(name)
-  const kept = isSafe
-    ? name
-    : `~${name.replace(/[.~\0]/g, (letter) => `~${letter.charCodeAt(0).toString(16).padStart(2, '0')}`)}`
-  return encodeURIComponent(kept.toWellFormed())
+  return encodeURIComponent(escapeName(name).toWellFormed())
+}
+
+/**
+ * SQL can give a batch any name. Dots alone would lead to another folder, also as `%2E`, no server takes a NUL, and a browser
+ * sends other line ends than a form has.
+ */
+export function escapeName(name: string): string {
+  if (!/^\.+$|^~|\p{Cc}/u.test(name)) return name
+  return `~${name.replace(/[.~]|\p{Cc}/gu, (letter) => `~${letter.charCodeAt(0).toString(16).padStart(2, '0')}`)}`
 }
 
 /** The name that a segment of a path stands for. `segment`: without percent encoding. */

@@ -1,12 +1,12 @@
 /** What people do with the outbox (the queue of write-backs): enqueue, look up and decide. */
-
 import type { NewAuditEvent } from '../console/data.ts'
 import type { Ms } from '../time.ts'
 import type { Rest } from './batch-estimate.ts'
 import type { Batch, BatchDescription, BatchSummary, NamedSelection, SelectionDigest } from './batches.ts'
+import type { BatchDecision, OutboxDecision } from './decisions.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from './outbox-entry.ts'
-import type { BatchDecision, OutboxDecision, StatusCounts, WritebackStatus } from './state.ts'
+import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation, WritebackRequest } from './writeback-request.ts'
 
 /** Selects write-backs: a row must match every field that is given. */

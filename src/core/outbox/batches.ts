@@ -113,6 +113,8 @@ export type BatchDecisionReport = {
   readonly inFlight: number
   /** The decision is in force, but not all rows are updated; the next worker or push does that. */
   readonly following?: true
+  /** What is wrong around it: the clock of this machine. */
+  readonly notices?: readonly string[]
 }
 
 /** Why a write-back of a batch is not taken back. */
@@ -138,4 +140,6 @@ export type RevertReport = {
   readonly counts: Readonly<Partial<Record<NotReverted['outcome'], number>>>
   /** The first thousand. `visitorName`: null if the mirror does not know it. */
   readonly notReverted: readonly (NotReverted & { readonly visitorName: string | null })[]
+  /** What is wrong around it: the clock of this machine. */
+  readonly notices?: readonly string[]
 }

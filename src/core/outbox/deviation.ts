@@ -4,7 +4,7 @@ import type { Evidence } from './repository.ts'
 import type { FieldChange } from './review.ts'
 import type { StoredCheck } from './review-check.ts'
 import type { WritebackStatus } from './state.ts'
-import type { Operation } from './writeback-request.ts'
+import { type Operation, operationTypes } from './writeback-request.ts'
 
 /** A write-back that has left, and the last check of it. */
 export type CheckedRow = {
@@ -31,20 +31,16 @@ export type CheckedOutcomes = {
 
 /** Null if it did what the check had shown, or if that cannot be known. */
 export function findDeviation({ operation, payload, status, before, check }: CheckedRow): Deviation | null {
+  // A reply changes a flag that is no part of it.
+  const { sets } = operationTypes[operation]
   const wasDone = status === 'succeeded'
   const wasRefused = status === 'failed' || status === 'conflict' || status === 'expired'
   if (check.outcome === 'not_known' || (!wasDone && !wasRefused)) return null
-  if (check.changes.some(({ field, new: wanted }) => isOwnField(operation, field) && payload[field] !== wanted))
-    return null // It was corrected after the check.
+  if (check.changes.some(({ field, new: wanted }) => sets.includes(field) && payload[field] !== wanted)) return null // It was corrected after the check.
   const changes = wasDone ? changesOf(operation, payload, before) : null
   if (wasDone === (check.outcome === 'stands_against')) return { check, changes }
-  if (changes === null || operation === 'message' || operation === 'note') return null
+  if (changes === null || sets.length === 0) return null
   return JSON.stringify(changes) === JSON.stringify(check.changes) ? null : { check, changes }
-}
-
-/** A reply changes a flag that is no part of it. */
-function isOwnField(operation: Operation, field: FieldChange['field']): boolean {
-  return operation === 'visitor' ? field !== 'handled' : operation === 'handled' && field === 'handled'
 }
 
 function changesOf(

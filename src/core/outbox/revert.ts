@@ -45,12 +45,23 @@ export type LaneToRevert = {
 
 export type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
 
+/** A reply reopens its conversation. */
+const changedBy: Readonly<Record<Operation, 'flag' | 'visitor' | null>> = {
+  message: 'flag',
+  handled: 'flag',
+  visitor: 'visitor',
+  note: null,
+}
+
 export function revertLane(lane: LaneToRevert): LaneRevert {
   const unclear = lane.rows.filter(({ status }) => status === 'uncertain' || status === 'sending').map(toUnclear)
   const sent = lane.rows.filter(({ status }) => status === 'succeeded')
-  const lasting = sent.filter(({ operation }) => operation === 'message' || operation === 'note').map(toLasting)
-  const flags = sent.filter(({ operation }) => operation === 'message' || operation === 'handled')
-  const corrections = sent.filter(({ operation }) => operation === 'visitor')
+  const lasting = sent.flatMap((row) => {
+    const why = operationTypes[row.operation].notRevertible
+    return why === null ? [] : [notReverted(row, 'cannot', why)]
+  })
+  const flags = sent.filter(({ operation }) => changedBy[operation] === 'flag')
+  const corrections = sent.filter(({ operation }) => changedBy[operation] === 'visitor')
   const revert = corrections.length > 0 ? revertCorrections(corrections, lane) : revertFlags(flags, lane)
   return { request: revert.request, notReverted: [...unclear, ...lasting, ...revert.notReverted] }
 }
@@ -60,14 +71,6 @@ function toUnclear(row: BatchRow): NotReverted {
     row,
     'not_known',
     row.status === 'sending' ? 'it is in flight' : 'it is uncertain: resolve it first',
-  )
-}
-
-function toLasting(row: BatchRow): NotReverted {
-  return notReverted(
-    row,
-    'cannot',
-    row.operation === 'note' ? 'a note cannot be taken back' : 'a reply cannot be taken back',
   )
 }
 

@@ -4,6 +4,7 @@
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../time.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
+import { findRepetition, type ShownReply } from './same-words.ts'
 import type { WritebackRequest } from './writeback-request.ts'
 
 export type OwnEdit = { readonly name?: string | null; readonly email?: string | null }
@@ -14,6 +15,10 @@ export type GuardFacts = {
   readonly conversation: ConversationState | null
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
   readonly expectedMessage: MirroredMessage | null
+  /** Messages in the conversation of a queued reply that may be newer, except for those of other write-backs. */
+  readonly newerMessages: readonly ShownReply[]
+  /** When a person last queued it again after it had ended (RFC 3339). */
+  readonly requeuedAt: string | null
   /** The value set by our last correction that succeeded after this one was queued; absent if there is none. */
   readonly ownEdit: OwnEdit
   /** The value set by our last correction that ever succeeded. */
@@ -23,7 +28,9 @@ export type GuardFacts = {
 export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacle | null {
   if (!row.request.ok || facts.target === null) return null
   const { request } = row.request
-  return findNewMessage(row, request, facts) ?? findForeignEdit(row, request, facts)
+  return (
+    findNewMessage(row, request, facts) ?? findSentReply(row, request, facts) ?? findForeignEdit(row, request, facts)
+  )
 }
 
 /** A reply, a note or a correction is guarded only by `expect`; marking handled always is. */
@@ -63,6 +70,18 @@ function visitorWrote(message: MirroredMessage): Obstacle {
   const at = parseTime(message.at)
   const when = at === undefined ? 'since' : `at ${rfc3339(at)}`
   return { reason: 'visitor_wrote', why: `a visitor wrote ${when} (message ${message.id})` }
+}
+
+/** The words of a reply that has not left stand in its conversation: the outbox is older than the service. */
+function findSentReply({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+  if (request.operation !== 'message' || queued === null) return null
+  const age = {
+    seenUntil: parseTime(queued.seen?.last_message_at) ?? null,
+    queuedAt: parseTime(facts.requeuedAt ?? queued.at) ?? 0,
+    isRequeued: facts.requeuedAt !== null,
+  }
+  const why = findRepetition(facts.newerMessages, request.payload, age)
+  return why === null ? null : { reason: 'already_sent', why }
 }
 
 /** By time, then by id. */

@@ -1,5 +1,6 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 import type { Deviation } from './deviation.ts'
+import type { NamedEntry } from './named-entry.ts'
 import type { OutboxEntry } from './outbox-entry.ts'
 import type { FieldChange, ReviewAction, ReviewOutcome, ReviewReason } from './review.ts'
 import type { CheckedReview } from './review-check.ts'
@@ -39,6 +40,7 @@ const reasonLabels: Readonly<Record<ReviewReason, string>> = {
   deleted: 'the service no longer has it',
   visitor_wrote: 'the visitor has written since',
   edited_since: 'someone has changed the same field since',
+  already_sent: 'it is there already',
   no_conversation: 'the visitor has no conversation to compare with',
   conflict: 'it has changed since',
   refused: 'the service refuses it',
@@ -132,4 +134,28 @@ export function describeOrder({
     ...describeTerms({ expect, expiresAt }),
   ]
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
+}
+
+/** `"We have found it."` · `handled` · `name "Ada", email none` */
+export function describeRequest({
+  operation,
+  payload,
+  firstWords,
+}: Pick<NamedEntry, 'operation' | 'payload' | 'firstWords'>): string {
+  if (firstWords !== null) return JSON.stringify(firstWords)
+  if (operation === 'handled') return payload.handled === false ? 'open' : 'handled'
+  return Object.entries(payload)
+    .map(
+      ([field, value]) =>
+        `${field} ${typeof value === 'string' || value === null ? describeValue(value) : JSON.stringify(value)}`,
+    )
+    .join(', ')
+}
+
+/**
+ * Enough of an id to tell write-backs apart and to type: its end, which is random. Ids of one import begin alike, as they
+ * begin with the time.
+ */
+export function shortId(id: string): string {
+  return id.slice(-8)
 }

@@ -6,9 +6,15 @@
 import type { EpochMs } from '../time.ts'
 import type { TargetSnapshot } from './repository.ts'
 import { mistakeText } from './request-mistake.ts'
-import { applyRequest, type LaneState } from './review-lane.ts'
+import { applyRequest, emptyLane, type LaneState } from './review-lane.ts'
 import { excerpt } from './review-words.ts'
-import { hasExpired, type Operation, type RequestParseResult, type WritebackRequest } from './writeback-request.ts'
+import {
+  hasExpired,
+  type Operation,
+  operationTypes,
+  type RequestParseResult,
+  type WritebackRequest,
+} from './writeback-request.ts'
 
 export const reviewOutcomes = [
   /** A reply or a note. */
@@ -35,6 +41,8 @@ export const reviewReasons = {
   deleted: 'stands_against',
   visitor_wrote: 'stands_against',
   edited_since: 'stands_against',
+  /** A newer message has the words of this reply. */
+  already_sent: 'stands_against',
   /** `expect` of a note or a correction refers to a conversation of the visitor. */
   no_conversation: 'stands_against',
   /** Found by a check with the service: the record changed since the person looked. */
@@ -190,12 +198,9 @@ function findObstacle(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: 
   if (marksHandled && lane.unsentReply !== null) return { reason: 'reply_not_sent', why: lane.unsentReply }
   if (facts.obstacle !== null) return facts.obstacle
   const { target } = facts
-  if (target === null) return { reason: 'not_mirrored', why: `the mirror does not have this ${targetName(row)}` }
+  if (target === null)
+    return { reason: 'not_mirrored', why: `the mirror does not have this ${operationTypes[row.operation].target}` }
   return target.isDeleted ? { reason: 'deleted', why: `the service no longer has this ${target.kind}` } : null
-}
-
-function targetName({ operation }: ReviewRow): TargetState['kind'] {
-  return operation === 'message' || operation === 'handled' ? 'conversation' : 'visitor'
 }
 
 function withLane(target: TargetState, lane: LaneState): TargetState {
@@ -204,20 +209,20 @@ function withLane(target: TargetState, lane: LaneState): TargetState {
   return { ...target, name, email }
 }
 
+/** What carrying it out would leave is what the row after it would find. */
 function findChanges(request: WritebackRequest, target: TargetState): readonly FieldChange[] {
-  if (target.kind === 'conversation') {
-    const wanted = request.operation === 'handled' && request.payload.handled
-    return target.isHandled === wanted ? [] : [{ field: 'handled', old: target.isHandled, new: wanted }]
-  }
-  if (request.operation !== 'visitor') return []
-  return (['name', 'email'] as const).flatMap((field) => {
-    const wanted = request.payload[field]
-    return wanted === undefined || wanted === target[field] ? [] : [{ field, old: target[field], new: wanted }]
+  const { isHandled: handled, name, email } = applyRequest(emptyLane, request)
+  const wanted = { handled, name, email }
+  const current: Partial<Record<FieldChange['field'], FieldChange['old']>> =
+    target.kind === 'conversation' ? { handled: target.isHandled } : { name: target.name, email: target.email }
+  return (['handled', 'name', 'email'] as const).flatMap((field) => {
+    const [old, value] = [current[field], wanted[field]]
+    return old === undefined || value === undefined || value === old ? [] : [{ field, old, new: value }]
   })
 }
 
 function positiveOutcome(operation: Operation, changes: readonly FieldChange[]): ReviewOutcome {
-  if (operation === 'message' || operation === 'note') return 'would_send'
+  if (operationTypes[operation].sets.length === 0) return 'would_send'
   return changes.length > 0 ? 'would_change' : 'already_so'
 }
 

@@ -106,13 +106,6 @@ export const outboxEvents = [
 ] as const
 export type OutboxEvent = (typeof outboxEvents)[number]
 
-/** The events that people cause for selected write-backs. */
-export const outboxDecisions = ['approved', 'approval_undone', 'cancelled', 'retried', 'arrived', 'lost'] as const
-export type OutboxDecision = Extract<OutboxEvent, (typeof outboxDecisions)[number]>
-
-/** The events that people cause for a whole batch. */
-export type BatchDecision = Extract<OutboxEvent, 'stopped' | 'resumed'>
-
 type Transitions = Readonly<Partial<Record<OutboxEvent, WritebackState>>>
 
 /** What shows the outcome of a send, in every state that follows one. A person may decide before verification does. */

@@ -21,6 +21,14 @@ export type OperationType = {
   readonly target: TargetKind
   /** Whether sending it twice has the same effect as once. */
   readonly isIdempotent: boolean
+  /** Null: it can be taken back. */
+  readonly notRevertible: string | null
+  /** Whether a customer reads it. */
+  readonly isPublic: boolean
+  /** On pages. */
+  readonly words: readonly [one: string, many: string]
+  /** The fields of its target that it sets, as a review names them; none: it adds something instead. */
+  readonly sets: readonly ('handled' | 'name' | 'email')[]
   /** The payload, in the order of the CSV columns. If all fields are optional, at least one must be given. */
   readonly fields: Readonly<Record<string, PayloadField>>
   /** The target's fields whose values before a send are stored as evidence: text or null. */
@@ -35,6 +43,10 @@ const described = {
   message: {
     target: 'conversation',
     isIdempotent: false,
+    notRevertible: 'a reply cannot be taken back',
+    isPublic: true,
+    words: ['reply', 'replies'],
+    sets: [],
     fields: {
       content: contentField,
       sender_name: {
@@ -54,6 +66,10 @@ const described = {
   handled: {
     target: 'conversation',
     isIdempotent: true,
+    notRevertible: null,
+    isPublic: false,
+    words: ['flag', 'flags'],
+    sets: ['handled'],
     fields: {
       handled: { schema: flagSchema, kind: 'flag', value: 'true|false', help: 'false reopens it', default: true },
     },
@@ -67,6 +83,10 @@ const described = {
   visitor: {
     target: 'visitor',
     isIdempotent: true,
+    notRevertible: null,
+    isPublic: false,
+    words: ['correction of a visitor', 'corrections of visitors'],
+    sets: ['name', 'email'],
     fields: {
       name: {
         schema: singleLineText(maxLengths.name).nullable().exactOptional(),
@@ -90,6 +110,10 @@ const described = {
   note: {
     target: 'visitor',
     isIdempotent: false,
+    notRevertible: 'a note cannot be taken back',
+    isPublic: false,
+    words: ['note', 'notes'],
+    sets: [],
     fields: { content: contentField },
     evidenceFields: [],
     summary: 'an internal note about a visitor',

@@ -41,14 +41,13 @@ function* compareWithSingleRow(reading: Reading, bounds: TimeBounds, first: Scan
       break
     }
     reading.profile = { ...reading.profile, setsHasMore: reading.profile.setsHasMore || single.page.hasMore }
-    const end = endOf(page, order, single.page, false)
+    const end = endOf(page, order, single.page, null)
     if (end !== null || !isDirected || !isCut(reading.list, reading.profile, page)) return { end, page }
     const again = yield* request(reading, bounds)
     if (again.kind === 'refused') break
     observe(reading, again.page, bounds)
-    const isUnchanged = again.page.ids.join() === page.ids.join()
+    const settled = endOf(page, order, single.page, again.page)
     page = again.page
-    const settled = isUnchanged ? endOf(page, order, single.page, true) : null
     if (settled !== null || !isCut(reading.list, reading.profile, page)) return { end: settled, page }
   }
   return { end: null, page }
@@ -93,21 +92,25 @@ export function hidesTimelessRows(page: ScanPage, order: SortOrder | null, end: 
 }
 
 /**
- * `one`: the response with a single row. `isUnchanged`: the page was the same before and after it. Null: it does not show,
- * or the row has changed since the page, so that it may have come from elsewhere in the list.
+ * `one`: the response with a single row. `again`: the page after it. Null: it does not show, or the row has changed since
+ * the page, so that it may have come from elsewhere in the list.
  */
-function endOf(page: ScanPage, order: SortOrder, one: ScanPage, isUnchanged: boolean): ListEnd | null {
+function endOf(page: ScanPage, order: SortOrder, one: ScanPage, again: ScanPage | null): ListEnd | null {
   const row = one.times[0]
   const index = page.ids.indexOf(one.ids[0] ?? '')
-  // A row that was added since is at the new end, whichever time orders the list.
-  if (index === -1) return order.fields.every((field) => isNewer(page, field, row)) ? 'newest' : null
+  if (index === -1) {
+    // The single row came from the new end if an older one was there before and after it.
+    const isOlderLeft = again !== null && page.ids.some((id) => again.ids.includes(id))
+    return isOlderLeft && order.fields.every((field) => isNewer(page, field, row)) ? 'newest' : null
+  }
   if (order.fields.some((field) => page.times[index]?.get(field) !== row?.get(field))) return null
   const direction = pageDirection(page, order)
   const fromEnd = page.ids.length - 1 - index
   const nearest = Math.min(index, fromEnd)
   // No single row that was added, moved or removed between two requests may make it look like the other end.
   const isClear = nearest < page.ids.length / 4 && Math.abs(index - fromEnd) >= 2
-  if (direction === null || (!isClear && !(isUnchanged && index !== fromEnd))) return null
+  const isUnchanged = again?.ids.join() === page.ids.join()
+  if (direction === null || (again === null ? !isClear : !isUnchanged || index === fromEnd)) return null
   return index < fromEnd === (direction === 'ascending') ? 'oldest' : 'newest'
 }
 

@@ -93,7 +93,10 @@ function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, str
     ...shapes.map((shape): [string | null, string | null] => [pagesFact(list, shape), encodeEnd(ends[shape])]),
     [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.lower],
     [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.upper],
-    ['has_more', isHasMoreReliableIfShort === null ? null : isHasMoreReliableIfShort ? 'exact' : 'not exact'],
+    [
+      'has_more',
+      isHasMoreReliableIfShort === null ? null : hasMoreTexts[isHasMoreReliableIfShort ? 'reliable' : 'unreliable'],
+    ],
     ['has_more_set', profile.setsHasMore || null],
     ['bounds', profile.requiresBothBounds ? bothBoundsText : null],
     ['page_size', largestPage === pageSizesOf(list).usual ? null : String(largestPage)],
@@ -144,11 +147,22 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
       upper: supportOf(list.upperParam, empty.support.upper),
       limit: supportOf('limit', empty.support.limit),
     },
-    isHasMoreReliableIfShort: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
+    isHasMoreReliableIfShort: decodeHasMore(stored('has_more')),
     setsHasMore: stored('has_more_set') === 'true',
     requiresBothBounds: stored('bounds') === bothBoundsText,
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
+}
+
+const hasMoreTexts = { reliable: 'exact', unreliable: 'not exact' } as const
+
+function decodeHasMore(text: string | undefined): boolean | null {
+  return text === hasMoreTexts.reliable ? true : text === hasMoreTexts.unreliable ? false : null
+}
+
+/** Some list of the service is known to set `hasMore` on its last page. */
+export function isHasMoreKnownUnreliable(behaviours: ReadonlyMap<string, string>): boolean {
+  return [...behaviours].some(([name, value]) => name.endsWith('.has_more') && decodeHasMore(value) === false)
 }
 
 function parseOrder(text: string | undefined): SortOrder | null {

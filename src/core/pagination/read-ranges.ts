@@ -30,6 +30,7 @@ import {
   takeProgress,
 } from './reading.ts'
 import type { SortOrder, TimeBounds } from './sort-order.ts'
+import { awaitProof, isProvenBy, isSamePage, setTaken, settleUnproven } from './unproven-page.ts'
 
 export type RangesToRead = {
   readonly list: ListEndpoint
@@ -44,8 +45,9 @@ export type RangesToRead = {
 export function* readRanges(options: RangesToRead): Generator<PageRequest, Progress, PageReply> {
   const reading = createReading(options.profile ?? emptyProfile(options.list), options)
   const tried = new Set<Move>()
-  for (let [range] = reading.pending; range !== undefined; [range] = reading.pending) {
-    const move = movesFor(range, reading.profile).find((way) => !tried.has(way))
+  for (let range = nextRange(reading); range !== undefined; range = nextRange(reading)) {
+    const isUsable = (move: Move) => move !== 'unbounded' || (reading.unproven === null && reading.misleading === null)
+    const move = movesFor(range, reading.profile).find((way) => !tried.has(way) && isUsable(way))
     if (move === undefined) {
       giveUpRange(reading, range, null)
     } else {
@@ -57,20 +59,33 @@ export function* readRanges(options: RangesToRead): Generator<PageRequest, Progr
   return takeProgress(reading)
 }
 
+function nextRange(reading: Reading): TimeRange | undefined {
+  if (reading.pending.length === 0) settleUnproven(reading)
+  return reading.pending[0]
+}
+
 /** Requests a page of the first pending range, and leaves what it does not prove. */
 function* readPage(reading: Reading, range: TimeRange, move: Move): Requests<void> {
   const bounds = boundsOf(move, range, reading.profile)
   const reply = yield* request(reading, bounds)
   if (reply.kind === 'refused') return applyRefusal(reading, move, reply.parameter)
   const { page } = reply
+  if (move !== 'unbounded' && !isProvenBy(reading, page, bounds)) return
+  if (reading.misleading && isSamePage(page, reading.misleading)) return setSupport(reading, move, 'ignored')
   if (isBoundIgnored(page, bounds, reading.profile.order)) return setSupport(reading, move, 'ignored')
+  const isFirstOrder = reading.profile.order === null
   const { fit } = observe(reading, page, bounds)
+  if (move === 'unbounded' && isFirstOrder && reading.profile.order !== null) awaitProof(reading, page)
   yield* testHasMore(reading, page, move)
-  if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
+  if (!isCut(reading.list, reading.profile, page)) {
+    if (move === 'unbounded') reading.unproven = null
+    return finishRange(reading, range, page)
+  }
   const order = orderOf(reading, page)
   if (order === null) return handleTimelessPage(reading, range, move, page)
   if (fit === 'unordered') return yield* readUnordered(reading, range, page)
   yield* readCutPage(reading, range, move, bounds, page)
+  if (move === 'unbounded') setTaken(reading, range)
 }
 
 /** A page of rows without times shows no way on. A request with a bound may list the rows that have one. */
@@ -182,7 +197,7 @@ function widerRange(way: ScanDirection, { lo, hi }: TimeRange, order: SortOrder,
 
 /** Takes from the range what the page proves to be read. False: nothing. */
 function leavePage(reading: Reading, range: TimeRange, move: Move, page: ScanPage, way: ScanDirection | null): boolean {
-  const before = move === 'unbounded' ? null : pageBefore(reading, range, move)
+  const before = move !== 'unbounded' && reading.lastPage?.range === range ? reading.lastPage.page : null
   // The same rows again lead nowhere, whatever their times say.
   if (before !== null && !showsNewRows(page, before)) return false
   const order = orderOf(reading, page)

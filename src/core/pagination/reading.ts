@@ -69,6 +69,14 @@ export type Reading = {
   lastPage: { readonly range: TimeRange; readonly way: ScanDirection; readonly page: ScanPage } | null
   /** The newest time that a row has shown, as far as an order is known. */
   newestSeen: EpochSeconds
+  /** A page without bounds that no page with one has proved yet, what was pending at it, and what it has taken of that. */
+  unproven: {
+    readonly page: ScanPage
+    readonly pending: readonly TimeRange[]
+    readonly taken: readonly TimeRange[]
+  } | null
+  /** A page without bounds that was refuted. */
+  misleading: ScanPage | null
   /** It was asked whether the service sets `hasMore` always. */
   isHasMoreTested: boolean
   /** Whether `hasMore` of an empty page is reliable; null = not known yet. */
@@ -94,6 +102,8 @@ export function createReading(profile: PagingProfile, options: ReadingOptions): 
     frozenLimit: null,
     missedRanges: [],
     lastPage: null,
+    unproven: null,
+    misleading: null,
     newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
     isHasMoreTested: false,
     isHasMoreReliableIfEmpty,
@@ -102,7 +112,9 @@ export function createReading(profile: PagingProfile, options: ReadingOptions): 
 
 /** What is to be committed. Missed ranges are handed over once. */
 export function takeProgress(reading: Reading): Progress {
-  const { pending, nextRunAt, frozenLimit, profile, missedRanges } = reading
+  const { nextRunAt, frozenLimit, missedRanges, unproven } = reading
+  const pending = unproven === null ? reading.pending : [...reading.pending, ...unproven.taken]
+  const profile = unproven === null ? reading.profile : { ...reading.profile, order: null }
   const limited = pending.map((range) =>
     range.hi === null && frozenLimit !== null && range.lo > frozenLimit ? { lo: frozenLimit, hi: null } : range,
   )

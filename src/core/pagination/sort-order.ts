@@ -90,8 +90,9 @@ export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): Epo
   return maxOf(fieldEdges(order, rows, minOf))
 }
 
-/** Drops the candidates that did not move although another one did: they do not order the list. */
+/** Drops the candidates that did not move although another one did: they do not order the list. Few rows do not show it. */
 export function dropUnmovedFields(order: SortOrder, rows: readonly RowTimes[], moved: (edge: EpochSeconds) => boolean) {
+  if (rows.length < minConclusiveRows) return order
   const pick = order.direction === 'descending' ? minOf : maxOf
   const moving = order.fields.filter((field) => moved(fieldExtreme(field, rows, pick) ?? Number.NaN))
   return moving.length === 0 ? order : { ...order, fields: moving }

@@ -1,10 +1,19 @@
 /** Which waiting request may be sent now, and how long the others wait. Pure. */
 import type { EpochMs, Ms } from '../time.ts'
-import { advanceTo, type BudgetPolicy, type BudgetState, type Slot, type SlotLimits, slotLimits } from './budget.ts'
+import {
+  addWaiter,
+  advanceTo,
+  type BudgetPolicy,
+  type BudgetState,
+  isBehindOthers,
+  removeWaiter,
+  type Slot,
+  type SlotLimits,
+  slotLimits,
+} from './budget.ts'
 import { type Priority, priorities } from './priority.ts'
 import { burstSlots, msUntilSlot, nextPacedAt, type SlotLimit, type SlotUsage } from './slot-usage.ts'
 import { addSlots, roundUpToGrain } from './slots.ts'
-import { addWaiter, isBehindOthers, removeWaiter } from './waiters.ts'
 
 /** One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most, once it is granted. */
 export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }

@@ -14,7 +14,7 @@ export type RecordReading = {
   readonly restarted: boolean
 }
 
-export type SwapResult = { readonly swapped: boolean; readonly reading: RecordReading }
+type SwapResult = { readonly swapped: boolean; readonly reading: RecordReading }
 
 /** Both functions reject if the store cannot be reached; then the swap may or may not have been done. */
 export type BudgetRecord = {

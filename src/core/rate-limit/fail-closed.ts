@@ -38,7 +38,7 @@ function nextGeneration(before: BudgetState, now: EpochMs): number {
  * What a process last read: the state, the store's clock then, and how long ago that is by its own clock. `gainMs`: how far
  * the store's clock ran ahead since an earlier reading.
  */
-export type LastObservation = {
+type LastObservation = {
   readonly state: BudgetState
   readonly now: EpochMs
   readonly agoMs: Ms
@@ -46,7 +46,7 @@ export type LastObservation = {
 }
 
 /** What the record holds now. `restarted`: the store restarted since this was written, and may have lost later writes. */
-export type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
+type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
 
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
 export const clockToleranceMs: Ms = 1000
@@ -74,4 +74,22 @@ export function invalidReason(observed: ObservedRecord, last: LastObservation | 
 
 function formatSeconds(ms: Ms): string {
   return `${(ms / 1000).toFixed(1)} s`
+}
+
+/** The store's clock, and this process's clock before and after it was read. */
+export type ClockReading = { readonly store: EpochMs; readonly from: Ms; readonly to: Ms }
+
+/** A four-hundredth of a window: a quarter of the narrowest margin, at an even pace. */
+export function toleratedGainMs(windowMs: Ms): Ms {
+  return windowMs / 400
+}
+
+/** How far the store's clock ran ahead at least: a slow reading looks like less. */
+export function clockGainMs(reference: ClockReading, reading: ClockReading): Ms {
+  return reading.store - reference.store - (reading.to - reference.from)
+}
+
+/** The reading with which later ones are compared: not older than a window. */
+export function nextReference(reference: ClockReading, reading: ClockReading, windowMs: Ms): ClockReading {
+  return reading.from - reference.from > windowMs ? reading : reference
 }

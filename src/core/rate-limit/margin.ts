@@ -21,7 +21,7 @@ export type LearnedMargin = {
 }
 
 export const widePercent = 5
-export const narrowPercent = 1
+const narrowPercent = 1
 /** From then on each further quiet window makes the margin a percent narrower. */
 const quietWindowsNeeded = 10
 const quietWindowsForNarrow = quietWindowsNeeded + widePercent - narrowPercent - 1

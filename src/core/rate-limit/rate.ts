@@ -1,6 +1,5 @@
 /** Rates as people write them: `600/60s`. */
-import { parseDuration } from '../duration.ts'
-import type { Ms } from '../time.ts'
+import { type Ms, parseDuration } from '../time.ts'
 
 /** `requests` in every window of `windowMs`. */
 export type Rate = { readonly requests: number; readonly windowMs: Ms }

@@ -6,7 +6,7 @@ import type { WritebackReads } from '../../app/console/writeback-data.ts'
 import type { AuditEvent, NewAuditEvent } from '../../core/console/data.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Logger } from '../../log.ts'
-import type { Attempts } from '../attempts.ts'
+import type { Attempts } from '../auth.ts'
 import type { ConsoleAccess, EndedSessions } from './session.ts'
 
 export type ConsoleOptions = {

@@ -8,16 +8,11 @@ import { movedPage } from '../../console/pages/moved.ts'
 import { resultPage } from '../../console/pages/result.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
 import type { NewAuditEvent } from '../../core/console/data.ts'
-import {
-  type DecisionName,
-  type DecisionSubject,
-  decisionEvents,
-  isDecision,
-  missingRole,
-} from '../../core/console/decisions.ts'
+import { type DecisionSubject, missingRole } from '../../core/console/permissions.ts'
 import type { Viewer } from '../../core/console/roles.ts'
 import type { SelectionData } from '../../core/console/writeback-data.ts'
 import { path } from '../../core/html/address.ts'
+import { type DecisionName, decisions, isDecision } from '../../core/outbox/decisions.ts'
 import { presentStatuses } from '../../core/outbox/state.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ConsoleOptions } from './console-options.ts'
@@ -35,18 +30,17 @@ type Asked = {
 export function addDecisions(app: FastifyInstance, options: ConsoleOptions, frameFor: FrameFor, send: SendPage): void {
   app.post<{ Params: { project: string } }>('/p/:project/decide', async (request, reply) => {
     const { viewer, params } = request
-    const decisions = options.decisions()
+    const made = options.decisions()
     const project = (await options.projects()).find(({ name }) => name === params.project)
     if (viewer === null || project === undefined) return reply.callNotFound()
-    if (decisions === null)
-      return refuse(reply, send, request, 403, 'Nothing can be decided here: this console only shows.')
+    if (made === null) return refuse(reply, send, request, 403, 'Nothing can be decided here: this console only shows.')
     const asked = readForm(request, project, viewer)
     if (asked === null) return refuse(reply, send, request, 400, 'The form does not say what is to be decided.')
     const refusal = await findRefusal(options, asked)
     if (refusal !== null) return refuse(reply, send, request, ...refusal)
     const wrongNumber = await findWrongNumber(options, asked)
     if (wrongNumber !== null) return refuse(reply, send, request, 400, wrongNumber)
-    const outcome = await decisions
+    const outcome = await made
       .decide(project, {
         ...{ ...asked.target, digest: asked.digest, by: viewer.name },
         audit: (count) => auditOf(asked, true, count),
@@ -73,8 +67,8 @@ function readForm(request: FastifyRequest, project: ConsoleProject, viewer: View
   const [decision = null] = values('decision')
   const target = targetOf(values)
   if (!isDecision(decision) || target === null) return null
-  const isOfBatch = decision === 'stop' || decision === 'resume' || decision === 'revert'
-  if (isOfBatch && (target.batch === null || target.ids !== null || target.would !== null)) return null
+  if (decisions[decision].isAboutBatch && (target.batch === null || target.ids !== null || target.would !== null))
+    return null
   const [digest = null] = values('digest')
   // The beginning of a digest is for people who write it down; a page gives the whole one.
   if (digest !== null && !/^[0-9a-f]{64}$/.test(digest)) return null
@@ -113,7 +107,7 @@ async function findWrongNumber(
   { writebacks }: ConsoleOptions,
   { project, target, digest, typed }: Asked,
 ): Promise<string | null> {
-  if (digest === null || !['approve', 'cancel', 'retry', 'resume'].includes(target.decision)) return null
+  if (digest === null || decisions[target.decision].taken !== 'confirmed') return null
   const { named } = await writebacks.selection(project, await filterOf(writebacks, project, target), 0)
   if (named.count <= typedOver || named.digest !== digest) return null
   return Number((typed ?? '').replace(/[\s,.]/g, '')) === named.count
@@ -130,7 +124,7 @@ function auditOf({ project, viewer, target, digest }: Asked, isMade: boolean, co
     ...(isMade ? [] : ['refused: the selection had changed']),
   ]
   return {
-    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decisionEvents[decision], count },
+    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decisions[decision].audited, count },
     subject: [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' '),
     detail: parts.length === 0 ? null : parts.join(' · '),
   }

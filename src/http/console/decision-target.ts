@@ -1,5 +1,6 @@
 /** What a form or an address says that a decision is about. */
 import type { DecisionTarget } from '../../app/console/decisions.ts'
+import { decodeSegment } from '../../core/html/address.ts'
 import { reviewOutcomes } from '../../core/outbox/review.ts'
 
 /** All values that were given by this name. */
@@ -7,16 +8,18 @@ export type Values = (name: string) => readonly string[]
 
 /** More are decided about as a whole batch, or by what they would do. */
 const maxIds = 200
-const maxNameLength = 1000
+/** More than an address takes, as a name is escaped. */
+const maxNameLength = 9000
 
 /** Null: it does not say what it is about. */
 export function targetOf(values: Values): Omit<DecisionTarget, 'decision'> | null {
-  const [batch = null] = values('batch')
+  const [named] = values('batch')
+  const batch = named === undefined ? null : decodeSegment(named)
   const [outcome] = values('would')
   const ids = [...new Set(values('id'))]
   const would = reviewOutcomes.find((known) => known === outcome) ?? null
-  // Nothing has such a name, and it would be written to the log.
-  if ([batch ?? '', ...ids].some((name) => /\p{Cc}/u.test(name) || name.length > maxNameLength)) return null
+  // Our forms have no such names, and they would be written to the log.
+  if ([named ?? '', ...ids].some((name) => /\p{Cc}/u.test(name) || name.length > maxNameLength)) return null
   if (ids.length > maxIds || (batch === null && ids.length === 0)) return null
   if (outcome !== undefined && (would === null || batch === null)) return null
   return { batch, ids: ids.length === 0 ? null : ids, would: ids.length === 0 ? would : null }

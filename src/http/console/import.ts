@@ -1,15 +1,16 @@
 /** Importing a file in the browser: it becomes a draft batch, or a page that says what is wrong with it. */
+
+import { randomBytes } from 'node:crypto'
 import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import type { ImportRequest } from '../../app/console/import-drafts.ts'
 import { type ImportView, importPage } from '../../console/pages/import.ts'
-import { importRole } from '../../core/console/decisions.ts'
+import { importRole } from '../../core/console/permissions.ts'
 import { path } from '../../core/html/address.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ConsoleOptions } from './console-options.ts'
-import { createDownloads } from './downloads.ts'
-import { requireRole } from './require-role.ts'
-import type { FrameFor, SendPage } from './send-page.ts'
+import { type FrameFor, requireRole, type SendPage } from './send-page.ts'
 
 const maxFileBytes = 20_000_000
 const maxNameLength = 200
@@ -101,4 +102,30 @@ function textsOf(fields: unknown): (name: string) => string {
 /** Postgres stores no NUL, and a log has no use for the others. */
 function withoutControls(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').trim()
+}
+
+/** Files that a page offers right after it was made: kept in memory for a while, for the person who made them. */
+const keptMs: Ms = 15 * 60_000
+/** Each has 20 MB at most; the oldest go first. */
+const maxFiles = 3
+
+function createDownloads(now: () => EpochMs) {
+  const files = new Map<string, { readonly person: string; readonly until: EpochMs; readonly bytes: Buffer }>()
+  const forget = () => {
+    for (const [key, { until }] of files) if (until <= now() || files.size > maxFiles) files.delete(key)
+  }
+  return {
+    /** Returns the key. */
+    add: (person: string, bytes: Buffer): string => {
+      const key = randomBytes(18).toString('base64url')
+      files.set(key, { person, until: now() + keptMs, bytes })
+      forget()
+      return key
+    },
+    find: (person: string, key: string): Buffer | null => {
+      forget()
+      const file = files.get(key)
+      return file?.person === person ? file.bytes : null
+    },
+  }
 }

@@ -1,12 +1,12 @@
 /** Live numbers as server-sent events: texts by name, read once for all who listen to a project. */
 import type { ServerResponse } from 'node:http'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
-import { batchLive, batchShape } from '../../console/batch-live.ts'
 import type { ProjectFrame } from '../../console/page.ts'
-import { liveTexts, overviewShape } from '../../console/pages/overview-sentences.ts'
+import { batchLive, batchShape } from '../../console/pages/batch.ts'
+import { liveTexts, overviewShape } from '../../console/pages/overview.ts'
 import { streamLiveTexts } from '../../console/pages/streams.ts'
 import { countsText } from '../../console/pages/writebacks.ts'
-import { errorText } from '../../core/error-text.ts'
+import { errorText } from '../../core/system-error-text.ts'
 import type { Ms } from '../../core/time.ts'
 import type { ConsoleOptions } from './console-options.ts'
 
@@ -22,7 +22,7 @@ const maxListeners = 64
 const maxOfPerson = 16
 
 /** `mayListen`: whether the session has not ended since. */
-export type Listener = {
+type Listener = {
   readonly response: ServerResponse
   readonly person: string
   readonly mayListen: () => Promise<boolean>

@@ -4,26 +4,24 @@ import fastifyFormbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
 import type { ProjectFrame } from '../../console/page.ts'
+import { auditLogPage } from '../../console/pages/audit-log.ts'
+import { projectsPage } from '../../console/pages/overview.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
-import type { Viewer } from '../../core/console/roles.ts'
+import type { Role, Viewer } from '../../core/console/roles.ts'
 import { decodeSegment, path } from '../../core/html/address.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
-import { tooManyText } from '../attempts.ts'
+import { tooManyText } from '../auth.ts'
 import type { HttpRoutes } from '../server.ts'
-import { serveAssets } from './assets.ts'
+import { addHeaders, serveAssets } from './assets.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import { addDecisions } from './decide.ts'
 import { valuesOf } from './decision-target.ts'
-import { addGlobalScreens } from './global-screens.ts'
-import { addHeaders } from './headers.ts'
 import { addImport } from './import.ts'
 import { createLiveStreams } from './live.ts'
-import { projectScreens } from './project-screens.ts'
 import { bearerOf, hasLocalHost, refusalOf } from './request-checks.ts'
-import { requireRole } from './require-role.ts'
-import type { Screen } from './screens.ts'
-import { createFrames, createSendPage, type FrameFor, type SendPage } from './send-page.ts'
+import { projectScreens, type Screen } from './screens.ts'
+import { createFrames, createSendPage, type FrameFor, requireRole, type SendPage } from './send-page.ts'
 import { createSessions, type Sessions } from './session.ts'
 import { type Access, addSignIn, cookieName } from './sign-in.ts'
 
@@ -129,7 +127,8 @@ function addScreen(app: FastifyInstance, screen: Screen, options: ConsoleOptions
       const frame = { ...(await frameFor(viewer, project)), project: project.name } satisfies ProjectFrame
       const query = (name: string) => textOf(request.query[name])
       const client = new AbortController()
-      reply.raw.once('close', () => client.abort())
+      // It also closes after an answer, for which a review may go on.
+      reply.raw.once('close', () => void (reply.raw.writableFinished || client.abort()))
       const all = valuesOf(request.query)
       const parts = { data, writebacks, project, frame, params, query, all, signal: client.signal }
       const shown = await screen.show(parts)
@@ -179,3 +178,46 @@ function handleProblems(app: FastifyInstance, { log }: ConsoleOptions, send: Sen
     return send(reply.code(status), problemPage('This did not work', text, prefix), request.viewer)
   })
 }
+
+/** With the role that each needs. */
+export const globalScreenPaths: readonly { readonly path: string; readonly role: Role }[] = [
+  { path: '/projects', role: 'viewer' },
+  { path: '/log', role: 'approver' },
+]
+
+/** Overviews on the page of all projects. */
+const maxProjects = 50
+
+export function addGlobalScreens(
+  app: FastifyInstance,
+  { projects, data, audit }: ConsoleOptions,
+  frameFor: FrameFor,
+  send: SendPage,
+): void {
+  app.get('/', async (_, reply) => {
+    const all = await projects()
+    const [first] = all
+    const to = first !== undefined && all.length === 1 ? path`/console/p/${first.name}` : '/console/projects'
+    return reply.redirect(to, 303)
+  })
+  app.get('/projects', async (request, reply) => {
+    const shown = (await projects()).slice(0, maxProjects)
+    const rows = await Promise.all(
+      shown.map(async (project) => ({
+        name: project.name,
+        data: await data.overview(project),
+        frame: { ...(await frameFor(request.viewer, project)), project: project.name },
+      })),
+    )
+    return send(reply, projectsPage(rows), request.viewer)
+  })
+  app.get<{ Querystring: { before?: unknown } }>('/log', async (request, reply) => {
+    if (!(await requireRole(request, reply, 'approver', send))) return reply
+    const { before } = request.query
+    const events = await audit.list(typeof before === 'string' && before !== '' ? before : null, eventsPerPage)
+    const next = events.length < eventsPerPage ? null : (events.at(-1)?.id ?? null)
+    return send(reply, auditLogPage({ events, next }, await frameFor(request.viewer, null)), request.viewer)
+  })
+}
+
+const eventsPerPage = 100

@@ -1,9 +1,9 @@
-/** Sends a page in its layout. */
-import type { FastifyReply } from 'fastify'
+/** Sends a page in its layout, or says which role is missing. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
-import { layout } from '../../console/layout.ts'
-import type { Frame, Page } from '../../console/page.ts'
-import type { Viewer } from '../../core/console/roles.ts'
+import { type Frame, layout, type Page } from '../../console/page.ts'
+import { problemPage } from '../../console/pages/sign-in.ts'
+import { hasRole, type Role, type Viewer } from '../../core/console/roles.ts'
 import type { ConsoleOptions } from './console-options.ts'
 
 /** `project` null: the page is about none, or about all. */
@@ -34,4 +34,16 @@ export function createSendPage(frameFor: FrameFor): SendPage {
     const { html } = layout(page, await frameFor(viewer, project))
     return reply.type('text/html; charset=utf-8').send(html)
   }
+}
+
+/** Whether the role is enough; otherwise the answer has been sent. */
+export async function requireRole(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  role: Role,
+  send: SendPage,
+): Promise<boolean> {
+  if (request.viewer !== null && hasRole(request.viewer.role, role)) return true
+  await send(reply.code(403), problemPage('Not allowed', `This needs the role ${role}.`, '/console'), request.viewer)
+  return false
 }

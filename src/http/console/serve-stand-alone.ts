@@ -1,8 +1,8 @@
 /** Serves the console of one warehouse on this machine. */
-import type { openStandAlone } from '../../app/console/stand-alone.ts'
+import type { openStandAlone } from '../../app/console/open-console.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Logger } from '../../log.ts'
-import { createAttempts } from '../attempts.ts'
+import { createAttempts } from '../auth.ts'
 import { type HttpServer, openHttpServer } from '../server.ts'
 import { consoleRoutes } from './routes.ts'
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { problemPage, signInPage } from '../../console/pages/sign-in.ts'
 import type { Viewer } from '../../core/console/roles.ts'
-import { type Attempts, tooManyText } from '../attempts.ts'
+import { type Attempts, tooManyText } from '../auth.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import type { SendPage } from './send-page.ts'
 import { type Sessions, sessionMs } from './session.ts'

@@ -1,8 +1,9 @@
-/** From what the facts of a project were derived, and how far a rebuild of them has come. */
+/** From what the facts of a project were derived, how far a rebuild of them has come, and what is left. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../core/analytics/analytics-settings.ts'
-import { factsFingerprint } from '../../core/analytics/facts-fingerprint.ts'
+import { createTimeZone } from '../../core/analytics/time-zone.ts'
+import type { FactsWaiting } from '../../core/command-reports.ts'
 import { type EpochSeconds, parseTime, toTimestamp } from '../../core/time.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { type FactKind, factKinds } from './pending-facts.ts'
@@ -15,7 +16,7 @@ export type FactsSettings = {
 }
 
 /** How far a rebuild has come: `after` is the id that it reached, '' at the beginning of the kind. */
-export type RebuildPosition = { readonly kind: FactKind; readonly after: string }
+type RebuildPosition = { readonly kind: FactKind; readonly after: string }
 
 /** Where a rebuild begins. */
 export const firstPosition: RebuildPosition = { kind: factKinds[0], after: '' }
@@ -74,4 +75,63 @@ function parsePosition(text: string | null): RebuildPosition | null {
 /** The kind that a rebuild handles after this one; null = it is the last. */
 export function kindAfter(kind: FactKind): FactKind | null {
   return factKinds[factKinds.indexOf(kind) + 1] ?? null
+}
+
+/** Raise it with every change of a definition or of the columns of the facts, and of the words that can be searched. */
+export const factsVersion = 3
+
+export type DerivationSettings = Pick<
+  AnalyticsSettings,
+  'roles' | 'hours' | 'holidays' | 'visitGapSeconds' | 'availabilityHoldSeconds' | 'fields'
+> & { readonly timeZone: string }
+
+/** Countries change their clocks: a newer version of Node may know other offsets of these years. */
+const watchedYears = { from: Date.UTC(2020, 0, 1) / 1000, to: Date.UTC(2032, 0, 1) / 1000 }
+
+/** Not of targets, calls and personal data: only views use them. */
+export function factsFingerprint(settings: DerivationSettings, version = factsVersion): string {
+  const { roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields, timeZone } = settings
+  const offsets = [...createTimeZone(timeZone).offsetSpans(watchedYears.from, watchedYears.to)]
+  const dependencies = { version, roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields }
+  return createHash('sha256')
+    .update(canonicalJson({ ...dependencies, timeZone, offsets }))
+    .digest('hex')
+}
+
+/** The order of the keys in a file makes no difference. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join()}}`
+}
+
+/** Those that changed, and those that a rebuild has not reached, each once. */
+export async function countWaitingConversations(context: ProjectDb): Promise<FactsWaiting> {
+  const { db, project } = context
+  const state = await readFactsState(context)
+  // Stored by a version without facts: the next refresh begins a rebuild.
+  const isUnderived = state?.fingerprint === ''
+  const position = state?.rebuild ?? null
+  if (!isUnderived && position?.kind !== 'conversation')
+    return { conversations: await countPending(context, null), isRebuild: position !== null }
+  const reached = isUnderived ? '' : (position?.after ?? '')
+  const { left } = await db
+    .selectFrom('conversations')
+    .select((eb) => eb.fn.countAll<number>().as('left'))
+    .where('project_id', '=', project)
+    .where('id', '>', reached)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return { conversations: Number(left) + (await countPending(context, reached)), isRebuild: true }
+}
+
+/** `upTo`: only up to this id. */
+async function countPending({ db, project }: ProjectDb, upTo: string | null): Promise<number> {
+  const pending = db
+    .selectFrom('facts_due')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where((eb) => eb.and({ project_id: project, kind: 'conversation' }))
+  const { count } = await (upTo === null ? pending : pending.where('id', '<=', upTo)).executeTakeFirstOrThrow()
+  return Number(count)
 }

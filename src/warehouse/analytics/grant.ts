@@ -1,6 +1,6 @@
 /** Lets a role of Postgres read the objects for analysts. Rights and not a schema: names stay the same as in SQLite. */
 import { sql } from 'kysely'
-import { analystObjectNames } from '../../../schema/analytics-views/analyst-objects.ts'
+import { analystObjectNames } from '../../../schema/analytics-views/layer.ts'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { GrantReport } from '../../core/command-reports.ts'
 import { UserError } from '../../core/user-error.ts'

@@ -7,15 +7,13 @@ import { type Calendar, createCalendar } from '../../core/analytics/calendar.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
 import { inTransaction } from '../mirror/project-context.ts'
-import { applySettings, areDerivedBy } from './apply-settings.ts'
 import { availabilityFacts } from './availability-facts.ts'
 import { conversationFacts } from './conversation-facts.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
-import { type FactsSettings, readFactsState } from './facts-state.ts'
+import { countWaitingConversations, type FactsSettings, readFactsState } from './facts-state.ts'
 import { type FactKind, findPendingKind, listPendingFacts, removePendingFacts } from './pending-facts.ts'
-import { advanceRebuild, beginRebuild, type FactsStep } from './rebuild.ts'
+import { advanceRebuild, applySettings, areDerivedBy, beginRebuild, type FactsStep } from './rebuild.ts'
 import { visitFacts } from './visit-facts.ts'
-import { countWaitingConversations } from './waiting-facts.ts'
 
 export type FactsOptions = {
   /** Ends after the present transaction; the next refresh continues. */
@@ -25,7 +23,7 @@ export type FactsOptions = {
 }
 
 /** `isComplete`: nothing is left to be derived. */
-export type FactsReport = { readonly conversations: number; readonly isComplete: boolean }
+type FactsReport = { readonly conversations: number; readonly isComplete: boolean }
 
 export type ProjectFacts = {
   /** Derives what is pending, and continues a rebuild or begins the one that changed settings ask for. */

@@ -1,20 +1,24 @@
 /**
+ * Brings the facts of a project to its present settings: what they do not depend on is written, the rest is rebuilt.
  * A rebuild derives all facts of a project, in steps that note how far they came. Whoever continues it begins there, and
  * other writers of the project work between two steps.
  */
-
 import type { ProjectDb } from '../database/project-db.ts'
+import { inTransaction } from '../mirror/project-context.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
 import {
   createFactsState,
   type FactsSettings,
+  type FactsState,
+  factsVersion,
+  fingerprintsOf,
   firstPosition,
   kindAfter,
   readFactsState,
   writeRebuildPosition,
 } from './facts-state.ts'
 import { type FactKind, removePendingFacts } from './pending-facts.ts'
-import { writeReferenceTables } from './reference-tables.ts'
+import { isCalendarComplete, writeCalendar, writeReferenceTables } from './reference-tables.ts'
 
 /** What one transaction derived. */
 export type FactsStep = { readonly kind: FactKind; readonly ids: number }
@@ -46,4 +50,32 @@ export async function advanceRebuild(
     await writeRebuildPosition(source, { kind, after: reached })
   } else await writeRebuildPosition(source, next === null ? null : { kind: next, after: '' })
   return { kind, ids: count }
+}
+
+/** Whether the facts are those of this version and of these settings. */
+export function areDerivedBy(state: FactsState, settings: FactsSettings): boolean {
+  return state.version === factsVersion && state.fingerprint === fingerprintsOf(settings).all
+}
+
+/** Leaves facts to a newer version that has derived them. */
+export async function applySettings(context: ProjectDb, settings: FactsSettings): Promise<void> {
+  const state = await readFactsState(context)
+  if (state !== null && state.version > factsVersion) return
+  if (state === null || !areDerivedBy(state, settings))
+    await inTransaction(context, (trx) => writeSettings(trx, settings))
+  else if (!(await isCalendarComplete(context))) await inTransaction(context, (trx) => writeCalendar(trx, settings))
+}
+
+/** Under the project's write lock; another process may have done it meanwhile. */
+async function writeSettings(trx: ProjectDb, settings: FactsSettings): Promise<void> {
+  await createFactsState(trx)
+  const state = await readFactsState(trx)
+  if (state !== null && (areDerivedBy(state, settings) || state.version > factsVersion)) return
+  if (state !== null && areFactsValid(state, settings)) await writeReferenceTables(trx, settings)
+  else await beginRebuild(trx, settings)
+}
+
+/** Only settings changed on which no fact depends. */
+function areFactsValid({ version, fingerprint }: FactsState, settings: FactsSettings): boolean {
+  return version === factsVersion && fingerprint.startsWith(`${fingerprintsOf(settings).facts} `)
 }

@@ -8,14 +8,6 @@ import type { EpochMs, Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { inSnapshot, type SnapshotReader } from '../database/snapshot.ts'
 import { type PeriodData, readPeriodData } from './report-period-data.ts'
-import {
-  type OpenQueue,
-  type QualityRow,
-  readQuality,
-  readQueue,
-  readStreams,
-  type StreamRow,
-} from './report-state-data.ts'
 import { epochSeconds } from './sql-time.ts'
 
 export type ReportData = {
@@ -39,7 +31,7 @@ export type ReportData = {
 }
 
 /** From `dim_project`. Times are RFC 3339 text. */
-export type ReportProject = {
+type ReportProject = {
   readonly timeZone: string
   readonly mirroredSince: string
   /** Conversations and messages are complete up to this time; null = not read to the end yet. */
@@ -66,7 +58,7 @@ export type HourRow = { readonly weekday: number; readonly hour: number; readonl
 /** A number of the service's daily rollup over the period. */
 export type RollupRow = {
   readonly metric: string
-  readonly verdict: string | null
+  /** The number of ours that it is; null = none is. */
   readonly definition: string | null
   readonly equal: number
   readonly different: number
@@ -129,7 +121,7 @@ async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: str
 function readDays(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<DayRow[]> {
   return read(sql<DayRow>`
     select d.date, coalesce(c.started, 0) as started, coalesce(w.waits, 0) as waits,
-      coalesce(b.handled, 0) as handled, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
+      coalesce(b.handlings, 0) as handled, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
       a.median_seconds as "humanAnswerMedianSeconds"
     from dim_date d
     left join (
@@ -141,7 +133,7 @@ function readDays(read: SnapshotReader, project: string, { from, to }: DateRange
       where project_id = ${project} and started_date between ${from} and ${to} group by started_date
     ) w on w.started_date = d.date
     left join (
-      select date, handled, open_at_end, waiting_at_end from report_backlog_day
+      select date, handlings, open_at_end, waiting_at_end from report_backlog_day
       where project_id = ${project} and date between ${from} and ${to}
     ) b on b.date = d.date
     left join (
@@ -165,7 +157,7 @@ function readHours(read: SnapshotReader, project: string, { from, to }: DateRang
 function readRollup(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<RollupRow[]> {
   const days = (result: string) => sql`count(case when result = ${sql.lit(result)} then 1 end)`
   return read(sql<RollupRow>`
-    select metric, max(verdict) as verdict, max(definition) as definition,
+    select metric, max(definition) as definition,
       ${days('equal')} as equal, ${days('different')} as different, ${days('not final')} as "notFinal",
       ${days('not compared')} as "notCompared",
       max(case when result = 'different' then abs(difference) end) as "largestDifference"
@@ -173,4 +165,71 @@ function readRollup(read: SnapshotReader, project: string, { from, to }: DateRan
     where project_id = ${project} and date between ${from} and ${to}
     group by metric
     order by metric`)
+}
+
+/** Now, whatever the period. */
+export type OpenQueue = {
+  readonly open: number
+  readonly waiting: number
+  /** Those who wait longest, at most `maxWaiting`. */
+  readonly longest: readonly {
+    readonly conversationId: string
+    /** Null: not known, or the settings leave it out. */
+    readonly visitorName: string | null
+    /** Likely name of the assigned agent, or else the id. */
+    readonly agent: string | null
+    readonly waitingSince: string
+    readonly waitingSeconds: Seconds
+  }[]
+}
+
+type QualityRow = {
+  readonly what: string
+  readonly meaning: string
+  readonly all: number
+  readonly wrong: number
+}
+
+export type StreamRow = {
+  readonly stream: string
+  readonly syncedAt: string | null
+  readonly skipped: string | null
+  readonly failed: string | null
+  readonly openGaps: number
+  readonly neverRead: number
+}
+
+const maxWaiting = 10
+
+async function readQueue(read: SnapshotReader, project: string): Promise<OpenQueue> {
+  const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
+    select count(*) as open, count(waiting_since) as waiting
+    from report_open
+    where project_id = ${project}`)
+  const longest = await read(sql<OpenQueue['longest'][number]>`
+    select o.conversation_id as "conversationId", o.visitor_name as "visitorName",
+      coalesce(a.likely_name, o.assigned_agent_id) as agent, o.waiting_since as "waitingSince",
+      o.waiting_seconds as "waitingSeconds"
+    from report_open o
+    left join dim_agent a on a.project_id = o.project_id and a.agent_id = o.assigned_agent_id
+    where o.project_id = ${project} and o.waiting_since is not null
+    order by o.waiting_since, o.conversation_id
+    limit ${sql.lit(maxWaiting)}`)
+  return { open: counts?.open ?? 0, waiting: counts?.waiting ?? 0, longest }
+}
+
+function readQuality(read: SnapshotReader, project: string): Promise<QualityRow[]> {
+  return read(sql<QualityRow>`
+    select what, meaning, rows_all as "all", rows_wrong as wrong
+    from report_quality
+    where project_id = ${project} and rows_wrong > 0
+    order by what`)
+}
+
+function readStreams(read: SnapshotReader, project: string): Promise<StreamRow[]> {
+  return read(sql<StreamRow>`
+    select stream, synced_at as "syncedAt", skipped, failed, open_gaps as "openGaps", never_read as "neverRead"
+    from report_freshness
+    where project_id = ${project}
+    order by stream`)
 }

@@ -1,7 +1,7 @@
 /** What a report counts and measures over some days: its medians are those of all values, never of medians of days. */
 import { type RawBuilder, sql } from 'kysely'
-import { completeWaits } from '../../../schema/analytics-views/complete-waits.ts'
-import { percentilesOf } from '../../../schema/analytics-views/percentiles.ts'
+import { percentilesOf } from '../../../schema/analytics-views/by-windows.ts'
+import { completeWaits } from '../../../schema/analytics-views/report-waits.ts'
 import type { LocalDate } from '../../core/analytics/fact-rows.ts'
 import type { DateRange } from '../../core/report-period.ts'
 import type { Seconds } from '../../core/time.ts'
@@ -47,9 +47,9 @@ type Durations = {
   readonly p90Seconds: Seconds | null
 }
 
-export type AgentRow = { readonly name: string; readonly messages: number; readonly conversations: number } & Durations
+type AgentRow = { readonly name: string; readonly messages: number; readonly conversations: number } & Durations
 
-export type TargetRow = {
+type TargetRow = {
   readonly name: string
   readonly targetSeconds: Seconds
 } & Counts<'waits' | 'met' | 'missed' | 'open' | 'without'>
@@ -78,12 +78,20 @@ export async function readPeriodData(read: SnapshotReader, project: string, rang
 async function readResponseTimes(read: SnapshotReader, project: string, range: DateRange): Promise<ResponseTimeRow[]> {
   const rows: ResponseTimeRow[] = []
   for (const { value, ...kind } of responseTimeKinds) {
-    const first = kind.which === 'first' ? ' and w.wait_number = 1' : ''
+    const first = kind.which === 'first' ? ` and not ${hasEarlierAnswer(value)}` : ''
     const values = `${completeWaits} where w.${value} is not null and w.started_date ${between(range)}${first}`
     const [row = noDurations] = await read(percentiles(project, {}, `w.${value}`, values))
     rows.push({ ...kind, ...row })
   }
   return rows
+}
+
+/** Whether an earlier wait of the conversation has such an answer, too. */
+function hasEarlierAnswer(value: string): string {
+  return `exists (
+      select 1 from fct_wait e
+      where e.project_id = w.project_id and e.conversation_id = w.conversation_id
+        and e.wait_number < w.wait_number and e.${value} is not null)`
 }
 
 /** Answers count for the day on which they were given, and for the name on them. */
@@ -177,7 +185,7 @@ type BacklogDay = Counts<'opened' | 'reopened' | 'handled' | 'openAtEnd' | 'wait
 
 function backlogByDay(project: string, { from, to }: DateRange) {
   return sql<BacklogDay>`
-    select opened, reopened, handled, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd"
+    select opened, reopenings as reopened, handlings as handled, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd"
     from report_backlog_day
     where project_id = ${project} and date between ${from} and ${to}
     order by date`

@@ -21,8 +21,3 @@ export function startOfHourText(kind: DatabaseKind, column: string): RawBuilder<
 export function dateOfListed(kind: DatabaseKind): RawBuilder<string> {
   return kind === 'sqlite' ? sql`value` : sql`cast(value as date)`
 }
-
-/** An aggregate: the values as a JSON array, as text; null or empty without rows. */
-export function jsonArray(kind: DatabaseKind, value: RawBuilder<unknown>): RawBuilder<string | null> {
-  return kind === 'sqlite' ? sql`json_group_array(${value})` : sql`cast(json_agg(${value}) as text)`
-}

@@ -7,9 +7,11 @@ import { sql } from 'kysely'
 import { analyticsViews } from '../../../schema/analytics-views/all-views.ts'
 import type { AnalyticsView } from '../../../schema/analytics-views/analytics-view.ts'
 import { analyticsObjects } from '../../../schema/analytics-views/layer.ts'
-import { metabaseMetadata } from '../../../schema/analytics-views/metabase-metadata.ts'
+import { metabaseMetadata } from '../../../schema/analytics-views/render-objects.ts'
 import { sqlDialects } from '../../../schema/analytics-views/sql-dialect.ts'
+import { describeColumn } from '../../../schema/analytics-views/view-columns.ts'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { tables } from '../../../schema/tables.ts'
 import { UserError } from '../../core/user-error.ts'
 import { writeComments } from '../database/comments.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -51,14 +53,12 @@ async function readRegistry(db: Db): Promise<Map<string, string>> {
 
 /** Of the SQL and all texts that are stored with it. */
 function fingerprintOf(kind: DatabaseKind): string {
-  const statements = views.map(([, view]) => selectOf(view, kind))
+  const statements = views.map(([, view]) => view.select(sqlDialects[kind]))
   return createHash('sha256')
     .update(JSON.stringify([statements, analyticsObjects]))
     .digest('hex')
     .slice(0, 16)
 }
-
-const selectOf = (view: AnalyticsView, kind: DatabaseKind) => view.select(sqlDialects[kind])
 
 /** A view of the user that has the name of one of ours is never replaced. */
 function rejectForeignObjects(existing: ReadonlySet<string>, created: ReadonlyMap<string, string>): void {
@@ -90,7 +90,7 @@ async function replaceViews(
       [registryName, ...retired].filter((name) => existing.has(name)),
     )
     for (const [name, view] of views)
-      await sql`create or replace view ${sql.table(name)} as ${sql.raw(selectOf(view, kind))}`.execute(trx)
+      await sql`create or replace view ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
   } catch (error) {
     if (!hasCode(error, invalidTableDefinition)) throw error
     await sql`rollback to savepoint replacing`.execute(trx)
@@ -109,17 +109,25 @@ async function recreateViews(
   const old = [registryName, ...[...created.keys()].reverse()].filter((name) => existing.has(name))
   await dropViews(trx, old)
   for (const [name, view] of views)
-    await sql`create view ${sql.table(name)} as ${sql.raw(selectOf(view, kind))}`.execute(trx)
+    await sql`create view ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
+}
+
+/** Shows the columns that a mirrored table has now in the view of its rows. `without`: a column about to be widened. */
+export async function showDiscoveredColumns(
+  trx: Db,
+  kind: DatabaseKind,
+  table: string,
+  without?: string,
+): Promise<void> {
+  for (const [name, view] of views.filter(([, { discovers }]) => discovers === table)) {
+    if (kind === 'sqlite') await sql`drop view if exists ${sql.table(name)}`.execute(trx)
+    const create = sql.raw(kind === 'sqlite' ? 'create view' : 'create or replace view')
+    await sql`${create} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(trx)
+  }
 }
 
 async function dropViews(trx: Db, names: readonly string[]): Promise<void> {
-  for (const name of names) {
-    try {
-      await sql`drop view ${sql.table(name)}`.execute(trx)
-    } catch (error) {
-      throw hasCode(error, dependentObjectsStillExist) ? dependentViewError(name, error) : error
-    }
-  }
+  for (const name of names) await sql`drop view ${sql.table(name)}`.execute(trx)
 }
 
 // Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-22.
@@ -128,11 +136,13 @@ const dependentObjectsStillExist = '2BP01'
 
 const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
 
-function dependentViewError(name: string, error: unknown): UserError {
+/** A view of a user that reads a view of ours stops it from being dropped. Returns other errors as they are. */
+export function explainDependentView(error: unknown): unknown {
+  if (!hasCode(error, dependentObjectsStillExist)) return error
   const detail = error instanceof Error && 'detail' in error ? String(error.detail) : 'another view reads it'
   return new UserError(
     {
-      what: `cannot replace the view ${name}, whose columns change in this version`,
+      what: 'cannot replace a view whose columns change in this version',
       why: detail.replaceAll('\n', '; '),
       next: 'drop that view, run `deskmirror migrate`, and create it again',
       exitCode: 2,
@@ -151,7 +161,9 @@ async function writeViewComments(trx: Db): Promise<void> {
     type: 'view' as const,
     name,
     note: caveat === null ? note : `${note} ${caveat}`,
-    columns: Object.fromEntries(Object.entries(columns).map(([column, described]) => [column, described.note])),
+    columns: Object.fromEntries(
+      Object.entries(columns).map(([column, described]) => [column, describeColumn(described)]),
+    ),
   }))
   const registry = {
     type: 'view' as const,
@@ -172,3 +184,53 @@ async function writeMetabaseMetadata(trx: Db): Promise<void> {
       .execute()
   }
 }
+
+type Column = { readonly name: string; readonly declared: string }
+
+/**
+ * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each discovered column is a text, so that it keeps its type when the column is widened. `without`: one that
+ * is about to be widened, which nothing may depend on; null stands in for it.
+ */
+async function viewSql(trx: Db, kind: DatabaseKind, view: AnalyticsView, without?: string): Promise<string> {
+  const select = view.select(sqlDialects[kind])
+  if (view.discovers === undefined) return select
+  const documented = tables[view.discovers].columns
+  const found = (await readColumns(trx, kind, view.discovers)).filter(({ name }) => !(name in documented))
+  const shown = new Map(
+    found.map((column) => [column.name in view.columns ? `field_${column.name}` : column.name, column]),
+  )
+  if (shown.size === 0) return select
+  const columns = [...shown].map(([name, column]) => {
+    const value = column.name === without ? 'null' : asText(kind, column)
+    return `case when s.personal_data then cast(${value} as text) end as ${quote(name)}`
+  })
+  return `
+    select o.*, ${columns.join(',\n      ')}
+    from (${select}
+    ) o
+    left join ${view.discovers} t on t.project_id = o.project_id and t.id = o.${view.key[1]}
+    left join facts_state s on s.project_id = o.project_id`
+}
+
+/** In the order in which they were added: Postgres adds columns to a view at its end only. */
+async function readColumns(trx: Db, kind: DatabaseKind, table: string): Promise<readonly Column[]> {
+  const { rows } = await (kind === 'sqlite'
+    ? sql<Column>`select name, type as declared from pragma_table_info(${table}) order by cid`
+    : sql<Column>`select attname as name, format_type(atttypid, null) as declared from pg_attribute
+        where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped order by attnum`
+  ).execute(trx)
+  return rows
+}
+
+/** The same text in both databases. */
+function asText(kind: DatabaseKind, { name, declared }: Column): string {
+  const value = `t.${quote(name)}`
+  if (kind === 'postgres')
+    return declared === 'timestamp with time zone'
+      ? `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+      : value
+  if (declared === 'boolean') return `case ${value} when 1 then 'true' when 0 then 'false' end`
+  return declared === 'real' ? `case when ${value} is not null then printf('%.15g', ${value}) end` : value
+}
+
+const quote = (name: string) => `"${name.replaceAll('"', '""')}"`

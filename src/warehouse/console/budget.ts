@@ -16,7 +16,7 @@ export type MinuteRequests = {
   readonly throttled: number
 }
 
-export type StoredBudget = Pick<BudgetData, 'from' | 'to' | 'stepMs' | 'bars' | 'pauses'>
+type StoredBudget = Pick<BudgetData, 'from' | 'to' | 'stepMs' | 'bars' | 'pauses'>
 
 export function createBudgetHistory(db: Db) {
   return {

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ConversationRow, SearchData } from '../../core/console/data.ts'
 import { hasWord, parseSearch, type SearchQuery } from '../../core/console/search-words.ts'
-import { countWaitingConversations } from '../analytics/waiting-facts.ts'
+import { countWaitingConversations } from '../analytics/facts-state.ts'
 import { inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 

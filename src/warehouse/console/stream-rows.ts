@@ -1,7 +1,6 @@
 /** How the streams of a project are doing, asked so that a million rows are never touched. */
 import { sql } from 'kysely'
-import type { FailingParents, StreamData, StreamRow } from '../../core/console/data.ts'
-import type { StreamFacts } from '../../core/console/stream-state.ts'
+import type { FailingParents, StreamData, StreamFacts, StreamRow } from '../../core/console/data.ts'
 import { failedStream } from '../../core/job-failure.ts'
 import { isChildStream, isPagedStream, type StreamName, streamNames, streamSpecs } from '../../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
@@ -11,7 +10,7 @@ import { countPendingParents } from '../mirror/pending-children.ts'
 import { heartbeatTimeoutMs } from '../mirror/stream-locks.ts'
 import { hasDeletedAt } from '../mirror/stream-tables.ts'
 
-export type StoredStream = StreamFacts & Pick<StreamRow, 'newest' | 'due'>
+type StoredStream = StreamFacts & Pick<StreamRow, 'newest' | 'due'>
 
 /** `selected`: the streams that the project mirrors. */
 export async function readStoredStreams(

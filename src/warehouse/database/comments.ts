@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Db } from './connection-pool.ts'
 
-export type CommentedObject = {
+type CommentedObject = {
   readonly type: 'table' | 'view'
   readonly name: string
   readonly note: string

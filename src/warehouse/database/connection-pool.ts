@@ -19,7 +19,7 @@ import type { DatabaseSchema } from '../../../schema/tables.ts'
 export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
 
 /** Where a column of a result comes from; null = from an expression. */
-export type ColumnOrigin = {
+type ColumnOrigin = {
   readonly table: string | null
   readonly column: string | null
   readonly declaredType: string | null

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
-import { updateAnalyticsViews } from '../analytics/views.ts'
+import { explainDependentView, updateAnalyticsViews } from '../analytics/views.ts'
 import { writeComments } from './comments.ts'
 import type { Db } from './connection-pool.ts'
 import { acquireLock } from './dialect.ts'
@@ -33,7 +33,9 @@ export async function migrate(db: Db, kind: DatabaseKind, list: Migrations = mig
     return { from: applied.at(-1) ?? null, to: Object.keys(list).at(-1) ?? '', applied: missing.map(([name]) => name) }
   }
   // A query that reads several views may lock them in another order than they are replaced.
-  return retryOnDeadlock(() => db.transaction().execute(migrateOnce))
+  return retryOnDeadlock(() => db.transaction().execute(migrateOnce)).catch((error: unknown) => {
+    throw explainDependentView(error)
+  })
 }
 
 async function createMigrationTable(trx: Db, kind: DatabaseKind): Promise<void> {

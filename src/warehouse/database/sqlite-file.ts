@@ -1,5 +1,6 @@
 /** The file of a SQLite database: who may read it, and whether it is still the one that was opened. */
 import { closeSync, openSync, statSync } from 'node:fs'
+import Database from 'better-sqlite3'
 import { parseDatabaseUrl } from './location.ts'
 
 /** Creates a missing file, for this user only. SQLite gives its journal files the same mode. */
@@ -9,6 +10,25 @@ export function createPrivateFile(path: string): void {
     closeSync(openSync(path, 'ax', 0o600))
   } catch {
     // It exists, or cannot be created: then SQLite's error has more detail.
+  }
+}
+
+/**
+ * Locks a file, which is created, until the returned function is called or the process ends. Null: another process has locked it.
+ * SQLite provides the lock of the operating system: it needs no process ids, so it works between containers that share a folder.
+ */
+export function lockFile(path: string): (() => void) | null {
+  if (isInMemory(path)) return () => {}
+  createPrivateFile(path)
+  const file = new Database(path, { timeout: 0 })
+  try {
+    // Nothing is ever written, so no journal is needed.
+    file.exec('pragma journal_mode = memory; begin exclusive')
+    return () => file.close()
+  } catch (error) {
+    file.close()
+    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return null
+    throw error
   }
 }
 
@@ -29,6 +49,19 @@ export function createFileCheck(path: string): () => void {
 
 function isInMemory(path: string): boolean {
   return path === '' || path.startsWith(':')
+}
+
+/** Its pages go into the file while no reader still needs what was there before. */
+const largeLogBytes = 128 * 2 ** 20
+
+/** A sentence if the write-ahead log is large: some reader keeps SQLite from emptying it. Null on Postgres. */
+export function describeLargeLog(databaseUrl: string, limitBytes = largeLogBytes): string | null {
+  const location = parseDatabaseUrl(databaseUrl)
+  if (location.kind !== 'sqlite') return null
+  const path = `${location.path}-wal`
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (bytes <= limitBytes) return null
+  return `${path} has ${Math.round(bytes / 2 ** 20)} MB and grows, because a query has read the database for long: end it, or let it read a copy`
 }
 
 type ExposedFile = {

@@ -8,8 +8,6 @@ type SqliteOptions = {
   readonly mustExist: boolean
   /** `full` also survives a power cut right after a commit; `normal` may lose the last commits, never the file. */
   readonly synchronous: 'normal' | 'full'
-  /** Opening waits for a lock, which blocks the whole process. Default: true. */
-  readonly waitsForLock?: boolean
   /** The file may come from anyone: nothing is written into it, and functions with effects do not run in its schema. */
   readonly readOnly?: boolean
   /** Called for the open connection, to add functions to its SQL or to replace SQLite's own. */
@@ -24,9 +22,8 @@ const maxLockWaitMs = 30_000
 /** Throws better-sqlite3's errors. Readers and the writer never block each other. */
 export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
-  const timeout = options.waitsForLock === false ? busyTimeoutMs : maxLockWaitMs
   const { readOnly = false } = options
-  const database = new Database(path, { fileMustExist: options.mustExist, readonly: readOnly, timeout })
+  const database = new Database(path, { fileMustExist: options.mustExist, readonly: readOnly, timeout: maxLockWaitMs })
   try {
     if (readOnly) distrustSchema(database)
     else database.pragma('journal_mode = wal')

@@ -26,8 +26,7 @@ import {
   type ValueType,
   widerType,
 } from './field-type.ts'
-import { showColumns } from './show-columns.ts'
-import { widenColumn } from './widen-column.ts'
+import { showColumns, widenColumn } from './widen-column.ts'
 
 export type DiscoveredFields = {
   /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */

@@ -1,10 +1,11 @@
 /** Widens a column whose field changed type: in place, or, if a view depends on it, by adding a wider column. */
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
+import { createMessagesView } from '../../../schema/messages-view.ts'
+import { showDiscoveredColumns } from '../analytics/views.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { columnName } from './column-name.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
-import { showColumns } from './show-columns.ts'
 
 type ColumnWidening = {
   readonly table: string
@@ -33,9 +34,11 @@ export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnW
 }
 
 async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
+  await showColumns(trx, 'postgres', table, column)
   const type = sql.raw(sqlTypes.postgres[columnTypeOf[to]])
   const value = to === 'text' && from === 'timestamp' ? timestampAsText(column) : sql`${sql.ref(column)}::${type}`
   await sql`alter table ${sql.table(table)} alter column ${sql.ref(column)} type ${type} using ${value}`.execute(trx)
+  await showColumns(trx, 'postgres', table)
 }
 
 function timestampAsText(column: string) {
@@ -54,4 +57,10 @@ async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidenin
   await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)
   await sql`alter table ${sql.table(table)} rename column ${wide} to ${old}`.execute(trx)
   await showColumns(trx, 'sqlite', table)
+}
+
+/** `without`: a column that is about to be replaced. Fails if another view reads it. */
+export async function showColumns(trx: Db, kind: DatabaseKind, table: string, without?: string): Promise<void> {
+  if (table === 'message_rows') await createMessagesView(trx as unknown as Kysely<unknown>, kind, without)
+  else await showDiscoveredColumns(trx, kind, table, without)
 }

@@ -1,12 +1,14 @@
 /** The tables and views of the database, with their columns. Taken from the database, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
+import { analyticsViews } from '../../../schema/analytics-views/all-views.ts'
+import type { AnalyticsView } from '../../../schema/analytics-views/analytics-view.ts'
+import type { ColumnType } from '../../../schema/column-types.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../../core/export.ts'
 import { streamSpecs } from '../../core/stream-specs.ts'
 import type { LocalReads } from '../database/connection-pool.ts'
 import { columnTypeOf, type FieldType } from '../discovered-columns/field-type.ts'
-import { createSchemaTypes, type SchemaTypes, typeOfDeclaration } from './column-types.ts'
 
 const specs: Readonly<Record<string, TableSpec>> = tables
 const storedViews = Object.keys(specs).filter((name) => specs[name]?.storedIn !== undefined)
@@ -17,7 +19,7 @@ const storingTables = storedViews.flatMap((name) => specs[name]?.storedIn ?? [])
 export type RunQuery = <Row>(query: RawBuilder<Row>) => Promise<readonly Row[]>
 
 /** `declared`: the database's own type, which decides how Postgres is asked for the values. */
-export type SourceColumn = ExportColumn & { readonly declared: string }
+type SourceColumn = ExportColumn & { readonly declared: string }
 export type SourceObject = Omit<ExportObject, 'columns'> & { readonly columns: readonly SourceColumn[] }
 
 export function listPostgresObjects(run: RunQuery): Promise<readonly ObjectName[]> {
@@ -113,4 +115,52 @@ function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string
 
 function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
+}
+
+/** The types of an object's columns: as the schema describes them, else as the database declares them. */
+type SchemaTypes = (object: string, column: string) => ExportType | undefined
+
+type DiscoveredColumn = { readonly table: string; readonly column: string; readonly type: ColumnType }
+
+/** SQLite's declarations do not tell times and JSON from text, so the schema is asked first, for both databases. */
+function createSchemaTypes(discovered: readonly DiscoveredColumn[]): SchemaTypes {
+  const byName = new Map(discovered.map(({ table, column, type }) => [`${table}.${column}`, exportTypes[type]]))
+  const specs: Readonly<Record<string, TableSpec>> = tables
+  const views: Readonly<Record<string, AnalyticsView>> = analyticsViews
+  return (object, column) => {
+    const tableType = specs[object]?.columns[column]?.[0].replace('?', '') as ColumnType | undefined
+    const type = tableType ?? views[object]?.columns[column]?.type
+    return type === undefined ? byName.get(`${object}.${column}`) : exportTypes[type]
+  }
+}
+
+const exportTypes: Readonly<Record<ColumnType, ExportType>> = {
+  key: 'text',
+  text: 'text',
+  integer: 'integer',
+  int32: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+  time: 'time',
+  uuid: 'text',
+  utc_time: 'time',
+  date: 'date',
+  local_date: 'date',
+  json: 'json',
+}
+
+/** By the database's own name of a type, in lower case. */
+const declaredTypes: readonly (readonly [RegExp, ExportType])[] = [
+  [/^(big|small)?int(eger)?$/, 'integer'],
+  [/^(real|double precision|double|float|numeric)$/, 'number'],
+  [/^bool(ean)?$/, 'boolean'],
+  [/^(timestamp|datetime)( with(out)? time zone)?$/, 'time'],
+  [/^date$/, 'date'],
+  [/^jsonb?$/, 'json'],
+  [/^(text|varchar|character varying|uuid)/, 'text'],
+]
+
+/** Undefined for an expression in SQLite, which has no declared type. */
+function typeOfDeclaration(declared: string | null): ExportType | undefined {
+  return declaredTypes.find(([pattern]) => pattern.test((declared ?? '').toLowerCase()))?.[1]
 }

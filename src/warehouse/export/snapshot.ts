@@ -1,8 +1,22 @@
 /** Reads whole tables and views from one state of the database, in batches of bounded size. */
-import type { CompiledQuery, RawBuilder } from 'kysely'
-import type { ExportRow, ExportSelection, ExportSnapshot, ObjectName } from '../../core/export.ts'
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { toCanonicalJson } from '../../core/canonical-json.ts'
+import type {
+  ExportColumn,
+  ExportCondition,
+  ExportRow,
+  ExportSelection,
+  ExportSnapshot,
+  ExportType,
+  ExportValue,
+  ObjectName,
+} from '../../core/export.ts'
+import { isNormalizedTime, parseTime, rfc3339 } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ConnectionPool, Db, DbConnection, LocalReads } from '../database/connection-pool.ts'
+import { typedParameter } from '../database/dialect.ts'
+import { decodeJson, encodeText } from '../database/escape.ts'
 import {
   describePostgresObject,
   describeSqliteObject,
@@ -11,8 +25,6 @@ import {
   type RunQuery,
   type SourceObject,
 } from './objects.ts'
-import { countQuery, rowsQuery } from './selection-query.ts'
-import { createValueDecoder } from './values.ts'
 
 type Reader = {
   readonly list: ExportSnapshot['listObjects']
@@ -145,4 +157,103 @@ function nextFetch(rows: number, batch: readonly StoredRow[]): number {
 
 function rowSize(row: StoredRow): number {
   return row.reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
+}
+
+/** The queries of a selection: its rows in key order, and their number. */
+function rowsQuery(kind: DatabaseKind, selection: ExportSelection, source: SourceObject): RawBuilder<unknown> {
+  const columns = selection.columns.map(({ name }) => selectedColumn(kind, source, name))
+  return sql`select ${sql.join(columns)} ${fromWhere(kind, selection)} order by ${sql.join(orderBy(kind, source))}`
+}
+
+function countQuery(kind: DatabaseKind, selection: ExportSelection): RawBuilder<{ rows: number }> {
+  return sql<{ rows: number }>`select count(*) as rows ${fromWhere(kind, selection)}`
+}
+
+/** The types of Postgres whose values arrive as the export needs them. */
+const nativeTypes =
+  /^(bigint|integer|smallint|double precision|real|numeric|boolean|timestamp with time zone|date|jsonb?|text)$/
+
+function selectedColumn(kind: DatabaseKind, { columns }: SourceObject, name: string): RawBuilder<unknown> {
+  const declared = columns.find((column) => column.name === name)?.declared ?? ''
+  const isNative = kind === 'sqlite' || nativeTypes.test(declared)
+  return isNative ? sql.id(name) : sql`cast(${sql.id(name)} as text) as ${sql.id(name)}`
+}
+
+/** By the key, whose index then serves; without one by all columns, compared alike in both databases. */
+function orderBy(kind: DatabaseKind, { key, columns }: SourceObject): readonly RawBuilder<unknown>[] {
+  if (key.length > 0) return key.map((name) => sql.id(name))
+  const comparable = columns.filter(({ type }) => type !== 'json')
+  return comparable.map(({ name, declared }) => {
+    const collation =
+      kind === 'postgres' && /^(text|char|character varying|name)/.test(declared) ? sql`collate "C"` : sql``
+    return sql`${sql.id(name)} ${collation} nulls first`
+  })
+}
+
+function fromWhere(kind: DatabaseKind, { object, conditions }: ExportSelection): RawBuilder<unknown> {
+  const where = conditions.map((condition) => toSql(kind, condition))
+  const filter = where.length === 0 ? sql`` : sql`where ${sql.join(where, sql` and `)}`
+  return sql`from ${sql.id(object.name)} ${filter}`
+}
+
+function toSql(kind: DatabaseKind, { column, operator, value }: ExportCondition): RawBuilder<unknown> {
+  if (value === null) return sql`${sql.id(column.name)} is null`
+  const stored = typeof value === 'string' && column.type === 'text' ? encodeText(kind, value) : value
+  const sqlValue = kind === 'sqlite' && typeof stored === 'boolean' ? Number(stored) : stored
+  return sql`${sql.id(column.name)} ${sql.raw(operator)} ${typedParameter(kind, column.type, sqlValue)}`
+}
+
+/** Converts what a database returns to the values of an export, which are the same for both. */
+type DecodeValue = (value: unknown) => ExportValue
+
+/** Throws UserError for a value that its column's type cannot express, which only foreign tables of SQLite have. */
+function createValueDecoder(object: string, { name, type }: ExportColumn, kind: DatabaseKind): DecodeValue {
+  const decode = decoders[type]
+  return (value) => {
+    if (value === null || value === undefined) return null
+    const decoded = decode(value, kind)
+    if (decoded === undefined) throw valueError(object, name, type)
+    return decoded
+  }
+}
+
+/** Undefined: the value is not of the type. */
+const decoders: Readonly<Record<ExportType, (value: unknown, kind: DatabaseKind) => ExportValue | undefined>> = {
+  text: toText,
+  integer: (value) => {
+    if (typeof value === 'bigint') return value
+    return typeof value === 'number' && Number.isInteger(value) ? value : undefined
+  },
+  number: (value) => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined),
+  boolean: (value) => {
+    if (typeof value === 'boolean') return value
+    return value === 0 || value === 1 ? value === 1 : undefined
+  },
+  time: toTime,
+  date: (value) => (typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined),
+  json: (value, kind) => toCanonicalJson(decodeJson(kind, String(value))),
+}
+
+/** As Postgres stores it, which has no NUL. In SQLite a text may have one. */
+function toText(value: unknown): string {
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`
+  const text = typeof value === 'string' ? value : String(value)
+  return text.includes('\0') ? text.replaceAll('\0', encodeText('postgres', '\0')) : text
+}
+
+function toTime(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  if (isNormalizedTime(value)) return value
+  // `2026-01-01 00:00:00`, without a zone: as SQLite's own functions write it, in UTC.
+  const at = parseTime(value) ?? parseTime(`${value}Z`)
+  return at === undefined ? undefined : rfc3339(at)
+}
+
+function valueError(object: string, column: string, type: ExportType): UserError {
+  return new UserError({
+    what: `cannot export ${object}`,
+    why: `its column ${column} is declared as ${type} and has a value of another type`,
+    next: 'correct the value, or leave the column out with --columns',
+    exitCode: 2,
+  })
 }

@@ -5,11 +5,10 @@
 import Database from 'better-sqlite3'
 import type { ExportRow, ExportSelection, ExportType, ExportValue, RowWriter } from '../../core/export.ts'
 import { UserError } from '../../core/user-error.ts'
-import { lookUpExplanation } from '../database/error-explanation.ts'
+import { lookUpExplanation, sqliteExplanations } from '../database/explain-error.ts'
 import { optimizeAllTables } from '../database/sqlite.ts'
-import { sqliteExplanations } from '../database/sqlite-errors.ts'
 
-export type SqliteExport = {
+type SqliteExport = {
   /** A view becomes a table. */
   readonly addTable: (selection: ExportSelection) => RowWriter
   /** The file is complete and on disk. */

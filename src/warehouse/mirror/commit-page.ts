@@ -1,11 +1,16 @@
 /** Commits one page: its rows, its cursors and everything that follows from them, in one transaction. */
 import { sql } from 'kysely'
+import { escapeDots, unescapePaths } from '../../core/field-path.ts'
+import { parseJson } from '../../core/json.ts'
 import type { ChildReadResult, CommitResult, MirrorCommit } from '../../core/mirror.ts'
-import { describeRejectedRow, type Gap, type RejectedRow } from '../../core/row.ts'
+import { describeRejectedRow, type Gap, type Json, type RejectedRow } from '../../core/row.ts'
 import { childStreamsOf, isChildStream, type StreamName } from '../../core/stream-specs.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { markFactsOfRows } from '../analytics/pending-facts.ts'
-import { replaceMetrics } from './analytics-metrics.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { batchesOf } from '../database/dialect.ts'
+import { encodeText } from '../database/escape.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { clearForRollup, rollupWindow } from './analytics-rollups.ts'
 import { createCommitQueue } from './commit-queue.ts'
 import { createGroupCommitter } from './commit-together.ts'
@@ -13,8 +18,7 @@ import { findIdsToRecheck, readStoredConversations, recheckSet, recordChanges } 
 import { writeCursors } from './cursors.ts'
 import type { EncodedRow } from './encode-value.ts'
 import { closeGaps, indexableText, openGap } from './gaps.ts'
-import { createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
-import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
+import { columnText, createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { recordBehaviours } from './learned-behaviours.ts'
 import { addPendingChildren, marksFactsOfParent, recordChildReads, unlistedGapKey } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
@@ -156,4 +160,87 @@ async function updateCheckedAt({ trx, plan, rows, requestedAt }: Page, column: '
       where project_id = ${trx.project} and ${sql.join(parts, sql` and `)} and asked_at <= ${requestedAt}
         and ${sql.ref(column)} is distinct from ${trx.typed('time', row[at])}`.execute(trx.db)
   }
+}
+
+/** Finds the rows that the database cannot store, so that all others are stored. */
+type IsolationResult = { readonly changed: number; readonly rejectedRows: readonly RejectedRow[] }
+
+/** Stores all rows except those that the database rejects: halves a rejected batch until single rows are left. */
+async function isolateBadRows(
+  trx: Db,
+  plan: InsertPlan,
+  rows: readonly EncodedRow[],
+  upsertRows: (rows: readonly EncodedRow[]) => Promise<number>,
+): Promise<IsolationResult> {
+  if (rows.length === 0) return { changed: 0, rejectedRows: [] }
+  await sql`savepoint isolating`.execute(trx)
+  try {
+    const changed = await upsertRows(rows)
+    await sql`release savepoint isolating`.execute(trx)
+    return { changed, rejectedRows: [] }
+  } catch (error) {
+    const why = valueErrorReason(error)
+    if (why === null) throw error
+    await sql`rollback to savepoint isolating`.execute(trx)
+    await sql`release savepoint isolating`.execute(trx)
+    if (rows.length === 1) return { changed: 0, rejectedRows: [{ id: rowId(plan, rows[0] ?? []), why }] }
+  }
+  const half = rows.length >> 1
+  const [first, last] = [
+    await isolateBadRows(trx, plan, rows.slice(0, half), upsertRows),
+    await isolateBadRows(trx, plan, rows.slice(half), upsertRows),
+  ]
+  return { changed: first.changed + last.changed, rejectedRows: [...first.rejectedRows, ...last.rejectedRows] }
+}
+
+/** The id of a row within its parent: the last part of its key, but the hash for an activity entry. */
+function rowId(plan: InsertPlan, row: EncodedRow): string | null {
+  const value = row[plan.shape.table === 'visitor_activity' ? (plan.keyIndexes[1] ?? 0) : (plan.keyIndexes.at(-1) ?? 0)]
+  return value === null || value === undefined ? null : String(value)
+}
+
+/**
+ * Codes that reject a value, as opposed to a statement, a lock, a disk or a connection. Postgres's classes: 22 data
+ * exception, 23 integrity constraint, 54 program limit exceeded; XX000 is its code for an allocation that is too large.
+ * Source: its documentation, "PostgreSQL Error Codes". SQLite: its result codes.
+ */
+const valueErrorCodes = /^(?:22...|23...|54...|XX000|SQLITE_(?:TOOBIG|MISMATCH|CONSTRAINT\w{0,30}))$/
+
+/** Why the database rejected a value, for people and without the value; null: another kind of error. */
+function valueErrorReason(error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  // A string or buffer longer than the runtime allows.
+  if (error instanceof RangeError) return 'it is too large'
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return valueErrorCodes.test(code) ? `the database cannot hold it (${code})` : null
+}
+
+/** Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in `raw`. */
+const maxPathLength = 300
+
+/** Numbers by dotted path; array elements by their index, from 0. An integer that a column of numbers cannot hold is left out. */
+function collectNumbers(json: Json, path: string, into: Map<string, number>): void {
+  if (typeof json === 'number' || (typeof json === 'bigint' && BigInt(Number(json)) === json)) {
+    if (path !== '') into.set(path, Number(json))
+  } else if (typeof json === 'object' && json !== null) {
+    for (const [name, value] of Object.entries(json)) {
+      const innerPath = path === '' ? escapeDots(name) : `${path}.${escapeDots(name)}`
+      if (innerPath.length <= maxPathLength) collectNumbers(value, innerPath, into)
+    }
+  }
+}
+
+/** Replaces the numbers of a window whose rollup changed. */
+async function replaceMetrics({ db, kind, project }: ProjectDb, plan: InsertPlan, row: EncodedRow) {
+  const text = (name: string) => columnText(plan, row, name) ?? ''
+  const window = { project_id: project, window_from: text('window_from'), window_to: text('window_to') }
+  const isWindow = sql`window_from = ${window.window_from} and window_to = ${window.window_to}`
+  await sql`delete from analytics_metrics where project_id = ${project} and ${isWindow}`.execute(db)
+  const numbers = new Map<string, number>()
+  collectNumbers(parseJson(text('raw')), '', numbers)
+  unescapePaths(numbers)
+  const metrics = new Map([...numbers].map(([name, value]) => [encodeText(kind, name), value]))
+  const columns = { ...window, day: text('day'), time_zone: text('time_zone') }
+  const values = [...metrics].map(([metric, value]) => ({ ...columns, metric, value }))
+  for (const batch of batchesOf(values, 200)) await db.insertInto('analytics_metrics').values(batch).execute()
 }

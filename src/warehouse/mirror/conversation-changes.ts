@@ -38,7 +38,7 @@ export async function readStoredConversations(
 ): Promise<StoredConversations> {
   const ids = rows.map((row) => idOf(plan, row))
   const { rows: stored } = await sql<Record<string, string | null>>`
-    select id, deleted_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
+    select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
     where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)
   return new Map(stored.map((row) => [row.id ?? '', row]))
 }
@@ -81,7 +81,7 @@ export async function recordChanges(trx: ProjectDb, page: ConversationPage): Pro
   await addPendingChildren(trx, 'messages', values('id'), requestedAt)
   await markChildrenPending(trx, 'visitor_activity', [...new Set(values('visitor_id'))], requestedAt)
   const changes = rows.flatMap((row) => diffConversation(trx.project, page, row))
-  // At most 700 parameters per statement.
+  // At most 800 parameters per statement.
   for (const batch of batchesOf(changes, 100)) await trx.db.insertInto('conversation_changes').values(batch).execute()
 }
 
@@ -93,5 +93,5 @@ function diffConversation(project: string, { plan, before, requestedAt }: Conver
   return trackedColumns
     .map((field) => ({ field, old_value: previous[field] ?? null, new_value: columnText(plan, row, field) }))
     .filter(({ old_value, new_value }) => old_value !== new_value)
-    .map((values) => ({ ...change, id: newId(requestedAt), ...values }))
+    .map((values) => ({ ...change, id: newId(requestedAt), ...values, old_read_at: previous.synced_at ?? null }))
 }

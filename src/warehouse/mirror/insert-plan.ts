@@ -2,7 +2,7 @@
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { stringifyJson } from '../../core/json.ts'
 import type { MirrorRow, RejectedRow, Scalar } from '../../core/row.ts'
-import { childStreamsOf, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
+import { childStreamsOf, isListStream, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/field-records.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
@@ -45,7 +45,7 @@ function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: St
     ...fields.withColumn.map(({ column, type, path }) => ({ name: column, type: columnTypeOf[type], path })),
   ]
   const columns = [...pageColumns, ...rowColumns]
-  const newerBy = stream === 'conversations' && !authoritative ? 'last_message_at' : null
+  const newerBy = isListStream(stream) && !authoritative ? streamSpecs[stream].newerBy : null
   const key = keyColumns(stream)
   const hasDependents = childStreamsOf(stream).length > 0 || stream === 'analytics'
   const shapeReturningKey = { table, columns, pageColumns: pageColumns.length, returning: key[0] ?? null, newerBy }

@@ -22,7 +22,7 @@ import {
   requestFullRereads,
 } from './pending-children.ts'
 import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
-import { earliestTime, latestMessageTime, nthNewestCallTime, readRawById, readRows } from './reader.ts'
+import { earliestTime, latestMessageTime, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
 import { rewriteRawFor } from './rewrite-raw.ts'
 import {
   countUnseenRows,
@@ -111,6 +111,7 @@ function createReads(context: ProjectContext) {
     listOpenGaps: listOpenGaps.bind(null, context),
     readRows: readRows.bind(null, context),
     readRawById: readRawById.bind(null, context),
+    readErased: readErased.bind(null, context),
   } satisfies Partial<Mirror & MirrorReader>
 }
 

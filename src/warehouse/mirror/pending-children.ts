@@ -35,7 +35,7 @@ export const markChildrenPending: MarkPending = async ({ db, kind, project, type
 }
 
 /** `hasChanges`: some of the children changed, so that the parent's facts are pending. */
-export type RecordedRead = { readonly read: ChildReadResult; readonly now: EpochMs; readonly hasChanges: boolean }
+type RecordedRead = { readonly read: ChildReadResult; readonly now: EpochMs; readonly hasChanges: boolean }
 
 /** Children of these parents have been read: a parent becomes due again if it changed meanwhile, or at `dueAt`. */
 export async function recordChildReads(trx: ProjectDb, stream: ChildStreamName, reads: readonly RecordedRead[]) {

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import type { RowKey } from '../../core/mirror.ts'
-import { idIdentity } from '../../core/same-id.ts'
+import { idIdentity } from '../../core/path-segment.ts'
 import {
   isListStream,
   isPagedStream,
@@ -85,6 +85,12 @@ export async function readRawById({ db, kind, project }: ProjectDb, stream: Stre
       return raw === undefined ? [] : [[asked, decodeJson(kind, raw)] as const]
     }),
   )
+}
+
+export async function readErased({ db, kind, project }: ProjectDb, ids: readonly string[]) {
+  const { rows } = await sql<{ id: string }>`
+    select id from erased_ids where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }
 
 function rawColumn(kind: DatabaseKind) {

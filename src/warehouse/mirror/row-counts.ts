@@ -1,8 +1,7 @@
 /** Remembered numbers of rows, deleted ones included: counting a million takes seconds where nothing is cached. */
 import { sql } from 'kysely'
-import { isCountDue, type RowCount } from '../../core/row-counts.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
-import { type EpochMs, toTimestamp } from '../../core/time.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../core/time.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 /** The streams that have been counted. */
@@ -44,4 +43,30 @@ export async function countRows({ db, project }: ProjectDb, stream: StreamName):
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from ${sql.table(streamSpecs[stream].table)} where project_id = ${project}`.execute(db)
   return Number(rows[0]?.count ?? 0)
+}
+
+/** When the rows of a stream are counted again: reading a count must be fast, and counting must not cost much. */
+export type RowCount = { readonly rows: number; readonly countedAt: EpochMs }
+
+const minuteMs: Ms = 60_000
+const hourMs: Ms = 60 * minuteMs
+
+/** A million rows take a tenth of a second, so a table of many millions is counted more rarely. */
+const rowsPerInterval = 1_000_000
+
+/** `changed`: new and changed rows of a sync. Soon where they are more than one row in a hundred, otherwise hourly. */
+export function isCountDue(known: RowCount | null, changed: number, now: EpochMs): boolean {
+  if (changed === 0) return false
+  if (known === null) return true
+  const intervals = Math.max(1, known.rows / rowsPerInterval)
+  const isLargeChange = changed * 100 > known.rows
+  return now - known.countedAt >= intervals * (isLargeChange ? minuteMs : hourMs)
+}
+
+/** Fewer rows are counted each time that they are shown: that takes some milliseconds, even from a slow disk. */
+const worthRemembering = 50_000
+
+/** The count to show without counting; null: count now. */
+export function countToShow(known: RowCount | null): RowCount | null {
+  return known !== null && known.rows >= worthRemembering ? known : null
 }

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { idIdentity } from '../../core/same-id.ts'
+import { idIdentity } from '../../core/path-segment.ts'
 import { isListStream, type ListStreamName, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { markFactsOfRows } from '../analytics/pending-facts.ts'
 import { inList } from '../database/dialect.ts'
@@ -13,7 +13,7 @@ import type { EncodedRow } from './encode-value.ts'
 import type { InsertPlan } from './insert-plan.ts'
 
 /** The stored letters of ids, by their identity; ids that are not stored are missing. */
-export async function readStoredIds(
+async function readStoredIds(
   { db, kind, project }: ProjectDb,
   stream: ListStreamName,
   ids: readonly string[],

@@ -23,8 +23,14 @@ export type LockResult =
       readonly heartbeat: (now: number) => Promise<boolean>
       readonly release: () => Promise<void>
     }
-  /** `holder`: `process 4711 on host-1`. `since`: RFC 3339. */
-  | { readonly held: false; readonly stream: string; readonly holder: string; readonly since: string }
+  /** `holder`: `process 4711 on host-1`. `isAlive`: null if only its heartbeats can tell. `since`: RFC 3339. */
+  | {
+      readonly held: false
+      readonly stream: string
+      readonly holder: string
+      readonly isAlive: boolean | null
+      readonly since: string
+    }
 
 /** Locks all of the streams, or none, and closes unfinished runs of dead processes. */
 export async function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs) {
@@ -52,8 +58,10 @@ function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: rea
       .where('stream', 'in', streams)
       .execute()
     const blocking = rows.find((row) => isHeld(row, own, now))
-    if (blocking !== undefined)
-      return { held: false, stream: blocking.stream, holder: processLabel(blocking), since: blocking.since }
+    if (blocking !== undefined) {
+      const { stream, since } = blocking
+      return { held: false, stream, holder: processLabel(blocking), isAlive: isProcessAlive(blocking, own), since }
+    }
     const claim = { token, ...own, since: toTimestamp(now), beat_at: now }
     await trx
       .insertInto('sync_locks')

@@ -3,14 +3,29 @@ import { sql } from 'kysely'
 import type { BlockedLane, OutboxAdmin } from '../../core/outbox/admin.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { countAhead, findRest } from './batch-queue.ts'
 import { recordBatchDecision } from './batch-stops.ts'
-import { countRevertible, findBatch, findRevertOf, listBatches, listBatchNames, listStoppedBatches } from './batches.ts'
+import {
+  countAhead,
+  countRevertible,
+  findBatch,
+  findRest,
+  findRevertOf,
+  listBatches,
+  listBatchNames,
+  listStoppedBatches,
+} from './batches.ts'
 import { applyDecision, applyForMs, decideShown, revokeSending } from './decisions.ts'
 import { enqueue, findDuplicateRefs, findImport, readQueueMark } from './enqueue.ts'
-import { countByOperation, countByStatus, findIds, listEntries, listEvents, listLatestEvents } from './entries.ts'
+import {
+  countByOperation,
+  countByStatus,
+  findIds,
+  groupReasons,
+  listEntries,
+  listEvents,
+  listLatestEvents,
+} from './entries.ts'
 import { followDecisions } from './follow-decisions.ts'
-import { groupReasons } from './reasons.ts'
 import { toTimeValue } from './row.ts'
 import { readSelection } from './selection-digest.ts'
 

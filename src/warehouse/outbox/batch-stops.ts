@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { BatchDecisionOptions, SelectionMoved } from '../../core/outbox/admin.ts'
-import type { BatchDecision } from '../../core/outbox/state.ts'
+import { type BatchDecision, decisions } from '../../core/outbox/decisions.ts'
 import { appendEvent } from '../console/audit-log.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { readClock } from '../database/database-clock.ts'
@@ -15,7 +15,7 @@ import { hasOpenStop, isStoppedSql } from './open-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 import { lockSelection } from './selection-digest.ts'
 
-export type BatchDecisionResult = { readonly moved: number; readonly inFlight: number }
+type BatchDecisionResult = { readonly moved: number; readonly inFlight: number }
 
 /** In force when it returns; null if the batch is so already, or nothing of it could be stopped. */
 export function recordBatchDecision(
@@ -93,7 +93,7 @@ function applyNextWindow(context: ProjectDb): Promise<boolean> {
 /** The new epoch keeps processes that have claimed a row from sending it. The grace of an approval goes on meanwhile. */
 async function moveRows(trx: ProjectDb, { id, stoppedAt, doneTo, doneBy }: FollowingBatch, end: number) {
   const isStop = stoppedAt !== null
-  const why = `${isStop ? 'stopped' : 'resumed'} by ${doneBy}`
+  const why = `${decisions[isStop ? 'stop' : 'resume'].logged} by ${doneBy}`
   const changes = isStop
     ? sql`status = 'draft', stopped_by = ${doneBy}, due_at = null`
     : sql`status = 'queued', stopped_by = null, due_at = case when undo_until > ${trx.clock()} then undo_until end`

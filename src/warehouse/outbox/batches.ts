@@ -1,12 +1,14 @@
 /** Reads batches for people, and keeps the time at which each was finished. */
 import { type RawBuilder, sql } from 'kysely'
-import { toBatchState } from '../../core/outbox/batch-state.ts'
-import type { Batch, BatchSummary } from '../../core/outbox/batches.ts'
+import type { Rest } from '../../core/outbox/batch-estimate.ts'
+import type { Batch, BatchState, BatchSummary } from '../../core/outbox/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
+import { readClock } from '../database/database-clock.ts'
 import { inList } from '../database/dialect.ts'
 import { retryOnDeadlock } from '../database/durable-transaction.ts'
 import { decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { graceReason } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
 import { effectiveStatus } from './open-decisions.ts'
 import { operationSql } from './row.ts'
@@ -112,6 +114,7 @@ export async function countRevertible(context: ProjectDb, id: string): Promise<n
   const isIdempotent = operationSql((type) => type.isIdempotent)
   const { rows } = await sql<{ count: number }>`select count(*) as count from writebacks
     where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded' and ${isIdempotent}
+      and erased_at is null
       and ${await notRevertedSql(context, id)}`.execute(context.db)
   return rows[0]?.count ?? 0
 }
@@ -125,4 +128,50 @@ export async function recordFinished({ db, project }: ProjectDb): Promise<void> 
   const finished = sql`update writeback_batches set finished_at = ${settled}
     where project_id = ${project} and finished_at is null and rows > 0 and not ${openSql}`
   await retryOnDeadlock(() => finished.execute(db))
+}
+
+/** A stopped batch is stopped as long as something of it waits; what is in flight comes before what waits for approval. */
+export function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCounts): BatchState {
+  const { draft = 0, queued = 0, sending = 0, uncertain = 0 } = counts
+  if (draft + queued + sending + uncertain === 0) return 'done'
+  if (stoppedAt !== null && draft + queued > 0) return 'stopped'
+  if (queued + sending > 0) return 'sending'
+  return draft > 0 ? 'draft' : 'uncertain'
+}
+
+/** Where a batch stands in the queue: what is sent before it, and until when it rests. */
+export async function countAhead({ db, project }: ProjectDb, batch: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from writebacks where project_id = ${project} and status in ('queued','sending')
+      and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
+        where own.project_id = ${project} and own.batch_id = ${batch} and own.status in ('draft','queued','sending'))`.execute(
+    db,
+  )
+  return rows[0]?.count ?? 0
+}
+
+type QueuedTimes = {
+  readonly waiting: number
+  readonly ready: number
+  readonly until: number | null
+  readonly graces: number
+  readonly why: string | null
+}
+
+export async function findRest({ db, kind, project, typed }: ProjectDb, batch: string): Promise<Rest | null> {
+  const clock = await readClock(db, kind)
+  const now = typed('integer', clock())
+  const { rows } = await sql<QueuedTimes>`
+    select count(case when due_at > ${now} then 1 end) as waiting,
+      count(case when due_at is null or due_at <= ${now} then 1 end) as ready, min(due_at) as until,
+      count(case when undo_until = due_at then 1 end) as graces, min(step) as why
+    from writebacks where project_id = ${project} and batch_id = ${batch} and status in ('queued','sending')`.execute(
+    db,
+  )
+  const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
+  if (waiting === 0 || ready > 0 || until === null) return null
+  return {
+    until,
+    because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt'),
+  }
 }

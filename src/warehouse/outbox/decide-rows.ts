@@ -1,9 +1,9 @@
 /** One statement that applies a person's decision to the rows that allow it. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DecisionTerms, OutboxFilter } from '../../core/outbox/admin.ts'
+import { decisionOf, type OutboxDecision } from '../../core/outbox/decisions.ts'
 import {
   nextState,
-  type OutboxDecision,
   toStoredState,
   type WritebackState,
   type WritebackStatus,
@@ -18,7 +18,7 @@ import { filterSql } from './filter.ts'
 import { inStoppedBatchSql } from './open-decisions.ts'
 import { decidedSql, selectTargetSnapshot, toTimeValue } from './row.ts'
 
-export type RowDecision = {
+type RowDecision = {
   readonly decision: OutboxDecision
   readonly filter: OutboxFilter
   readonly terms: DecisionTerms
@@ -30,26 +30,6 @@ export type RowDecision = {
 
 export type DecidedRow = { readonly id: string; readonly batchId: string | null }
 
-/** The reason in the event log. */
-const decisionReasons: Readonly<Record<OutboxDecision, (by: string) => string>> = {
-  approved: (by) => `approved by ${by}`,
-  approval_undone: (by) => `approval taken back by ${by}`,
-  cancelled: (by) => `cancelled by ${by}`,
-  retried: (by) => `queued again by ${by}`,
-  arrived: (by) => `marked as arrived by ${by}`,
-  lost: (by) => `marked as lost by ${by}`,
-}
-
-/** The status that a decision leads to; a row in flight may keep its own. */
-const decidedStatus: Readonly<Record<OutboxDecision, WritebackStatus>> = {
-  approved: 'queued',
-  approval_undone: 'draft',
-  cancelled: 'cancelled',
-  retried: 'queued',
-  arrived: 'succeeded',
-  lost: 'failed',
-}
-
 /**
  * Uses one statement, so that a row whose status changes concurrently is not missed. The epoch increases, so a process
  * that holds the claim can no longer send. A row in flight stays with the process that sent it.
@@ -60,10 +40,10 @@ export async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<re
     const to = nextState(from, decision)
     return to === null ? [] : [{ from, to }]
   })
-  const target = decidedStatus[decision]
+  const { to: target, logged } = decisionOf(decision)
   const changing = moves.filter(({ from, to }) => toStoredState(from).status !== toStoredState(to).status)
   const hasMoved = inStatesSql(changing.map(({ from }) => from))
-  const why = decisionReasons[decision](terms.by)
+  const why = `${logged} by ${terms.by}`
   const now = toTimeValue(trx)
   const text = (value: string | null) => trx.typed('text', value)
   const dueAt = trx.typed('integer', decision === 'approved' ? graceEnd(trx.clock(), terms) : null)

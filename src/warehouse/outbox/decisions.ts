@@ -7,7 +7,7 @@ import type {
   SelectionMoved,
   ShownSelection,
 } from '../../core/outbox/admin.ts'
-import type { OutboxDecision } from '../../core/outbox/state.ts'
+import type { OutboxDecision } from '../../core/outbox/decisions.ts'
 import { appendEvent } from '../console/audit-log.ts'
 import { inList } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'

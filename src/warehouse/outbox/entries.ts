@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import { collectReasons, type ReasonGroup } from '../../core/outbox/group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from '../../core/outbox/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
@@ -107,4 +108,17 @@ export async function countByOperation(context: ProjectDb, filter: OutboxFilter)
     where project_id = ${context.project} and ${filterSql(context.kind, filter, status)}
     group by 1, 2 order by 1, 2`.execute(context.db)
   return rows
+}
+
+/** What did not succeed, and what waits for another attempt. */
+export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Promise<readonly ReasonGroup[]> {
+  const { db, kind, project } = context
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<{ status: WritebackStatus; reason: string; count: number; example: string }>`
+    select ${status} as status, coalesce(error, step, '') as reason, count(*) as count, min(id) as example from writebacks
+    where project_id = ${project} and ${filterSql(kind, filter, status)}
+      and (status in ('failed','conflict','uncertain','expired','cancelled')
+        or (status in ('queued','sending') and step is not null))
+    group by 1, 2 order by min(id)`.execute(db)
+  return collectReasons(rows)
 }

@@ -40,7 +40,7 @@ export function createRevertSource(context: ProjectDb) {
 /** The last lane of a page may go on in the next one. */
 async function* readLanes(context: ProjectDb, batch: string): AsyncGenerator<LaneToRevert> {
   let rest: readonly StoredRow[] = []
-  const isNew = sql`(status <> 'succeeded' or ${await notRevertedSql(context, batch)})`
+  const isNew = sql`erased_at is null and (status <> 'succeeded' or ${await notRevertedSql(context, batch)})`
   for (let from = { lane: '', seq: 0 }; ; ) {
     const page = await readRows(context, sql`batch_id = ${batch} and ${isNew}`, from)
     const lanes = [...Map.groupBy([...rest, ...page], ({ lane }) => lane).values()]

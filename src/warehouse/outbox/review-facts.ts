@@ -2,9 +2,10 @@
 import { sql } from 'kysely'
 import type { ReviewRow, TargetState } from '../../core/outbox/review.ts'
 import type { GuardFacts, OwnEdit } from '../../core/outbox/review-guards.ts'
+import { type ShownReply, wholeSecondsSlack } from '../../core/outbox/same-words.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
-import { parseTime } from '../../core/time.ts'
-import { inList } from '../database/dialect.ts'
+import { parseTime, rfc3339 } from '../../core/time.ts'
+import { inList, rowsParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { lastEventSeq, reopeningSql, successSql } from './lane-history.ts'
@@ -13,6 +14,7 @@ import {
   readConversationStates,
   readExpectedMessages,
   readVisitorStates,
+  textOrNull,
   type VisitorConversation,
 } from './review-targets.ts'
 
@@ -29,6 +31,7 @@ export async function readReviewFacts(context: ProjectDb, rows: readonly ReviewR
   const conversationIds = [...onConversations.map(targetOf), ...[...chosen.values()].filter((id) => id !== null)]
   const conversations = await readConversationStates(context, conversationIds)
   const ownEdits = await readOwnEdits(context, onVisitors)
+  const newer = await readNewerMessages(context, onConversations)
   return rows.map((row) => {
     const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
     const conversation = id === null ? null : (conversations.get(id) ?? null)
@@ -36,6 +39,7 @@ export async function readReviewFacts(context: ProjectDb, rows: readonly ReviewR
       target: isOnConversation(row) ? conversation : (visitors.get(targetOf(row)) ?? null),
       conversation,
       expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
+      ...(newer.get(row.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
       ...(ownEdits.get(row.id ?? '') ?? { ownEdit: {}, lastOwnEdit: {} }),
     }
   })
@@ -112,4 +116,52 @@ async function readOwnEdits(
     })
   }
   return found
+}
+
+type NewerMessages = Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>
+
+/** By the id of the queued reply. */
+async function readNewerMessages(
+  { db, kind, project }: ProjectDb,
+  rows: readonly ReviewRow[],
+): Promise<ReadonlyMap<string, NewerMessages>> {
+  const replies = rows.flatMap(({ id, operation, queued }) => {
+    if (operation !== 'message' || queued === null) return []
+    const queuedAt = (parseTime(queued.at) ?? 0) - wholeSecondsSlack
+    // A second less, as texts with and without fractions of a second are compared.
+    const since = Math.min(queuedAt, parseTime(queued.seen?.last_message_at) ?? queuedAt) - 1
+    return [{ id, since: rfc3339(since) }]
+  })
+  if (replies.length === 0) return new Map()
+  const since = kind === 'sqlite' ? sql`reply.since` : sql`cast(reply.since as timestamptz)`
+  const { rows: found } = await sql<NewerMessage>`
+    select own.id as "replyId", messages.id, messages.content, messages.sender_display_name as sender, messages.created_at as at,
+      (select max(event.at) from writeback_events event where event.project_id = own.project_id
+        and event.writeback_id = own.id and ${reopeningSql}) as "requeuedAt"
+    from ${rowsParameter(kind, { id: 'text', since: 'text' }, replies)} reply
+    join writebacks own on own.project_id = ${project} and own.id = reply.id
+    join messages on messages.project_id = own.project_id
+      and messages.conversation_id in (own.conversation_id, lower(own.conversation_id), upper(own.conversation_id))
+    where messages.deleted_at is null and (messages.created_at is null or messages.created_at >= ${since})
+      and not exists (select 1 from writebacks other where other.project_id = own.project_id and other.lane = own.lane
+        and other.message_id = cast(messages.id as text))`.execute(db)
+  return new Map(
+    [...Map.groupBy(found, ({ replyId }) => replyId)].map(([id, shown]) => [
+      id,
+      { newerMessages: shown.map(toShownReply), requeuedAt: shown[0]?.requeuedAt ?? null },
+    ]),
+  )
+}
+
+type NewerMessage = {
+  replyId: string
+  id: unknown
+  content: string | null
+  sender: string | null
+  at: string | null
+  requeuedAt: string | null
+}
+
+function toShownReply({ id, content, sender, at }: NewerMessage): ShownReply {
+  return { id: String(id), at: parseTime(at) ?? null, content: textOrNull(content), senderName: textOrNull(sender) }
 }

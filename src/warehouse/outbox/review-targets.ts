@@ -118,6 +118,6 @@ export async function readExpectedMessages(
   )
 }
 
-function textOrNull(stored: string | null): string | null {
+export function textOrNull(stored: string | null): string | null {
   return stored === null ? null : decodeText(stored)
 }

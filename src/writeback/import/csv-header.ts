@@ -21,8 +21,12 @@ export type HeaderResult =
   | { readonly ok: true; readonly header: CsvHeader }
   | { readonly ok: false; readonly mistakes: readonly RequestMistake[] }
 
+/** Each row costs time for each column, so a hostile file must not have millions. */
+const maxColumns = 1_000
+
 /** Column names may be in any order and case, with or without spaces. */
 export function parseHeader(cells: readonly string[], ignore: IgnoredColumns = []): HeaderResult {
+  if (cells.length > maxColumns) return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
   if (!namesColumns(cells)) return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
   const columns = cells.map((cell) => toColumn(cell, ignore))
   const mistakes = [

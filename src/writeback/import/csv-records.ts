@@ -43,8 +43,10 @@ export function createRecordParser(separator: CsvSeparator): RecordParser {
   }
   return {
     parseLine(line) {
+      if (open === null) row += line.count - 1
+      else open.quotedText = (open.quotedText ?? '') + `${line.text}\n`.repeat(line.count - 1)
       open ??= { line: line.line, cells: [], quotedText: null, size: 0, mistake: null }
-      open.size += line.text.length
+      open.size += (line.text.length + 1) * line.count
       open.mistake ??= open.size > maxLineBytes ? lineTooLong : line.mistake
       // The text of a line that is too long was dropped, so it is unknown whether a quote is open.
       if (line.mistake === lineTooLong) return finishRecord(lineTooLong)

@@ -84,7 +84,7 @@ async function measureBytes(bytes: AsyncIterable<Buffer>): Promise<{ digest: str
   let [lines, last] = [0, lf]
   for await (const chunk of bytes) {
     hash.update(chunk)
-    for (let at = chunk.indexOf(lf); at >= 0; at = chunk.indexOf(lf, at + 1)) lines += 1
+    for (const byte of chunk) if (byte === lf) lines += 1
     last = chunk.at(-1) ?? last
   }
   return { digest: hash.digest('hex'), lines: last === lf ? lines : lines + 1 }

@@ -4,8 +4,14 @@ import { type RequestMistake, toMistake } from '../../core/outbox/request-mistak
 import type { FileForm } from './file-form.ts'
 import { utf16ToUtf8 } from './utf16.ts'
 
-/** `text` excludes the line end, but keeps the CR of a CR LF. With a mistake, it serves only to find the end of a record. */
-export type TextLine = { readonly line: number; readonly text: string; readonly mistake: RequestMistake | null }
+export type TextLine = {
+  readonly line: number
+  /** Without the line end, but with the CR of a CR LF. With a mistake, it serves only to find the end of a record. */
+  readonly text: string
+  /** How often the line stands there: a run of the same blank line is one item, as a file can have millions of them. */
+  readonly count: number
+  readonly mistake: RequestMistake | null
+}
 
 /** The longest valid request takes about 120 KiB as JSON with every character escaped. */
 export const maxLineBytes = 1024 * 1024
@@ -13,28 +19,27 @@ export const lineTooLong = toMistake(null, 'is longer than 1 MiB')
 
 const lineEndBytes = { lf: 0x0a, cr: 0x0d } as const
 
-/** In batches, as a file can have millions of empty lines. Counts from 1. Text after the last line end is a line if it is not empty. Drops a BOM. */
+/** In batches: those of one chunk. Counts from 1. Text after the last line end is a line if it is not empty. Drops a BOM. */
 export async function* readTextLines(
   bytes: AsyncIterable<Uint8Array>,
   { encoding, lineEnd }: Pick<FileForm, 'encoding' | 'lineEnd'>,
 ): AsyncGenerator<readonly TextLine[]> {
   const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
   const decode = isUtf16 ? decodeUtf8 : createDecoder(encoding)
-  let line = 0
-  const toTextLine = ({ pieces, size }: LineBytes): TextLine => {
-    line += 1
-    if (size > maxLineBytes) return { line, text: '', mistake: lineTooLong }
-    if (size === 0) return { line, text: '', mistake: null }
+  let next = 1
+  const toTextLine = ({ pieces, size, count }: LineBytes): TextLine => {
+    const line = next
+    next += count
+    if (size > maxLineBytes) return { line, text: '', count, mistake: lineTooLong }
+    if (size === 0) return { line, text: '', count, mistake: null }
     const { text, mistake } = decode(Buffer.concat(pieces, size))
-    return { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, mistake }
+    return { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, count, mistake }
   }
   for await (const lines of splitBytes(isUtf16 ? utf16ToUtf8(bytes, encoding) : bytes, lineEnd))
     yield lines.map(toTextLine)
 }
 
-type LineBytes = { readonly pieces: readonly Uint8Array[]; readonly size: number }
-
-const emptyLine: LineBytes = { pieces: [], size: 0 }
+type LineBytes = { readonly pieces: readonly Uint8Array[]; readonly size: number; readonly count: number }
 
 /** Yields the lines that end in each chunk. */
 async function* splitBytes(
@@ -52,18 +57,30 @@ async function* splitBytes(
   for await (const chunk of bytes) {
     const lines: LineBytes[] = []
     let from = 0
-    const nextEnd = () => (chunk[from] === endByte ? from : chunk.indexOf(endByte, from))
-    for (let end = nextEnd(); end >= 0; end = nextEnd()) {
-      if (end > from) addPiece(chunk.subarray(from, end))
-      lines.push(size === 0 ? emptyLine : { pieces, size })
+    for (let end = chunk.indexOf(endByte); end >= 0; end = chunk.indexOf(endByte, from)) {
+      const line = chunk.subarray(from, end)
+      const count = size === 0 && isBlank(line) ? countRepeats(chunk, from, line.length + 1) : 1
+      addPiece(line)
+      lines.push({ pieces, size, count })
       if (size > 0) pieces = []
       size = 0
-      from = end + 1
+      from = end + 1 + (count - 1) * (line.length + 1)
     }
     addPiece(chunk.subarray(from))
     yield lines
   }
-  if (size > 0) yield [{ pieces, size }]
+  if (size > 0) yield [{ pieces, size, count: 1 }]
+}
+
+function isBlank(line: Uint8Array): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
+}
+
+/** How often the line of `length` bytes at `from`, with its line end, stands there. */
+function countRepeats(chunk: Uint8Array, from: number, length: number): number {
+  let at = from + length
+  while (at < chunk.length && chunk[at] === chunk[at - length]) at += 1
+  return Math.floor((at - from) / length)
 }
 
 type DecodedLine = Pick<TextLine, 'text' | 'mistake'>

@@ -16,6 +16,9 @@ export type ParseOptions = {
   readonly ignoreColumns?: IgnoredColumns
 }
 
+/** A worker that takes an upload answers others in between. */
+const linesPerTurn = 500
+
 /** Yields a line for each request or mistake. Skips blank rows and the CSV header. Throws UserError if it is not text. */
 export async function* parseLines(
   bytes: AsyncIterable<Uint8Array>,
@@ -24,8 +27,11 @@ export async function* parseLines(
   const { head, all } = await peek(bytes)
   const form = detectFileForm(head, format, encoding)
   const parser = form.format === 'csv' ? createCsvParser(form, ignoreColumns) : jsonLinesParser
+  let parsed = 0
   for await (const textLines of readTextLines(all, form)) {
     for (const textLine of textLines) {
+      parsed += 1
+      if (parsed % linesPerTurn === 0) await new Promise(setImmediate)
       const line = parser.parseLine(textLine)
       if (line !== null) yield line
     }

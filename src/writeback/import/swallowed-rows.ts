@@ -3,10 +3,13 @@
  * quote: a customer would read them, and nothing would be sent for them. Pure.
  */
 
-import { idSchema } from '../../core/outbox/request-fields.ts'
+import { idSchema, maxLengths } from '../../core/outbox/request-fields.ts'
 import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
 import { columnLetter } from './column-names.ts'
 import { type CsvHeader, isField } from './csv-header.ts'
+
+/** A longer cell is a mistake anyway. */
+const searchedLength = 2 * maxLengths.content
 
 /** A line of a cell is a row if an id stands where the header has the column of an id. */
 export function swallowedRows(
@@ -21,7 +24,8 @@ export function swallowedRows(
     const inner = line.split(separator)
     return inner.length > 1 && idColumns.some((index) => idSchema.safeParse(inner[index]?.trim()).success)
   }
-  const index = cells.findIndex((cell) => cell.includes('\n') && cell.split('\n').slice(1).some(isRow))
+  const hasRow = (cell: string) => cell.includes('\n') && cell.slice(0, searchedLength).split('\n').slice(1).some(isRow)
+  const index = cells.findIndex(hasRow)
   if (index < 0) return []
   const found = `column ${columnLetter(index)}: ${cells[index]}`
   return [

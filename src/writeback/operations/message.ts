@@ -5,6 +5,7 @@
 import type { ApiResponse } from '../../core/api-request.ts'
 import { findKey } from '../../core/item-fields.ts'
 import { asJsonObject } from '../../core/json.ts'
+import { findRepetition, matchesPayload } from '../../core/outbox/same-words.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { parseTime } from '../../core/time.ts'
 import { messages } from '../../streams/messages.ts'
@@ -15,15 +16,7 @@ import {
   readSnapshotTwice,
   type SnapshotMessage,
 } from '../verify/conversation-snapshot.ts'
-import {
-  digestMessages,
-  findNewerReply,
-  hasContentChanged,
-  matchesPayload,
-  matchReply,
-  messageIdsBefore,
-  newMessages,
-} from '../verify/match-reply.ts'
+import { digestMessages, hasContentChanged, matchReply, messageIdsBefore, newMessages } from '../verify/match-reply.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
 import type { CreateHandler, Task } from './operation-handler.ts'
 import { findViolation } from './precondition.ts'
@@ -43,7 +36,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const snapshot = await readSnapshot(deps, writeback.target)
-    const why = await findRepetition(task, payload, snapshot)
+    const why = await findSentReply(task, payload, snapshot)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const { messages: current, isComplete } = snapshot
     const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
@@ -98,7 +91,7 @@ async function findNewMessage(
 }
 
 /** Why it would reach the customer twice; null if nothing shows that. */
-async function findRepetition(
+async function findSentReply(
   task: Task,
   payload: WritebackPayload['message'],
   { messages: current, clockOffset }: ConversationSnapshot,
@@ -114,8 +107,12 @@ async function findRepetition(
     queuedAt: (parseTime(requeuedAt ?? writeback.createdAt) ?? 0) + clockOffset,
     isRequeued: requeuedAt !== null,
   }
-  const same = findNewerReply(current, payload, await deps.outbox.listMatchedMessageIds(writeback.lane), age)
-  return same === null ? null : `it is there already: message ${same.id} has the same words, and is newer than this`
+  const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+  return findRepetition(
+    current.filter(({ id }) => !matchedIds.has(id)),
+    payload,
+    age,
+  )
 }
 
 /** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */

@@ -121,15 +121,16 @@ function toVisitor(live: ApiResponse): TargetState {
   return { kind: 'visitor', isDeleted: false, name: text(fields?.name), email: text(fields?.email) }
 }
 
-/** Skips a check that only records the current messages: it would cost a request and show nothing. */
+/** Skips a check that only records the current messages or notes: it would cost a request and show nothing. */
 async function findObstacle(
   deps: CheckDeps,
   request: WritebackRequest,
   source: RowToCheck,
   mirrored: GuardFacts['target'],
 ): Promise<Obstacle | null> {
-  if (request.expect === null && !operationTypes[request.operation].isIdempotent) return null
   const isQueued = source.writeback !== undefined
+  const maySeeItself = isQueued && request.operation === 'message'
+  if (request.expect === null && !operationTypes[request.operation].isIdempotent && !maySeeItself) return null
   const writeback = source.writeback ?? asIfQueued(request, toSnapshot(mirrored), toTimestamp(deps.now()))
   const outbox = isQueued ? deps.outbox : { ...deps.outbox, findOwnEdit: async () => undefined }
   const result = await createHandler(request).checkPrecondition({ deps: { ...deps, outbox }, writeback })

@@ -1,11 +1,42 @@
 /** Writes a review to files while it runs: CSV, one HTML page, and lines to print after the counts. */
+
+import { tmpdir } from 'node:os'
+import type { ExportColumn, ExportRow } from '../../core/export.ts'
+import type { WritebackReview } from '../../core/outbox/review.ts'
 import type { CheckedReview } from '../../core/outbox/review-check.ts'
 import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { createCsvWriter } from '../../export/csv-writer.ts'
 import { createOutputFile, type OutputFile, type OverwriteOptions } from '../../export/output-file.ts'
-import { reviewColumns, toReviewCells } from './review-csv.ts'
+import { createUnnamedFile } from '../import/import-buffer.ts'
 import { type ReviewPageText, reviewPageFoot, reviewPageHead, reviewPageRow } from './review-page.ts'
-import { openTextBuffer } from './text-buffer.ts'
+
+/** Holds text of any length in an unnamed temporary file, to be read once it is complete. */
+export type TextBuffer = {
+  readonly write: (text: string) => Promise<void>
+  readonly read: () => AsyncGenerator<Uint8Array>
+  /** Call it when done, also after an error. */
+  readonly close: () => Promise<void>
+}
+
+const chunkSize = 64 * 1024
+
+export async function openTextBuffer(): Promise<TextBuffer> {
+  const file = await createUnnamedFile(tmpdir())
+  return {
+    write: async (text) => {
+      await file.appendFile(text)
+    },
+    async *read() {
+      for (let position = 0; ; ) {
+        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
+        if (bytesRead === 0) return
+        yield buffer.subarray(0, bytesRead)
+        position += bytesRead
+      }
+    },
+    close: () => file.close(),
+  }
+}
 
 /** A place for a review, which shows its counts first. */
 export type ReviewOutput = {
@@ -73,4 +104,51 @@ function publishing(file: OutputFile, output: ReviewOutput): ReviewOutput {
       if (!isPublished) await file.discard()
     },
   }
+}
+
+/** A review as CSV for spreadsheets: one line for each row. */
+export const reviewColumns: readonly ExportColumn[] = [
+  { name: 'row', type: 'integer' },
+  { name: 'id', type: 'text' },
+  { name: 'operation', type: 'text' },
+  { name: 'target', type: 'text' },
+  { name: 'visitor_name', type: 'text' },
+  { name: 'outcome', type: 'text' },
+  { name: 'reason', type: 'text' },
+  { name: 'why', type: 'text' },
+  { name: 'old', type: 'text' },
+  { name: 'new', type: 'text' },
+  { name: 'visitor_last_words', type: 'text' },
+  { name: 'visitor_last_words_at', type: 'time' },
+  { name: 'first_words', type: 'text' },
+  { name: 'after_row', type: 'integer' },
+  { name: 'expect', type: 'text' },
+  { name: 'expires_at', type: 'time' },
+  { name: 'checked_outcome', type: 'text' },
+  { name: 'checked_why', type: 'text' },
+  { name: 'checked_differs', type: 'boolean' },
+  { name: 'checked_at', type: 'time' },
+]
+
+export function toReviewCells(review: CheckedReview): ExportRow {
+  const { position, id, operation, target, visitorName, outcome, reason, why, changes } = review
+  const { lastWords, firstWords, after, expect, expiresAt, check } = review
+  return [
+    ...[position, id, operation, target, visitorName, outcome, reason, why],
+    ...[describeSide(changes, 'old'), describeSide(changes, 'new')],
+    ...[lastWords?.text ?? null, lastWords?.at ?? null, firstWords, after, expect, expiresAt],
+    ...[check?.outcome ?? null, check?.why ?? null, check?.differs ?? null, check?.checkedAt ?? null],
+  ]
+}
+
+/** Null if nothing changes; of several fields `name: Ada; email: none`. */
+function describeSide(changes: WritebackReview['changes'], side: 'old' | 'new'): string | null {
+  const values = changes.map(({ field, ...change }) => ({ field, text: toText(change[side]) }))
+  if (values.length <= 1) return values[0]?.text ?? null
+  return values.map(({ field, text }) => `${field}: ${text}`).join('; ')
+}
+
+function toText(value: boolean | string | null): string {
+  if (value === null) return 'none'
+  return typeof value === 'boolean' ? (value ? 'handled' : 'open') : value
 }

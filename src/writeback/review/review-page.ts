@@ -3,7 +3,7 @@
  * are escaped, isolated in direction, and show their invisible characters.
  */
 import { formatCount, pluralize } from '../../core/format.ts'
-import { type Html, html, nothing, trusted } from '../../core/html/html.ts'
+import { type Html, html, nothing } from '../../core/html/html.ts'
 import { reviewOutcomes } from '../../core/outbox/review.ts'
 import type { CheckedReview } from '../../core/outbox/review-check.ts'
 import {
@@ -16,7 +16,8 @@ import {
 } from '../../core/outbox/review-labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { showInvisible } from '../../core/outbox/review-words.ts'
-import { style } from '../../report/html/style.ts'
+import { documentFoot, documentHead } from '../../document/document-frame.ts'
+import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
 
 export type ReviewPageText = {
   /** What is reviewed: the name of a file or a batch. */
@@ -25,46 +26,35 @@ export type ReviewPageText = {
   readonly notes: readonly string[]
 }
 
-/** Should any text ever get past the escaping, a browser still runs and loads nothing. */
-const policy = "default-src 'none'; style-src 'unsafe-inline'"
-
 /** Up to the table of all rows, which follows as `reviewPageRow`. */
 export function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>Review of ${showInvisible(title)}</title>
-${trusted(`<style>${style}</style>`)}
-</head>
-<body>
-<main>
-<h1>Review of ${foreign(title)}</h1>
+  return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of ${foreign(title)}</h1>
 ${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${checksSection(summary)}${summary.groups.map(groupSection)}<section>
 <h2>All ${pluralize(summary.rows, 'row')}</h2>
 <div class="scroll"><table>
-<thead><tr>${headerCells([...rowHeader, 'outcome', ...effectHeader])}</tr></thead>
+<thead>${tableHeader(rowColumns, 'lines')}</thead>
 <tbody>
 `.html
 }
 
 export function reviewPageRow(review: CheckedReview): string {
-  return rowOf(review, [text(actionNames[review.action]), text(outcomeLabels[review.outcome])]).html
+  const { action, outcome } = review
+  return tableRow(rowColumns, cellsOf(review, [actionNames[action], outcomeLabels[outcome]]), 'lines').html
 }
 
 export const reviewPageFoot = `</tbody>
 </table></div>
 </section>
-</main>
-</body>
-</html>
-`
+${documentFoot}`
 
-const rowHeader = ['row', 'visitor', 'operation'] as const
-const effectHeader = ['last words of the visitor', 'effect', 'checked with the service'] as const
+const columnsWith = (middle: readonly string[]): readonly Column[] => [
+  { title: 'row', isNumber: true },
+  ...['visitor', ...middle, 'last words of the visitor', 'effect', 'checked with the service'].map((title) => ({
+    title,
+  })),
+]
+const groupColumns = columnsWith([])
+const rowColumns = columnsWith(['operation', 'outcome'])
 
 function countsTable({ counts, groups }: ReviewSummary): Html {
   const rows = reviewOutcomes.map((outcome) => {
@@ -100,40 +90,25 @@ function groupSection(group: ReviewGroup): Html {
   const beyond = count - samples.length
   return html`<section>
 <h2>${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}</h2>
-<div class="scroll"><table>
-<thead><tr>${headerCells(['row', 'visitor', ...effectHeader])}</tr></thead>
-<tbody>
-${samples.map((review) => rowOf(review, []))}</tbody>
-</table></div>
+<div class="scroll">${table({ caption: null, columns: groupColumns, rows: samples.map((review) => cellsOf(review, [])) }, 'lines')}</div>
 ${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : nothing}</section>
 `
 }
 
-function headerCells(names: readonly string[]): readonly Html[] {
-  return names.map((name) => html`<th scope="col">${name}</th>`)
-}
-
 /** `middle`: cells between the name and the words. */
-function rowOf(review: CheckedReview, middle: readonly Html[]): Html {
+function cellsOf(review: CheckedReview, middle: readonly string[]): Cell[] {
   const { position, lastWords, check } = review
   const checked = check === null ? '' : check.differs ? (check.why ?? outcomeLabels[check.outcome]) : 'the same'
-  const cells = [
-    foreign(nameOf(review)),
-    ...middle,
-    foreign(lastWords?.text ?? ''),
+  return [
+    ...[position, foreign(nameOf(review)), ...middle, foreign(lastWords?.text ?? '')],
     html`${foreign(describeEffect(review))}${describeOrder(review)}`,
     foreign(checked),
   ]
-  return html`<tr><th scope="row" class="number">${position}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`
 }
 
 /** The target's id where there is no name. */
 function nameOf({ visitorName, target }: CheckedReview): string {
   return visitorName ?? target
-}
-
-function text(plain: string): Html {
-  return html`${plain}`
 }
 
 /** Its direction does not affect what stands beside it. */

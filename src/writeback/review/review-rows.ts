@@ -89,6 +89,8 @@ export function readMirrorFacts(
         target: null,
         conversation: null,
         expectedMessage: null,
+        newerMessages: [],
+        requeuedAt: null,
         ownEdit: {},
         lastOwnEdit: {},
       }

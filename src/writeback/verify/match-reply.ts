@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { Writeback } from '../../core/outbox/repository.ts'
+import { matchesPayload } from '../../core/outbox/same-words.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
-import type { EpochSeconds } from '../../core/time.ts'
 import type { Verification } from '../operations/operation-handler.ts'
 import type { SnapshotMessage } from './conversation-snapshot.ts'
 
@@ -47,30 +47,6 @@ export function matchReply(
   return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
 }
 
-/** The times of a reply that has never left, each in the clock of the service. */
-export type ReplyAge = {
-  /** Of the last message that the mirror had when the reply was queued. */
-  readonly seenUntil: EpochSeconds | null
-  readonly queuedAt: EpochSeconds
-  /** A person queued it again, and knew what was there. */
-  readonly isRequeued: boolean
-}
-
-/** A message with these words that is newer than the reply: it was sent from somewhere else. */
-export function findNewerReply(
-  messages: readonly SnapshotMessage[],
-  payload: WritebackPayload['message'],
-  matchedIds: ReadonlySet<string>,
-  { seenUntil, queuedAt, isRequeued }: ReplyAge,
-): SnapshotMessage | null {
-  const isNewer = ({ at }: SnapshotMessage) => {
-    if (isRequeued) return at !== null && at > (seenUntil ?? queuedAt)
-    // Two seconds, as all of these times are whole seconds.
-    return at === null || at >= queuedAt - 2 || (seenUntil !== null && at > seenUntil)
-  }
-  return messages.find((one) => !matchedIds.has(one.id) && matchesPayload(one, payload) && isNewer(one)) ?? null
-}
-
 /** Messages that were not there before and are not matched to another write-back. */
 export function newMessages(
   messages: readonly SnapshotMessage[],
@@ -99,19 +75,4 @@ export function hasContentChanged(
 ): boolean {
   const remaining = messages.filter(({ id }) => before.has(id))
   return digest !== undefined && remaining.length === before.size && digestMessages(remaining) !== digest
-}
-
-export function matchesPayload(
-  { content, senderName }: SnapshotMessage,
-  payload: WritebackPayload['message'],
-): boolean {
-  return (
-    normalizeText(content) === normalizeText(payload.content) &&
-    normalizeText(senderName) === normalizeText(payload.sender_name)
-  )
-}
-
-/** The service may trim texts and normalise line ends and accents. */
-function normalizeText(text: string | null): string {
-  return (text ?? '').normalize('NFC').replace(/\s+/g, ' ').trim()
 }

@@ -1,12 +1,10 @@
 /** How a worker coordinates its projects, its schedules and other workers, on each kind of queue. */
-import { rmSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openBackend } from '../../../jobs/backends/backend.ts'
-import { embeddedQueueFolder } from '../../../jobs/backends/embedded/data-folder.ts'
+import { openBackend } from '../../../jobs/backends/open-backend.ts'
 import { secret } from '../../../src/core/secret.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
-import { createQueueFolder as createEmptyQueue } from '../../jobs/queue-fixtures.ts'
+import type { BullBackend } from '../../jobs/queue-fixtures.ts'
 import { sampledTest } from '../../support/sampled.ts'
 import { findDifferences, projectConfigOf, syncOnce } from '../../sync/sync-sandbox.ts'
 import { useWorkerStores, type WorkerStoresKind, workerStores } from './fixtures.ts'
@@ -137,16 +135,13 @@ for (const { kind, make } of workerStores) {
       await waitUntilEqual(worker, sandbox)
       if (kind === 'embedded') {
         await worker.stop()
-        rmSync(embeddedQueueFolder(stores.databaseUrl), { recursive: true })
-        await createEmptyQueue(embeddedQueueFolder(stores.databaseUrl))
         sandbox.mutate.addConversation()
         return waitUntilEqual(await startWorkerInProcess(config), sandbox)
       }
-      const backend = await openBackend(stores.queueUrl, {
-        folder: '',
+      const backend = (await openBackend(stores.queueUrl, {
         log: silent,
         installation: await stores.warehouse.installationId(),
-      })
+      })) as BullBackend
       for (const name of ['schedules', 'sync', 'backfill']) await backend.queue(name).obliterate({ force: true })
       await backend.close()
       sandbox.mutate.addConversation()
@@ -191,15 +186,17 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       })
       onTestFinished(sandbox.stop)
       const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
-      const backend = await openBackend(stores.queueUrl, {
-        folder: '',
+      const backend = (await openBackend(stores.queueUrl, {
         log: silent,
         installation: await stores.warehouse.installationId(),
-      })
+      })) as BullBackend
       const syncQueue = backend.queue<unknown>('sync')
-      await syncQueue.add('x', { project: 'shop', stream: 'messages', mode: 'everything' })
-      await syncQueue.add('x', { project: 'unknown', stream: 'messages', mode: 'incremental' })
-      await syncQueue.add('x', 'hello')
+      const unknown = [
+        { project: 'shop', stream: 'messages', mode: 'everything' },
+        { project: 'unknown', stream: 'messages', mode: 'incremental' },
+        'hello',
+      ]
+      await syncQueue.addBulk(unknown.map((data) => ({ name: 'x', data })))
       for (const _ of [1, 2, 3]) await worker.waitForNext()
       while (worker.log.filter(({ event }) => event === 'job.dropped').length < 3) await worker.waitForNext()
       while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await worker.waitForNext()

@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis'
 import { beforeEach } from 'vitest'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { createJobSchema, createQueueFolder, startTestRedis } from '../../jobs/queue-fixtures.ts'
+import { createJobSchema, startTestRedis } from '../../jobs/queue-fixtures.ts'
 import { type DatabaseInstance, databases } from '../../support/databases.ts'
 
 export type WorkerStores = Pick<DatabaseInstance, 'open' | 'drop'> & {
@@ -33,12 +33,11 @@ export function useWorkerStores(make: WorkerStoresKind['make']): WorkerStores & 
   return current as WorkerStores & { warehouse: Warehouse }
 }
 
-const [sqlite, , postgres] = databases as [(typeof databases)[number], unknown, (typeof databases)[number]]
+const [sqlite, postgres] = databases
 
-/** SQLite, and the jobs in a folder next to it. */
+/** SQLite, and the jobs in the process. */
 async function embeddedStores(): Promise<WorkerStores> {
   const location = await sqlite.make()
-  await createQueueFolder(`${location.url!.slice('sqlite:'.length)}-queue`)
   return { databaseUrl: location.url!, queueUrl: 'embedded', open: location.open, drop: location.drop }
 }
 

@@ -1,6 +1,6 @@
 /** The life cycle of a worker process, with the service and the warehouse, on each kind of queue. */
 import { expect, onTestFailed, test } from 'vitest'
-import type { MutationKind } from '../../../src/sandbox/random-mutations.ts'
+import type { MutationKind } from '../../../src/sandbox/mutations.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { sampled } from '../../support/sampled.ts'

@@ -1,8 +1,9 @@
 /** A queue that someone has paused in its store: nothing fails, and nothing is done. */
 import { expect, onTestFinished, test } from 'vitest'
-import { openBackend } from '../../../jobs/backends/backend.ts'
+import { openBackend } from '../../../jobs/backends/open-backend.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { captureLog } from '../../http/test-server.ts'
+import type { BullBackend } from '../../jobs/queue-fixtures.ts'
 import { projectConfigOf } from '../../sync/sync-sandbox.ts'
 import { useWorkerStores, workerStores } from './fixtures.ts'
 import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
@@ -18,7 +19,7 @@ test('is in the log, the metrics, status and the console until it is resumed', a
   const config = workerConfig(stores, [project], { http: { host: '127.0.0.1', port: 0 } })
   const worker = await startWorkerInProcess(config)
   const installation = await stores.warehouse.installationId()
-  const backend = await openBackend(stores.queueUrl, { folder: '', log: captureLog().log, installation })
+  const backend = (await openBackend(stores.queueUrl, { log: captureLog().log, installation })) as BullBackend
   onTestFinished(backend.close)
   const board = backend.queue('writebacks')
   const metrics = async () => (await fetch(`${worker.address}/metrics`)).text()
@@ -30,8 +31,13 @@ test('is in the log, the metrics, status and the console until it is resumed', a
     level: 'error',
   })
   expect(await metrics()).toContain('deskmirror_queue_paused{queue="writebacks"} 1')
-  const { failures } = await stores.warehouse.status(sandbox.projectId, Date.now(), project)
-  expect(failures).toMatchObject([{ job: 'queue', subject: 'writebacks', reason: expect.stringContaining('paused') }])
+  const failures = async () => (await stores.warehouse.status(sandbox.projectId, Date.now(), project)).failures
+  // It is logged before it is stored.
+  await expect
+    .poll(failures)
+    .toMatchObject([
+      { job: 'queue', subject: 'writebacks', reason: expect.stringContaining(`paused as writebacks.${installation}`) },
+    ])
   const overview = await stores.warehouse.console(sandbox.projectId).overview(Date.now())
   expect(overview.failures).toMatchObject([{ job: 'queue' }])
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRepeatFilter } from '../../../src/app/worker/repeat-filter.ts'
+import { createRepeatFilter } from '../../../src/app/worker/job-failures.ts'
 
 test('a message is new once a day, and not again with other numbers in it', () => {
   let clock = 0

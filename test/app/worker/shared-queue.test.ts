@@ -1,6 +1,6 @@
 /** One Redis database: of two installations that know nothing of each other, and of workers that are configured differently. */
 import { expect, onTestFinished, test } from 'vitest'
-import { openBackend } from '../../../jobs/backends/backend.ts'
+import { openBackend } from '../../../jobs/backends/open-backend.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { silentLog } from '../../jobs/queue-fixtures.ts'
@@ -27,7 +27,6 @@ const ended = ({ log }: LogReader, project: string) =>
 const dropped = ({ log }: LogReader) => log.filter(({ event }) => event === 'job.dropped')
 const scheduleIds = async ({ queueUrl }: WorkerStores, warehouse: Warehouse) => {
   const backend = await openBackend(queueUrl, {
-    folder: '',
     log: silentLog,
     installation: await warehouse.installationId(),
   })

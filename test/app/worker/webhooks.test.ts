@@ -170,7 +170,7 @@ describe('processing deliveries', () => {
     sandbox.advance(2000)
     const project = projectConfigOf(sandbox, { ...rareSchedules, ...over })
     const metrics = createMetrics({ readHealth: async () => [], log })
-    const context = await openWorkerContext(workerConfig(stores, [project]), { log, metrics })
+    const context = await openWorkerContext(workerConfig(stores, [project]), { log, metrics, onLost: () => {} })
     onTestFinished(context.close)
     const store = (payload: unknown) =>
       storeDelivery(warehouse, sandbox.projectId, Buffer.from(JSON.stringify(payload)))

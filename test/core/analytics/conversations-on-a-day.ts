@@ -20,7 +20,12 @@ export function clockOf(time: number | null): string | null {
 /** `9:05 human Anna`; `- visitor` has no time. Ids grow from one to the next. */
 export type Line = string
 
-export type Change = { readonly old: string | null; readonly new: string | null; readonly seen: string }
+export type Change = {
+  readonly old: string | null
+  readonly new: string | null
+  readonly seen: string
+  readonly read?: string
+}
 
 export type Day = {
   readonly lines?: readonly Line[]
@@ -44,6 +49,7 @@ export function historyOf({ lines = [], created = '9:00', handled = null, change
     handledChanges: changes.map((change) => ({
       old: timeOf(change.old),
       new: timeOf(change.new),
+      oldReadAt: timeOf(change.read ?? null),
       seenAt: at(change.seen),
     })),
   }

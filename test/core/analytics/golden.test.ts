@@ -16,11 +16,11 @@ test(`the facts of ${worlds} random worlds, from seed ${firstSeed} on, are those
   expect(differences.slice(0, 5)).toEqual([])
 })
 
-test('they are the same whatever the order of the rows', () => {
+test('they are the same whatever the order of conversations and messages', () => {
   const mutated = mutateWorld(randomWorld(firstSeed), 1).world
   for (const rows of mutated.projects) {
     const reversed = { ...rows, conversations: rows.conversations.toReversed(), messages: rows.messages.toReversed() }
-    expect(compareProject({ ...reversed, changes: rows.changes.toReversed() })).toEqual([])
+    expect(compareProject(reversed)).toEqual([])
   }
 })
 

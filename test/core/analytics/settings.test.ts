@@ -1,9 +1,9 @@
 /** What settings mean for the facts: roles of senders, targets, and when facts have to be derived anew. */
 import { describe, expect, test } from 'vitest'
 import type { Target } from '../../../src/core/analytics/analytics-settings.ts'
-import { type DerivationSettings, factsFingerprint } from '../../../src/core/analytics/facts-fingerprint.ts'
+import { slaRows } from '../../../src/core/analytics/calendar-rows.ts'
 import { createRoleOfSender, senderTypeRows } from '../../../src/core/analytics/sender-roles.ts'
-import { slaRows } from '../../../src/core/analytics/sla-rows.ts'
+import { type DerivationSettings, factsFingerprint } from '../../../src/warehouse/analytics/facts-state.ts'
 
 describe('the role of a sender is guessed from the name of its type', () => {
   const names: Readonly<Record<string, readonly (string | null)[]>> = {

@@ -31,7 +31,7 @@ const cases: Readonly<Record<string, readonly [conversation: Day, states: readon
     { lines: ['11:30 visitor'], changes: [{ old: '10:00', new: null, seen: '11:00' }] },
     ['open 09:00–10:00 created', 'handled 10:00–11:00 service', 'open 11:00– seen'],
   ],
-  'reopened and handled again between two reads': [
+  'reopened and handled again between two readings': [
     { lines: ['10:30 visitor'], handled: '12:00', changes: [{ old: '10:00', new: '12:00', seen: '12:30' }] },
     [
       ...['open 09:00–10:00 created', 'handled 10:00–10:30 service'],
@@ -40,19 +40,13 @@ const cases: Readonly<Record<string, readonly [conversation: Day, states: readon
   ],
   'no message after the second handling reopened the first': [
     { lines: ['12:10 visitor'], handled: '12:00', changes: [{ old: '10:00', new: '12:00', seen: '12:30' }] },
-    [
-      ...['open 09:00–10:00 created', 'handled 10:00–12:00 service'],
-      ...['open 12:00–12:00 seen', 'handled 12:00– service'],
-    ],
+    ['open 09:00–10:00 created', 'handled 10:00– service'],
   ],
-  'a handling that no read showed as present': [
-    { handled: '12:00', changes: [{ old: null, new: '10:00', seen: '10:05' }] },
-    [
-      ...['open 09:00–10:00 created', 'handled 10:00–12:00 service'],
-      ...['open 12:00–12:00 unknown', 'handled 12:00– service'],
-    ],
+  'a message that a reading showed beside the flag did not reopen it': [
+    { lines: ['10:30 visitor'], changes: [{ old: '10:00', new: null, read: '10:40', seen: '11:00' }] },
+    ['open 09:00–10:00 created', 'handled 10:00–11:00 service', 'open 11:00– seen'],
   ],
-  'handled anew at the same time': [
+  'open at a reading, and handled again with the time of before: when we saw it': [
     {
       handled: '10:00',
       changes: [
@@ -60,15 +54,31 @@ const cases: Readonly<Record<string, readonly [conversation: Day, states: readon
         { old: null, new: '10:00', seen: '11:00' },
       ],
     },
-    ['open 09:00–10:00 created', 'handled 10:00– service'],
+    [
+      ...['open 09:00–10:00 created', 'handled 10:00–10:30 service'],
+      ...['open 10:30–11:00 seen', 'handled 11:00– seen'],
+    ],
+  ],
+  'our clock is ahead, so that we saw it reopened after it was handled again': [
+    {
+      handled: '11:00',
+      changes: [
+        { old: '10:00', new: null, seen: '11:30' },
+        { old: null, new: '11:00', seen: '12:00' },
+      ],
+    },
+    [
+      ...['open 09:00–10:00 created', 'handled 10:00–11:00 service'],
+      ...['open 11:00–11:00 seen', 'handled 11:00– service'],
+    ],
   ],
   'our clock is behind, so that we saw it reopened before it was handled': [
     { changes: [{ old: '10:00', new: null, seen: '9:58' }] },
     ['open 09:00–10:00 created', 'handled 10:00–10:00 service', 'open 10:00– seen'],
   ],
-  'the service withdrew a later handling for an earlier one': [
+  'the service withdrew a later handling for an earlier one: what was seen stays': [
     { handled: '10:00', changes: [{ old: '11:00', new: '10:00', seen: '11:30' }] },
-    ['open 09:00–10:00 created', 'handled 10:00– service'],
+    ['open 09:00–11:00 created', 'handled 11:00– service'],
   ],
 }
 

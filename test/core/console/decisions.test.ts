@@ -1,11 +1,16 @@
 /** Who may decide what, and what a batch or a write-back allows: tables of all cases. */
 import { describe, expect, test } from 'vitest'
-import { type DecisionName, decisionNames, missingRole } from '../../../src/core/console/decisions.ts'
-import { matchesReply } from '../../../src/core/console/matches-reply.ts'
-import { offeredForBatch, offeredForWriteback } from '../../../src/core/console/offered-decisions.ts'
+import { matchesReply } from '../../../src/console/pages/writeback.ts'
+import { missingRole, offeredForBatch, offeredForWriteback } from '../../../src/core/console/permissions.ts'
 import type { Role } from '../../../src/core/console/roles.ts'
 import type { BatchReport } from '../../../src/core/outbox/batches.ts'
-import type { StatusCounts, WritebackStatus } from '../../../src/core/outbox/state.ts'
+import { type DecisionName, decisionNames, decisions } from '../../../src/core/outbox/decisions.ts'
+import {
+  nextState,
+  type StatusCounts,
+  type WritebackStatus,
+  writebackStatuses,
+} from '../../../src/core/outbox/state.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const at = (seconds: number) => new Date(now + seconds * 1000).toISOString()
@@ -45,6 +50,15 @@ describe('a person may', () => {
   })
 })
 
+test('a decision changes exactly the statuses that the state machine allows, and leads where it does', () => {
+  for (const { event, isAboutBatch, from, to } of Object.values(decisions)) {
+    if (event === null || isAboutBatch) continue
+    const changed = writebackStatuses.filter((status) => nextState(status, event) === to)
+    // What is in flight is resolved by the command line alone.
+    expect([event, changed.filter((status) => status !== 'sending').toSorted()]).toEqual([event, from.toSorted()])
+  }
+})
+
 describe('a batch with', () => {
   type Facts = {
     readonly counts: StatusCounts
@@ -61,13 +75,13 @@ describe('a batch with', () => {
       revertible: revertible ?? succeeded,
       approval: draft > 0 && stoppedAt === undefined ? { digest: 'd', count: draft } : null,
     }
-    return offeredForBatch(report, undoUntil ?? null, { viewer: { name: 'ann', role: 'approver' }, approveOwn }, now)
+    return offeredForBatch(report, undoUntil ?? null, { viewer: { name: 'ann', role: 'approver' }, approveOwn })
   }
   const cases: readonly (readonly [string, Facts, readonly DecisionName[]])[] = [
     ['drafts', { counts: { draft: 2 } }, ['approve', 'cancel']],
     ['drafts of one’s own', { counts: { draft: 2 }, approveOwn: false }, ['cancel']],
     ['rows within the grace', { counts: { queued: 2 }, undoUntil: at(5) }, ['undo', 'stop', 'cancel']],
-    ['rows after the grace', { counts: { queued: 2 }, undoUntil: at(-5) }, ['stop', 'cancel']],
+    ['rows after the grace', { counts: { queued: 2 } }, ['stop', 'cancel']],
     ['rows in flight alone', { counts: { sending: 2 } }, []],
     ['what was stopped', { counts: { draft: 2, succeeded: 1 }, stoppedAt: at(-9) }, ['resume', 'cancel', 'revert']],
     ['flags that arrived', { counts: { succeeded: 2 } }, ['revert']],
@@ -83,7 +97,7 @@ describe('a batch with', () => {
 test('a write-back allows what its status allows', () => {
   const deciding = { viewer: { name: 'ann', role: 'approver' }, approveOwn: true } as const
   const offered = (status: WritebackStatus, undoUntil: string | null = null) =>
-    offeredForWriteback({ status, stoppedBy: null, undoUntil, createdBy: null }, deciding, now)
+    offeredForWriteback({ status, stoppedBy: null, createdBy: null }, undoUntil, deciding)
   expect(offered('draft')).toEqual(['approve', 'cancel'])
   expect([offered('queued'), offered('queued', at(9))]).toEqual([['cancel'], ['undo', 'cancel']])
   expect(offered('uncertain')).toEqual(['arrived', 'lost'])

@@ -2,8 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { path, withQuery } from '../../../src/core/html/address.ts'
-import { escapeHtml } from '../../../src/core/html/escape.ts'
-import { attribute, type Html, html, trusted } from '../../../src/core/html/html.ts'
+import { attribute, escapeHtml, type Html, html, trusted } from '../../../src/core/html/html.ts'
 
 const hostile = fc.oneof(
   fc.string({ unit: 'binary' }),

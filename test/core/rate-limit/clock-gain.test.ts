@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clockGainMs, nextReference } from '../../../src/core/rate-limit/clock-gain.ts'
+import { clockGainMs, nextReference } from '../../../src/core/rate-limit/fail-closed.ts'
 
 const reading = (store: number, from: number, to = from) => ({ store, from, to })
 

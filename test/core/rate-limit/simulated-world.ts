@@ -12,10 +12,11 @@ import {
 import {
   type ClockReading,
   clockGainMs,
+  clockToleranceMs,
+  closeBudget,
   nextReference,
   toleratedGainMs,
-} from '../../../src/core/rate-limit/clock-gain.ts'
-import { clockToleranceMs, closeBudget } from '../../../src/core/rate-limit/fail-closed.ts'
+} from '../../../src/core/rate-limit/fail-closed.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import type { LimitedServer } from './limited-servers.ts'
 

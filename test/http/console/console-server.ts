@@ -6,7 +6,7 @@ import { openConsoleReader } from '../../../src/app/console/open-console.ts'
 import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
 import type { Role } from '../../../src/core/console/roles.ts'
 import { secret } from '../../../src/core/secret.ts'
-import { createAttempts } from '../../../src/http/attempts.ts'
+import { createAttempts } from '../../../src/http/auth.ts'
 import type { ConsoleOptions } from '../../../src/http/console/console-options.ts'
 import { consolePlugin } from '../../../src/http/console/routes.ts'
 import type { ConsolePerson } from '../../../src/http/console/session.ts'
@@ -73,7 +73,7 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const warehouse = await database.open()
   const project = projectWith(settings)
   await fill(warehouse, project)
-  const reader = openConsoleReader({ databaseUrl: database.url ?? '', projects: [] }, now)
+  const reader = openConsoleReader({ databaseUrl: database.url ?? '' }, now)
   const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
   const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()

@@ -34,7 +34,7 @@ test('the first page and all that it loads take less than 40 kB, and only the pa
   }
   const page = await sizeOf('/console/p/main')
   const [folder = ''] = /\/console\/assets\/\w+/.exec(page.text) ?? []
-  const assets = ['console.css', 'console.js', 'live.js', 'keys.js', 'icons.svg', 'icon.svg']
+  const assets = ['console.css', 'console.js', 'icons.svg', 'icon.svg']
   const loaded = await Promise.all(assets.map((name) => sizeOf(`${folder}/${name}`)))
   for (const { cache } of loaded) expect(cache).toBe('public, max-age=31536000, immutable')
   const total = [page, ...loaded].reduce((sum, { size }) => sum + size, 0)
@@ -97,8 +97,11 @@ test('a stream ends with its session, and nobody has all streams', async () => {
   await other.body?.cancel()
 })
 
-test.each(['..', '.', 'x'.repeat(101), 'ü'.repeat(600), 'a\0b', '~..', '~2e', '%2E%2E', 'a/../b'])(
-  'a batch that SQL named %j can be opened by its link',
+const oddNames = ['..', '.', 'x'.repeat(1001), 'ü'.repeat(600), 'a\0b', '~..', '~2e', '%2E%2E', 'a/../b']
+const controlNames = ['bell\u0007 \u001b[31mred', 'two\r\nlines', '\t', ' ']
+
+test.each([...oddNames, ...controlNames])(
+  'a batch that SQL named %j can be opened by its link, and decided about',
   async (name) => {
     const target = '00000000-0000-4000-8000-000000000001'
     const console = await startConsole(async (warehouse) => {
@@ -120,6 +123,18 @@ test.each(['..', '.', 'x'.repeat(101), 'ü'.repeat(600), 'a\0b', '~..', '~2e', '
     const [, link = ''] = /href="([^"]*\/batches\/[^"]*)"/.exec(text) ?? []
     const shown = await console.ask(new URL(link.replaceAll('&amp;', '&'), console.address).pathname, { headers })
     expect([shown.status, shown.text.includes('Named by SQL')], link).toEqual([200, true])
+    const [, toConfirm = ''] = /href="([^"]*confirm[^"]*approve[^"]*)"/.exec(shown.text) ?? []
+    const confirm = await console.ask(toConfirm.replaceAll('&amp;', '&'), { headers })
+    const hidden = [...confirm.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)]
+    const type = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }
+    const made = await console.ask('/console/p/main/decide', {
+      ...{ method: 'POST', headers: { ...headers, ...type } },
+      body: new URLSearchParams(
+        hidden.map(([, field = '', value = '']): [string, string] => [field, value]),
+      ).toString(),
+    })
+    expect([confirm.status, made.status]).toEqual([200, 303])
+    expect(await console.warehouse.outboxAdmin('main').countByStatus({})).toEqual({ queued: 1 })
   },
 )
 

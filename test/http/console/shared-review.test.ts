@@ -1,5 +1,6 @@
 /** The review that a page needs: one for all who ask for the same, and none for those who have left. */
-import { expect, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
 import { consoleProjectOf } from '../../../src/app/console/console-project.ts'
 import { createWritebackReads } from '../../../src/app/console/writeback-data.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
@@ -24,14 +25,14 @@ async function fill(warehouse: Warehouse) {
 }
 
 /** `onRead`: called before each page of the batch is read. */
-async function start(onRead: () => void = () => {}) {
+async function start(onRead: (batch: string) => void = () => {}) {
   const { warehouse, project } = await startConsole(fill)
   let reads = 0
   const counting = (id: string) => {
     const reader = warehouse.reviewReader(id)
     const listBatch: typeof reader.listBatch = (...page) => {
       reads += 1
-      onRead()
+      onRead(page[0])
       return reader.listBatch(...page)
     }
     return { ...reader, listBatch }
@@ -42,7 +43,9 @@ async function start(onRead: () => void = () => {}) {
     Date.now,
   )
   const ask = (signal?: AbortSignal) => console.idsByOutcome(consoleProjectOf(project), 'big', 'would_send', signal)
-  return { ask, reads: () => reads }
+  const page = (batch: string, signal?: AbortSignal) =>
+    console.batch(consoleProjectOf(project), batch, { status: null, would: null, after: null }, signal)
+  return { ask, page, reads: () => reads, warehouse }
 }
 
 test('ten who ask for the same at the same time, and who asks soon afterwards, share one', async () => {
@@ -69,4 +72,33 @@ test('it ends when the last of them has left', async () => {
   expect([whole > 2, other.reads()]).toEqual([true, 1])
   // Nothing of it is left for the next one.
   expect(await other.ask()).toHaveLength(rows)
+})
+
+test('the page of a batch ends its review with its client, and reviews of two batches follow one another', async () => {
+  const leaving = new AbortController()
+  const left = await start(() => leaving.abort())
+  await left.page('big', leaving.signal)
+  await sleep(200)
+  expect(left.reads()).toBe(1)
+
+  const alone = await start()
+  await alone.ask()
+  const order: string[] = []
+  const { page, warehouse, ask } = await start((batch) => void order.push(batch))
+  const payload = { content: 'Hello', sender_name: 'Ann' }
+  const reply = {
+    operation: 'message',
+    target: targets[0]!,
+    payload,
+    ref: null,
+    expect: null,
+    expiresAt: null,
+  } as const
+  const options = { status: 'draft', batchId: 'small', createdBy: 'olga', expiresAt: null } as const
+  await warehouse.outboxAdmin('main').enqueue([[reply]], options)
+  await Promise.all([page('big'), page('small'), ask()])
+  const all = 2 * alone.reads()
+  await vi.waitUntil(() => order.includes('small') && order.filter((batch) => batch === 'big').length === all)
+  // Before, between or after the two of the other batch.
+  expect([0, all / 2, all]).toContain(order.indexOf('small'))
 })

@@ -5,7 +5,7 @@ import type { LocalClock } from './local-clock.ts'
 import { type ModelSettings, seconds, toTime } from './raw-rows.ts'
 import type { StateRow } from './states.ts'
 import type { WaitRow } from './waits.ts'
-import { turnsOf } from './waits.ts'
+import { countTurns } from './waits.ts'
 
 export type ConversationParts = {
   readonly conversation: ModelConversation
@@ -69,7 +69,7 @@ function describeSpeakers(conversation: ModelConversation) {
   const lastHuman = human.at(-1)
   return {
     opened_by: utterances[0]?.role ?? null,
-    human_turns: turnsOf(conversation).filter(({ role }) => role === 'human').length,
+    human_turns: countTurns(conversation, 'human'),
     first_visitor_at: firstVisitor === undefined ? null : toTime(firstVisitor.at),
     human_span_seconds: firstHuman === undefined || lastHuman === undefined ? null : lastHuman.at - firstHuman.at,
     last_human_name: lastHuman?.name ?? null,
@@ -79,7 +79,8 @@ function describeSpeakers(conversation: ModelConversation) {
 }
 
 function summariseWaits(waits: readonly WaitRow[], isOpen: boolean) {
-  const [first] = waits
+  const [first] = waits.filter(({ answer_seconds }) => answer_seconds !== null)
+  const [firstByHuman] = waits.filter(({ human_answered_at }) => human_answered_at !== null)
   const last = waits.at(-1)
   const answers = waits.map(({ answer_seconds }) => answer_seconds).filter((value) => value !== null)
   const humanAnswers = waits.map(({ human_seconds }) => human_seconds).filter((value) => value !== null)
@@ -87,10 +88,10 @@ function summariseWaits(waits: readonly WaitRow[], isOpen: boolean) {
     waits: waits.length,
     first_answer_seconds: first?.answer_seconds ?? null,
     first_answer_business_seconds: first?.answer_business_seconds ?? null,
-    first_human_at: first?.human_answered_at ?? null,
-    first_human_name: first?.human_name ?? null,
-    first_human_seconds: first?.human_seconds ?? null,
-    first_human_business_seconds: first?.human_business_seconds ?? null,
+    first_human_at: firstByHuman?.human_answered_at ?? null,
+    first_human_name: firstByHuman?.human_name ?? null,
+    first_human_seconds: firstByHuman?.human_seconds ?? null,
+    first_human_business_seconds: firstByHuman?.human_business_seconds ?? null,
     longest_wait_seconds: answers.length === 0 ? null : Math.max(...answers),
     total_wait_seconds: answers.length === 0 ? null : sum(answers),
     total_human_wait_seconds: humanAnswers.length === 0 ? null : sum(humanAnswers),
@@ -102,7 +103,7 @@ function summariseHandling({ conversation, states }: ConversationParts, clock: L
   const { row, createdAt, handledAt } = conversation
   const firstHandled = states.find(({ state }) => state === 'handled')
   const reopens = states.filter(({ state, state_number }) => state === 'open' && state_number > 1).length
-  const humanTurns = turnsOf(conversation).filter(({ role }) => role === 'human').length
+  const humanTurns = countTurns(conversation, 'human')
   return {
     is_open: row.handled_at === null,
     handled_at: row.handled_at,

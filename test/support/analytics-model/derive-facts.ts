@@ -57,9 +57,10 @@ function toHistory(row: ConversationRow, { messages, changes, settings }: Projec
       })),
     handledChanges: changes
       .filter(({ conversation_id, field }) => conversation_id === row.id && field === 'handled_at')
-      .map(({ old_value, new_value, seen_at }) => ({
+      .map(({ old_value, new_value, old_read_at, seen_at }) => ({
         old: secondsOrNull(old_value),
         new: secondsOrNull(new_value),
+        oldReadAt: secondsOrNull(old_read_at),
         seenAt: seconds(seen_at),
       })),
   }
@@ -90,7 +91,7 @@ export function toAnalyticsSettings({ roles, weekly, holidays, targets }: ModelS
       from,
       to: null,
     })),
-    calls: { visitor: null, ended: null, outcome: null, duration: null },
+    calls: { visitor: null, ended: null, outcome: null, duration: null, direction: null, agent: null },
     fields: { activityKind: null, activityPage: 'url' },
     personalData: true,
   }

@@ -3,17 +3,18 @@ import { availabilityRows } from './availability.ts'
 import { livingConversations } from './conversation.ts'
 import { contributionRows, toConversationRow } from './conversation-facts.ts'
 import { createLocalClock } from './local-clock.ts'
-import type { ProjectRows } from './raw-rows.ts'
+import { type ProjectRows, seconds } from './raw-rows.ts'
 import { statesOf, toStateRow } from './states.ts'
 import { visitRows } from './visits.ts'
 import { toWaitRow, waitsOf } from './waits.ts'
 
 export function deriveModelFacts(rows: ProjectRows) {
   const clock = createLocalClock(rows.settings)
+  const mirroredSince = seconds(rows.settings.mirroredSince)
   const parts = livingConversations(rows).map((conversation) => ({
     conversation,
-    waits: waitsOf(conversation).map((wait) => toWaitRow(wait, clock)),
-    states: statesOf(conversation).map((span, index) => toStateRow(span, index + 1, clock)),
+    waits: waitsOf(conversation, mirroredSince).map((wait) => toWaitRow(wait, clock)),
+    states: statesOf(conversation, mirroredSince).map((span, index) => toStateRow(span, index + 1, clock)),
   }))
   return {
     waits: parts.flatMap(({ conversation, waits }) =>

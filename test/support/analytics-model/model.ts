@@ -4,8 +4,8 @@
  */
 import { deriveModelFacts, type ModelFacts } from './facts.ts'
 import type { ModelRow, ProjectRows } from './raw-rows.ts'
-import { agentDays, answerDays, answerMonths, answerWeeks, slaDays, waitDays } from './reports/answers.ts'
-import { aiMonths, backlogDays, conversationDays } from './reports/conversations.ts'
+import { reportsBySpan, slaDays, waitDays } from './reports/answers.ts'
+import { aiMonths, backlogDays, contactMonths, conversationDays } from './reports/conversations.ts'
 import { hourRows } from './reports/hours.ts'
 import { visitorDays } from './reports/visitors.ts'
 import { agents, messageHours, workloadDays } from './reports/work.ts'
@@ -24,10 +24,15 @@ export type ModelObject =
   | 'report_answer_day'
   | 'report_answer_week'
   | 'report_answer_month'
+  | 'report_duration_day'
+  | 'report_duration_week'
+  | 'report_duration_month'
   | 'report_conversation_day'
   | 'report_backlog_day'
   | 'report_hour'
   | 'report_agent_day'
+  | 'report_agent_month'
+  | 'report_month'
   | 'report_sla_day'
   | 'report_ai_month'
   | 'report_visitor_day'
@@ -48,14 +53,12 @@ export function deriveModel(rows: ProjectRows, until: string): RowsBy<ModelObjec
   return {
     ...toTables(facts),
     report_wait_day: waitDays(facts),
-    report_answer_day: answerDays(facts),
-    report_answer_week: answerWeeks(facts),
-    report_answer_month: answerMonths(facts),
+    ...reportsBySpan(facts),
     report_conversation_day: conversationDays(facts),
     report_backlog_day: backlogDays(facts, rows.settings, until),
     report_hour: hourRows(facts),
-    report_agent_day: agentDays(facts),
     report_sla_day: slaDays(facts, rows.settings.targets),
+    report_month: contactMonths(facts),
     report_ai_month: aiMonths(facts),
     report_visitor_day: visitorDays(facts),
     report_workload_day: workloadDays(facts),

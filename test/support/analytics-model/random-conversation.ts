@@ -100,12 +100,14 @@ export function recordChange(
   rows: ProjectRows,
 ): void {
   if (conversation[field] === value) return
+  const previous = rows.changes.findLast(({ conversation_id }) => conversation_id === conversation.id)
   rows.changes.push({
-    id: `change-${rows.changes.length}`,
+    id: `change-${String(rows.changes.length).padStart(4, '0')}`,
     conversation_id: conversation.id,
     field,
     old_value: conversation[field],
     new_value: value,
     seen_at: toTime(seenAt),
+    old_read_at: previous?.seen_at ?? toTime(0),
   })
 }

@@ -5,59 +5,90 @@ import { seconds, toTime } from './raw-rows.ts'
 
 export type StateSpan = {
   readonly state: 'open' | 'handled'
-  readonly beganBy: 'created' | 'service' | 'message' | 'seen' | 'unknown'
+  readonly beganBy: 'created' | 'service' | 'message' | 'seen'
   readonly from: number
   readonly to: number | null
 }
 
 /** Alternates between open and handled, beginning with open. Empty if nobody knows when the conversation began. */
-export function statesOf(conversation: ModelConversation): StateSpan[] {
-  const { createdAt, handledAt } = conversation
+export function statesOf(conversation: ModelConversation, mirroredSince: number): StateSpan[] {
+  const { createdAt } = conversation
   if (createdAt === null) return []
-  const handlings = handlingsOf(conversation)
-  const [first] = handlings
-  if (first === undefined) return [{ state: 'open', beganBy: 'created', from: createdAt, to: null }]
-  const spans: StateSpan[] = []
-  let open: Pick<StateSpan, 'beganBy' | 'from'> | null = { beganBy: 'created', from: Math.min(createdAt, first) }
-  handlings.forEach((at, index) => {
-    if (open !== null) spans.push({ state: 'open', ...open, to: at })
-    const next = handlings[index + 1] ?? null
-    open = at === handledAt && next === null ? null : findReopening(conversation, at, next)
-    spans.push({ state: 'handled', beganBy: 'service', from: at, to: open?.from ?? null })
-  })
-  if (open !== null) spans.push({ state: 'open', ...(open as Pick<StateSpan, 'beganBy' | 'from'>), to: null })
-  return spans
+  const turns = flagTurns(conversation, mirroredSince).filter(({ isRepeated }) => !isRepeated)
+  const from = Math.min(createdAt, turns[0]?.at ?? createdAt)
+  const began = [{ state: 'open', by: 'created', at: from } as const, ...turns]
+  return began.map(({ state, by, at }, index) => ({ state, beganBy: by, from: at, to: began[index + 1]?.at ?? null }))
 }
 
-/**
- * Every moment at which `handled_at` ever stood: now, or before or after a change. One that is later than the present
- * one was withdrawn by the service: otherwise a handled conversation would end open.
- */
-function handlingsOf({ row, handledChanges }: ModelConversation): number[] {
-  const times = [row.handled_at, ...handledChanges.flatMap((change) => [change.old_value, change.new_value])]
-  const moments = new Set(times.filter((time) => time !== null).map(seconds))
-  const latest = row.handled_at === null ? Number.POSITIVE_INFINITY : seconds(row.handled_at)
-  return [...moments].filter((at) => at <= latest).sort((a, b) => a - b)
+/** Every handling that anybody can know of, also those of handled conversations. */
+export function handlingsOf(conversation: ModelConversation, mirroredSince: number): number[] {
+  const handled = flagTurns(conversation, mirroredSince).filter(({ state }) => state === 'handled')
+  return [...new Set(handled.map(({ at }) => at))].sort((a, b) => a - b)
 }
 
-/**
- * The reopening after a handling: the first utterance after it (a service may add a system event to each handling), as long as that came before the change was seen and
- * before the next handling; else when the change was seen, or the next handling, if that was earlier.
- */
-function findReopening(
-  { timed, handledChanges }: ModelConversation,
-  handled: number,
-  next: number | null,
-): Pick<StateSpan, 'beganBy' | 'from'> | null {
-  const seen = handledChanges
-    .filter(({ old_value }) => old_value !== null && seconds(old_value) === handled)
-    .map(({ seen_at }) => seconds(seen_at))
-    .sort((a, b) => a - b)[0]
-  const latest = Math.min(seen ?? Number.POSITIVE_INFINITY, next ?? Number.POSITIVE_INFINITY)
-  if (!Number.isFinite(latest)) return null
-  const message = timed.find(({ at, role }) => role !== 'event' && at > handled && at <= latest)
-  if (message !== undefined) return { beganBy: 'message', from: message.at }
-  return { beganBy: seen === undefined ? 'unknown' : 'seen', from: Math.max(latest, handled) }
+type FlagTurn = {
+  readonly state: StateSpan['state']
+  readonly by: StateSpan['beganBy']
+  readonly at: number
+  /** Handled once more. */
+  readonly isRepeated: boolean
+}
+
+/** What the mirror read of the flag, and the last moment at which it may have read what was there before. */
+type Reading = { readonly handledAt: number | null; readonly after: number; readonly at: number }
+
+/** What must have happened to the flag from each reading to the next. */
+function flagTurns({ timed, handledAt, handledChanges }: ModelConversation, mirroredSince: number): FlagTurn[] {
+  const times = handledChanges.map(({ old_value, new_value, old_read_at, seen_at }) => ({
+    old: old_value === null ? null : seconds(old_value),
+    handledAt: new_value === null ? null : seconds(new_value),
+    after: old_read_at === null ? 0 : seconds(old_read_at),
+    at: seconds(seen_at),
+  }))
+  const begin = Math.min(mirroredSince, times[0]?.at ?? mirroredSince)
+  const readings: Reading[] = [
+    { handledAt: times[0] === undefined ? handledAt : times[0].old, after: begin, at: begin },
+    ...times.map(({ handledAt, after, at }, index) => {
+      const known = Math.max(after, index === 0 ? begin : (times[index - 1]?.at ?? 0))
+      return { handledAt, after: Math.min(known, at), at }
+    }),
+  ]
+  let turns: FlagTurn[] = []
+  let before: number | null = null
+  for (const reading of readings) {
+    if (reading.handledAt === before) continue
+    if (before !== null) turns = turns.concat(reopening(turns, reading, timed))
+    if (reading.handledAt !== null) turns = handle(turns, reading.handledAt, reading.at)
+    before = reading.handledAt
+  }
+  return turns
+}
+
+const latestHandling = (turns: readonly FlagTurn[]) =>
+  Math.max(...turns.filter(({ state }) => state === 'handled').map(({ at }) => at))
+
+/** Whoever spoke first within the readings reopened it (a system event did not); if it was seen open, it was reopened in any case. */
+function reopening(turns: readonly FlagTurn[], reading: Reading, timed: ModelConversation['timed']): FlagTurn[] {
+  const handled = latestHandling(turns)
+  const latest = reading.handledAt ?? reading.at
+  const [first] = timed.filter(
+    ({ at, role }) => role !== 'event' && at > handled && at >= reading.after && at <= latest,
+  )
+  if (first !== undefined) return [{ state: 'open', by: 'message', at: first.at, isRepeated: false }]
+  if (reading.handledAt !== null) return []
+  return [{ state: 'open', by: 'seen', at: Math.max(reading.at, handled), isRepeated: false }]
+}
+
+/** A time that is not later than handlings before the reopening cannot be that of the new handling. */
+function handle(turns: readonly FlagTurn[], handledAt: number, seenAt: number): FlagTurn[] {
+  const opened = turns.at(-1)
+  const isRepeated = opened?.state === 'handled'
+  if (isRepeated || opened === undefined)
+    return [...turns, { state: 'handled', by: 'service', at: handledAt, isRepeated }]
+  if (handledAt <= latestHandling(turns))
+    return [...turns, { state: 'handled', by: 'seen', at: Math.max(seenAt, opened.at), isRepeated }]
+  const reopened: FlagTurn = opened.at > handledAt ? { ...opened, by: 'seen', at: handledAt } : opened
+  return [...turns.slice(0, -1), reopened, { state: 'handled', by: 'service', at: handledAt, isRepeated }]
 }
 
 export function toStateRow(span: StateSpan, number: number, clock: LocalClock) {

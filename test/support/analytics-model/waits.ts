@@ -1,27 +1,23 @@
-/** The model of fct_wait: follows a conversation turn by turn, with one clock for any answer and one for human answers. */
+/**
+ * The model of fct_wait: which messages of the visitor belong together, and for each such run which utterance or handling
+ * came first after it, with one clock for any answer and one for human answers.
+ */
 import type { ModelConversation, TimedMessage } from './conversation.ts'
 import type { LocalClock } from './local-clock.ts'
 import { toTime } from './raw-rows.ts'
-
-/** Consecutive utterances of one role. */
-export type Turn = {
-  readonly role: TimedMessage['role']
-  readonly startedAt: number
-  readonly lastAt: number
-  /** The name on its first message. */
-  readonly name: string
-  readonly messages: number
-}
+import { handlingsOf, statesOf } from './states.ts'
 
 export type Wait = {
   readonly number: number
   readonly startedAt: number
+  /** The conversation was open from then on while the visitor waited; null = it was handled. */
+  readonly openFrom: number | null
   readonly messages: number
-  /** The visitor's messages were followed by a turn, or the conversation was handled, or neither. */
+  /** Who wrote next, or that the conversation was handled before that; nobody = neither. */
   readonly endedBy: 'human' | 'ai' | 'handled' | 'nobody'
   readonly endedAt: number | null
   readonly endedByName: string | null
-  /** Only on the first wait since the previous human turn. */
+  /** Only on the first wait since the previous human message or handling. */
   readonly humanAnswer: HumanAnswer | null
 }
 
@@ -33,56 +29,78 @@ type HumanAnswer = {
   readonly afterAiFrom: number | null
 }
 
-export function turnsOf({ utterances }: ModelConversation): Turn[] {
-  const turns: Turn[] = []
-  for (const { role, at, name } of utterances) {
-    const previous = turns.at(-1)
-    if (previous?.role !== role) turns.push({ role, startedAt: at, lastAt: at, name, messages: 1 })
-    else turns[turns.length - 1] = { ...previous, lastAt: at, messages: previous.messages + 1 }
-  }
-  return turns
+/** How many runs of messages there are of that role. */
+export function countTurns({ utterances }: ModelConversation, role: TimedMessage['role']): number {
+  return utterances.filter((message, index) => message.role === role && utterances[index - 1]?.role !== role).length
 }
 
-export function waitsOf(conversation: ModelConversation): Wait[] {
-  const turns = turnsOf(conversation)
-  const waits: Wait[] = []
-  turns.forEach((turn, index) => {
-    if (turn.role !== 'visitor') return
-    const isFirstSinceHuman = previousSpeaker(turns, index, ['visitor', 'human'])?.role !== 'visitor'
-    waits.push({
-      number: waits.length + 1,
-      startedAt: turn.startedAt,
-      messages: turn.messages,
-      ...endOfWait(turn, turns[index + 1], conversation.handledAt),
-      humanAnswer: isFirstSinceHuman ? findHumanAnswer(turns, index) : null,
-    })
+/** Messages of the visitor, by their places among the utterances. */
+type Run = { readonly from: number; readonly to: number }
+
+export function waitsOf(conversation: ModelConversation, mirroredSince: number): Wait[] {
+  const { utterances } = conversation
+  const handlings = handlingsOf(conversation, mirroredSince)
+  const at = (index: number) => utterances[index]?.at ?? Number.NaN
+  const isHandledBetween = (before: number, after: number) =>
+    handlings.some((handling) => handling >= at(before) && handling < at(after))
+  const runs: Run[] = []
+  for (const [index, { role }] of utterances.entries()) {
+    if (role !== 'visitor') continue
+    const last = runs.at(-1)
+    if (last?.to === index - 1 && !isHandledBetween(index - 1, index)) runs[runs.length - 1] = { ...last, to: index }
+    else runs.push({ from: index, to: index })
+  }
+  return runs.map((run, number) => {
+    const human = utterances.findIndex(({ role }, index) => index > run.to && role === 'human')
+    const previous = runs[number - 1]
+    const isContinued =
+      previous !== undefined &&
+      !isHandledBetween(previous.to, run.from) &&
+      !utterances.slice(previous.to, run.from).some(({ role }) => role === 'human')
+    const isAnsweredByHuman = human >= 0 && !isContinued && !isHandledBetween(run.to, human)
+    const end = endOfWait(
+      utterances[run.to + 1],
+      handlings.find((handling) => handling >= at(run.to)),
+    )
+    return {
+      number: number + 1,
+      startedAt: at(run.from),
+      openFrom: openFrom(conversation, mirroredSince, at(run.from), end.endedAt),
+      messages: run.to - run.from + 1,
+      ...end,
+      humanAnswer: isAnsweredByHuman ? describeAnswer(utterances, run, human) : null,
+    }
   })
-  return waits
 }
 
-function previousSpeaker(turns: readonly Turn[], before: number, roles: readonly string[]): Turn | undefined {
-  return turns.slice(0, before).findLast(({ role }) => roles.includes(role))
-}
-
-function endOfWait(turn: Turn, next: Turn | undefined, handledAt: number | null) {
-  if (next !== undefined) {
-    return { endedBy: next.role === 'ai' ? 'ai' : 'human', endedAt: next.startedAt, endedByName: next.name } as const
-  }
-  if (handledAt !== null && handledAt >= turn.startedAt)
-    return { endedBy: 'handled', endedAt: handledAt, endedByName: null } as const
+function endOfWait(next: TimedMessage | undefined, handledAt: number | undefined) {
+  if (next !== undefined && next.role !== 'visitor' && !(handledAt !== undefined && handledAt < next.at))
+    return { endedBy: next.role === 'ai' ? 'ai' : 'human', endedAt: next.at, endedByName: next.name } as const
+  if (handledAt !== undefined) return { endedBy: 'handled', endedAt: handledAt, endedByName: null } as const
   return { endedBy: 'nobody', endedAt: null, endedByName: null } as const
 }
 
-function findHumanAnswer(turns: readonly Turn[], from: number): HumanAnswer | null {
-  const later = turns.slice(from)
-  const humanIndex = later.findIndex(({ role }) => role === 'human')
-  const human = later[humanIndex]
-  const before = later[humanIndex - 1]
-  if (human === undefined || before === undefined) return null
-  // Between the visitor's first turn and the human, visitor and AI alternate, so every AI turn answers the visitor.
-  const aiAnswers = later.slice(0, humanIndex).filter(({ role }) => role === 'ai').length
-  const heardFrom = before.role === 'ai' ? before.lastAt : before.startedAt
-  return { at: human.startedAt, name: human.name, aiAnswers, afterAiFrom: aiAnswers === 0 ? null : heardFrom }
+/** Second by second would be simpler, but conversations may be open for months. */
+function openFrom(conversation: ModelConversation, mirroredSince: number, from: number, end: number | null) {
+  const to = end ?? Number.POSITIVE_INFINITY
+  const moments = statesOf(conversation, mirroredSince)
+    .filter(({ state }) => state === 'open')
+    .map((open) => ({ from: Math.max(open.from, from), to: Math.min(open.to ?? Number.POSITIVE_INFINITY, to) }))
+    .filter((shared) => shared.from < shared.to)
+    .map((shared) => shared.from)
+  return moments.length === 0 ? null : Math.min(...moments)
+}
+
+function describeAnswer(utterances: readonly TimedMessage[], run: Run, human: number): HumanAnswer {
+  const { at = 0, name = '' } = utterances[human] ?? {}
+  const between = utterances.slice(run.to, human)
+  const before = between.at(-1)
+  const aiAnswers = between.filter(({ role }, index) => role === 'ai' && between[index - 1]?.role !== 'ai').length
+  // The messages of one role that end just before the answer.
+  const lastOther = utterances.findLastIndex(({ role }, index) => index < human && role !== before?.role)
+  const beganAt = utterances[Math.max(lastOther + 1, run.from)]?.at ?? 0
+  const heardFrom = before?.role === 'ai' ? before.at : beganAt
+  return { at, name, aiAnswers, afterAiFrom: aiAnswers === 0 ? null : heardFrom }
 }
 
 export function toWaitRow(wait: Wait, clock: LocalClock) {
@@ -95,6 +113,8 @@ export function toWaitRow(wait: Wait, clock: LocalClock) {
     started_at: toTime(startedAt),
     started_date: clock.localTime(startedAt).date,
     started_hour: clock.localTime(startedAt).hour,
+    open_from_date: clock.date(wait.openFrom),
+    open_from_hour: clock.hour(wait.openFrom),
     messages: wait.messages,
     ended_by: wait.endedBy,
     ended_at: endedAt === null ? null : toTime(endedAt),

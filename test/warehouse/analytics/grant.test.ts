@@ -1,7 +1,7 @@
 /** `migrate --grant`: a role of Postgres reads the objects for analysts, and nothing else. */
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { analystObjectNames } from '../../../schema/analytics-views/analyst-objects.ts'
+import { analystObjectNames } from '../../../schema/analytics-views/layer.ts'
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/open.ts'
 import { createDatabaseWith, databases } from '../../support/databases.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
@@ -86,7 +86,7 @@ test('a schema of its own is opened to the role, too', async () => {
 })
 
 test('a name that no role has exactly is refused, so that nothing is granted to everybody', async () => {
-  const { warehouse } = await openTestWarehouse(databases.find(({ name }) => name === 'pglite')!)
+  const { warehouse } = await openTestWarehouse(databases.find(({ name }) => name === 'postgres')!)
   for (const role of ['public', 'PUBLIC', 'none', 'nobody here', 'x'.repeat(64), 'a\0b', ''])
     await expect(warehouse.grantToAnalyst(role), role).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
 })

@@ -1,6 +1,6 @@
 /** Views over rows that no careful service sends: times of other centuries, and calls with odd fields. */
 import { expect, test } from 'vitest'
-import { sqliteAndPostgres } from '../../support/databases.ts'
+import { databases } from '../../support/databases.ts'
 import { call, commit, conversation, message } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
 import { readMessages } from './facts-fixtures.ts'
@@ -9,7 +9,7 @@ import { factsOf } from './facts-settings.ts'
 const created = (id: string, created_at: string, handled_at: string | null = null) =>
   conversation(id, { created_at, handled_at })
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`what began before the calendar is in the backlog of its first day on — ${db.name}`, async () => {
     const { all, mirror, warehouse } = await openTestWarehouse(db)
     const open = created('open since 1970', '1970-01-01T00:00:00Z')
@@ -20,9 +20,9 @@ for (const db of sqliteAndPostgres) {
     await factsOf(warehouse).refresh()
     const days = ['2025-01-01', '2025-10-01', '2025-10-02'].map((day) => `'${day}'`).join()
     const expected = [
-      { date: '2025-01-01', opened: 0, handled: 0, open_at_end: 2, waiting_at_end: 1 },
-      { date: '2025-10-01', opened: 1, handled: 0, open_at_end: 3, waiting_at_end: 1 },
-      { date: '2025-10-02', opened: 0, handled: 1, open_at_end: 2, waiting_at_end: 1 },
+      { date: '2025-01-01', opened: 0, handlings: 0, open_at_end: 2, waiting_at_end: 1 },
+      { date: '2025-10-01', opened: 1, handlings: 0, open_at_end: 3, waiting_at_end: 1 },
+      { date: '2025-10-02', opened: 0, handlings: 1, open_at_end: 2, waiting_at_end: 1 },
     ]
     for (const [view, condition] of [
       ['report_backlog_day', '1 = 1'],
@@ -30,7 +30,7 @@ for (const db of sqliteAndPostgres) {
       ['report_backlog_hour', 'hour = 12'],
     ])
       expect(
-        await all(`select date, opened, handled, open_at_end, waiting_at_end from ${view}
+        await all(`select date, opened, handlings, open_at_end, waiting_at_end from ${view}
           where date in (${days}) and ${condition} order by date`),
         view,
       ).toEqual(expected)

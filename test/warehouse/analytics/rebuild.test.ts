@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { AnalyticsSettings } from '../../../src/core/analytics/analytics-settings.ts'
 import type { Mirror } from '../../../src/core/mirror.ts'
 import { usualPolicy } from '../../support/budget-policy.ts'
-import { sqliteAndPostgres } from '../../support/databases.ts'
+import { databases } from '../../support/databases.ts'
 import { commit, conversation, timeAt } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
 import { mirrorSomeRows, openFactsWarehouse, readFacts, refreshAndRebuild } from './facts-fixtures.ts'
@@ -22,7 +22,7 @@ const changedSettings: Readonly<Record<string, Partial<AnalyticsSettings>>> = {
   'how long a snapshot holds': { availabilityHoldSeconds: 60 },
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`a rebuild — ${db.name}`, () => {
     test('follows when settings change on which facts depend, and equals a first derivation', async () => {
       const { warehouse, mirror } = await openFactsWarehouse(db)
@@ -59,7 +59,7 @@ for (const db of sqliteAndPostgres) {
         to: null,
       } as const
       const targets = [{ ...target, inBusinessHours: true }]
-      const calls = { visitor: 'visitorId', ended: null, outcome: null, duration: null }
+      const calls = { visitor: 'visitorId', ended: null, outcome: null, duration: null, direction: null, agent: null }
       const changed = factsOf(warehouse, { ...settings, targets, calls, personalData: false })
       expect(await changed.refresh()).toEqual({ conversations: 0, isComplete: true })
       expect(await list('select target_seconds from dim_sla')).toEqual([900])
@@ -131,7 +131,7 @@ async function killDuringRebuild(databaseUrl: string): Promise<void> {
   expect(child.signalCode).toBe('SIGKILL')
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`a rebuild whose process is killed goes on in another one, and nothing is missing — ${db.name}`, async () => {
     const { database, warehouse, mirror, one } = await openTestWarehouse(db)
     const facts = factsOf(warehouse)

@@ -1,7 +1,7 @@
 /** Facts follow the mirror: whatever changes, a refresh of what is pending equals deriving everything anew. */
 import { describe, expect, test } from 'vitest'
 import type { Mirror } from '../../../src/core/mirror.ts'
-import { sqliteAndPostgres, type TestDatabase } from '../../support/databases.ts'
+import { databases, type TestDatabase } from '../../support/databases.ts'
 import { activity, commit, conversation, message, timeAt } from '../row-fixtures.ts'
 import {
   mirrorSomeRows,
@@ -61,7 +61,7 @@ const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = 
     mirror.commit(commit('availability', [snapshot(700)])),
 }
 
-const [sqlite, ...postgresDatabases] = sqliteAndPostgres
+const [sqlite, ...postgresDatabases] = databases
 
 async function expectFactsToFollow(db: TestDatabase, titles: readonly string[]): Promise<void> {
   const { warehouse, mirror, facts } = await openFactsWarehouse(db)
@@ -82,7 +82,7 @@ describe('after a change, a refresh equals a rebuild', () => {
     test(`all of these in turn — ${db.name}`, () => expectFactsToFollow(db, Object.keys(changes)))
 })
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   describe(`facts — ${db.name}`, () => {
     test('a conversation has its waits, states, contributions and totals', async () => {
       const { mirror, facts, one, list, count } = await openFactsWarehouse(db)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { chooseReportPeriod, type DateRange } from '../../../src/core/report-period.ts'
 import type { ReportData } from '../../../src/warehouse/analytics/report-data.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { sqliteAndPostgres } from '../../support/databases.ts'
+import { databases } from '../../support/databases.ts'
 import { commit, conversation, message } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
 import { readMessages } from './facts-fixtures.ts'
@@ -18,7 +18,7 @@ async function read(warehouse: Warehouse, dates: Partial<DateRange> = {}, projec
   return data
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`a report counts what happened in its week, and in the week before, in which the clocks changed — ${db.name}`, async () => {
     const { warehouse } = await openViewsWarehouse(db)
     const { period, today, firstDate, hasBusinessHours, current, before, project } = await read(warehouse)
@@ -53,6 +53,28 @@ for (const db of sqliteAndPostgres) {
       ...{ calls: 4, callers: 2, withRecording: 1, withLength: 1, seconds: 1800, medianSeconds: 1800 },
     })
     expect(current.calls).toMatchObject({ calls: 0, seconds: 0, medianSeconds: null })
+  })
+
+  test(`the first answer is that of the first question that was answered — ${db.name}`, async () => {
+    const { warehouse, mirror } = await openTestWarehouse(db)
+    await mirror.startRun('full', Date.UTC(2025, 9, 27))
+    const said = [
+      ['visitor', '2025-10-27T08:00:00Z'],
+      ['visitor', '2025-10-28T10:00:00Z'],
+      ['agent', '2025-10-28T10:05:00Z'],
+      ['visitor', '2025-10-28T11:00:00Z'],
+      ['agent', '2025-10-28T12:00:00Z'],
+    ]
+    for (const handled_at of ['2025-10-27T09:00:00Z', null])
+      await mirror.commit(
+        commit('conversations', [conversation('c1', { created_at: said[0]?.[1] ?? null, handled_at })]),
+      )
+    const rows = said.map(([sender_type = '', created_at = ''], n) => message('c1', n + 1, { sender_type, created_at }))
+    await mirror.commit(readMessages('c1', rows))
+    await factsOf(warehouse, settings).refresh()
+    const { responseTimes } = (await read(warehouse)).current
+    for (const row of responseTimes.filter(({ which, hours }) => which === 'first' && hours === 'all'))
+      expect(row).toMatchObject({ answers: 1, medianSeconds: 300 })
   })
 
   test(`response times are percentiles of all waits of the period — ${db.name}`, async () => {
@@ -131,29 +153,6 @@ for (const db of sqliteAndPostgres) {
     const { warehouse } = await openViewsWarehouse(db, false)
     const { queue } = await read(warehouse)
     expect(queue.longest.map(({ visitorName }) => visitorName)).toEqual([null, null])
-  })
-
-  test(`the rollup is summed up by its numbers — ${db.name}`, async () => {
-    const { warehouse, all } = await openViewsWarehouse(db)
-    await all(`insert into rollup_definitions (project_id, metric, verdict, definition, days, days_equal, distinct_values,
-        as_good, next_best_equal, mean_difference, learned_at)
-      values ('main', 'calls.total', 'proven', 'calls', 60, 60, 9, 1, 20, 0, '2025-11-01T00:00:00Z')`)
-    for (const [date, service, own, isFinal] of [
-      ['2025-10-26', 4, 4, true],
-      ['2025-10-27', 3, 3, true],
-      ['2025-10-28', 5, 4, true],
-      ['2025-10-29', 1, 0, false],
-    ])
-      await all(`insert into rollup_comparisons
-        (project_id, window_from, window_to, metric, date, service_value, own_value, is_final, compared_at)
-        values ('main', '${date}T00:00:00Z', '${date}T23:00:00Z', 'calls.total', '${date}', ${service}, ${own}, ${isFinal},
-          '2025-11-01T00:00:00Z')`)
-    expect((await read(warehouse)).rollup).toEqual([
-      {
-        ...{ metric: 'calls.total', verdict: 'proven', definition: 'calls', equal: 1, different: 1, notFinal: 1 },
-        ...{ notCompared: 0, largestDifference: 1 },
-      },
-    ])
   })
 
   test(`a period without data, before all or after all, has zeros and no medians — ${db.name}`, async () => {

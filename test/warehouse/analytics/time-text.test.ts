@@ -1,7 +1,7 @@
 /** The fast form of `rfc3339` writes the same texts. */
 import { expect, test } from 'vitest'
 import { rfc3339 } from '../../../src/core/time.ts'
-import { timeText } from '../../../src/warehouse/analytics/time-text.ts'
+import { timeText } from '../../../src/warehouse/analytics/fact-rows.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 test('every second that a database stores has the text of rfc3339', () => {

@@ -78,7 +78,7 @@ async function mirrorRows(warehouse: Warehouse): Promise<void> {
     const rows = messages.map(([sender_type, created_at], index) => message(id, index + 1, { sender_type, created_at }))
     await mirror.commit(readMessages(id, rows))
   }
-  await mirror.commit(commit('visitors', [visitor('v1', {}, { email: 'bo@example.com' }), visitor('v2')]))
+  await mirror.commit(commit('visitors', [visitor('v1', { plan: 'pro' }, { email: 'bo@example.com' }), visitor('v2')]))
   await mirror.commit(
     commit('visitor_activity', [
       {
@@ -100,8 +100,14 @@ const at = { occurred_at: '2025-10-26T01:30:00Z' }
 
 /** With fields under likely names, under others, and with values that are not what their names say. */
 const calls = [
-  call('usual', at, { visitorId: 'v1', endedAt: '2025-10-26T03:00:00.5+01:00', outcome: 'completed' }),
-  call('other names', at, { who: { id: 'v2' }, tookSeconds: 61.7 }),
+  call('usual', at, {
+    visitorId: 'v1',
+    endedAt: '2025-10-26T03:00:00.5+01:00',
+    outcome: 'completed',
+    direction: 'inbound',
+    agent: { id: 'a7' },
+  }),
+  call('other names', at, { who: { id: 'v2' }, tookSeconds: 61.7, way: { out: true } }),
   call('malformed', at, { visitorId: 7, endedAt: '2025-02-30T00:00:00Z', durationSeconds: 'long', status: null }),
   call('hostile', at, { endedAt: 'yesterday', durationSeconds: 1e300 }),
 ]

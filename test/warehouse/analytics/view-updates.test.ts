@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { analyticsViews } from '../../../schema/analytics-views/all-views.ts'
 import type { AnalyticsView } from '../../../schema/analytics-views/analytics-view.ts'
-import { databases, sqliteAndPostgres } from '../../support/databases.ts'
+import { databases } from '../../support/databases.ts'
+import { openWithout } from '../older-warehouse.ts'
 import { activity, call, commit, conversation, recording, visitor } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
 
@@ -17,7 +18,7 @@ const olderViews = [
   `create view sync_views as ${[...names, 'report_retired'].map((name) => `select '${name}' as name, 'older' as fingerprint`).join(' union all ')}`,
 ]
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   const open = async () => {
     const opened = await openTestWarehouse(db)
     const runAll = async (statements: readonly string[]) => {
@@ -126,6 +127,20 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
     await expect(database.open()).rejects.toMatchObject({ why: 'view mine depends on view report_day' })
     await all('drop view mine')
     await database.open()
+  })
+
+  test(`what was learned of rollups before 0032 is gone, unless a view of a user reads it — ${db.name}`, async () => {
+    const { database, query, close } = await openWithout(db, ['0032_rollup_tables'])
+    await query('create view mine as select metric from rollup_definitions')
+    for (const name of ['analytics.calls', 'calls.order'])
+      await query(`insert into service_behaviours (project_id, name, value, evidence, learned_at)
+        values ('main', '${name}', '', '', '2026-01-01T00:00:00Z')`)
+    await expect(database.open()).rejects.toMatchObject({ why: 'view mine depends on table rollup_definitions' })
+    await query('drop view mine')
+    await close()
+    const warehouse = await database.open()
+    expect(await warehouse.query('select name from service_behaviours')).toEqual([{ name: 'calls.order' }])
+    await expect(warehouse.query('select 1 from rollup_definitions')).rejects.toThrow()
   })
 
   test(`Postgres has comments on every view and column — ${db.name}`, async () => {

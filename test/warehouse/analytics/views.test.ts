@@ -1,19 +1,18 @@
 /** The views for analysts: the same names, columns and numbers on every database. */
 import { expect, test } from 'vitest'
 import { analyticsViews } from '../../../schema/analytics-views/all-views.ts'
-import { analystObjects } from '../../../schema/analytics-views/analyst-objects.ts'
 import type { AnalyticsView } from '../../../schema/analytics-views/analytics-view.ts'
-import { analyticsObjects } from '../../../schema/analytics-views/layer.ts'
+import { analystObjects, analyticsObjects } from '../../../schema/analytics-views/layer.ts'
 import { sqlDialects } from '../../../schema/analytics-views/sql-dialect.ts'
 import { sqlTypes } from '../../../schema/column-types.ts'
-import { databases, sqliteAndPostgres } from '../../support/databases.ts'
+import { databases } from '../../support/databases.ts'
 import { commit, visitor } from '../row-fixtures.ts'
 import { openTestWarehouse } from '../test-warehouse.ts'
 import { openViewsWarehouse } from './view-fixtures.ts'
 
 const views = Object.entries<AnalyticsView>(analyticsViews)
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`every view has the described columns in their order, and no rows in an empty warehouse — ${db.name}`, async () => {
     const { all, database } = await openTestWarehouse(db)
     for (const [name, { columns }] of views) {
@@ -46,7 +45,7 @@ for (const db of sqliteAndPostgres) {
         name,
       ).toEqual([])
       expect(duplicates, name).toEqual([])
-      const expectsRows = !['report_freshness', 'report_rollup_day'].includes(name)
+      const expectsRows = !['report_freshness', 'report_rollup_fit', 'report_rollup_day'].includes(name)
       expect(rows.length > 0, name).toBe(expectsRows)
     }
   })
@@ -55,13 +54,13 @@ for (const db of sqliteAndPostgres) {
     const { one, all } = await openViewsWarehouse(db)
     const { waits, parts, conversations, open, waiting } = await one(`select
       (select count(*) from fct_wait) as waits,
-      (select sum(answered_by_human + answered_by_ai + closed_without_answer + unanswered) from report_wait_day) as parts,
+      (select sum(answered_by_human + answered_by_ai + closed_without_answer + ongoing_waits) from report_wait_day) as parts,
       (select count(*) from fct_conversation) as conversations,
       (select count(*) from fct_conversation where is_open) as open,
       (select count(*) from fct_conversation where waiting_since is not null) as waiting`)
     expect({ waits, parts: Number(parts) }).toEqual({ waits: 8, parts: 8 })
     const cohorts = await one(`select sum(started) as started,
-      sum(unanswered + ai_only + human_and_ai + human_only) as parts, sum(incomplete) as incomplete
+      sum(unanswered_conversations + ai_only + human_and_ai + human_only) as parts, sum(incomplete) as incomplete
       from report_conversation_day`)
     expect(toNumbers(cohorts)).toEqual({ started: Number(conversations), parts: Number(conversations), incomplete: 1 })
     for (const backlog of ['report_backlog_day', 'report_backlog_hour', 'report_day']) {
@@ -125,37 +124,47 @@ for (const db of sqliteAndPostgres) {
       { hour: 3, role: 'human', messages: 1 },
     ])
     expect(
-      await all(`select hour, opened, handled, open_at_end, waiting_at_end from report_backlog_hour
+      await all(`select hour, opened, handlings, open_at_end, waiting_at_end from report_backlog_hour
         where date = '2025-10-26' and hour between 1 and 4 order by hour`),
     ).toEqual([
-      { hour: 1, opened: 0, handled: 0, open_at_end: 0, waiting_at_end: 0 },
-      { hour: 2, opened: 2, handled: 0, open_at_end: 2, waiting_at_end: 2 },
-      { hour: 3, opened: 0, handled: 1, open_at_end: 1, waiting_at_end: 1 },
-      { hour: 4, opened: 0, handled: 0, open_at_end: 1, waiting_at_end: 1 },
+      { hour: 1, opened: 0, handlings: 0, open_at_end: 0, waiting_at_end: 0 },
+      { hour: 2, opened: 2, handlings: 0, open_at_end: 2, waiting_at_end: 2 },
+      { hour: 3, opened: 0, handlings: 1, open_at_end: 1, waiting_at_end: 1 },
+      { hour: 4, opened: 0, handlings: 0, open_at_end: 1, waiting_at_end: 1 },
     ])
   })
 
   test(`calls are read by the paths of the settings, else by likely names, whatever they hold — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db)
     const calls = () =>
-      all('select call_id, visitor_id, started_date, started_hour, ended_at, outcome, seconds from fct_call order by 1')
+      all(
+        'select call_id, visitor_id, started_date, started_hour, ended_at, outcome, seconds, direction, agent from fct_call order by 1',
+      )
     const common = { started_date: '2025-10-26', started_hour: 2 }
-    const unknown = { visitor_id: null, ...common, ended_at: null, outcome: null, seconds: null }
+    const unknown = {
+      visitor_id: null,
+      ...common,
+      ended_at: null,
+      outcome: null,
+      seconds: null,
+      direction: null,
+      agent: null,
+    }
     expect(await calls()).toEqual([
       { call_id: 'hostile', ...unknown },
       { call_id: 'malformed', ...unknown, visitor_id: '7' },
       { call_id: 'other names', ...unknown },
       {
         ...{ call_id: 'usual', visitor_id: 'v1', ...common },
-        ...{ ended_at: '2025-10-26T02:00:00Z', outcome: 'completed', seconds: 1800 },
+        ...{ ended_at: '2025-10-26T02:00:00Z', outcome: 'completed', seconds: 1800, direction: 'inbound', agent: 'a7' },
       },
     ])
-    await all("update call_fields set visitor = 'who.id', duration = 'tookSeconds'")
-    expect((await calls()).map(({ visitor_id, seconds }) => [visitor_id, seconds])).toEqual([
-      [null, null],
-      [null, null],
-      ['v2', 61],
-      [null, 1800],
+    await all("update call_fields set visitor = 'who.id', duration = 'tookSeconds', direction = 'way.out'")
+    expect((await calls()).map(({ visitor_id, seconds, direction }) => [visitor_id, seconds, direction])).toEqual([
+      [null, null, null],
+      [null, null, null],
+      ['v2', 61, 'true'],
+      [null, 1800, null],
     ])
     expect(await all('select calls, callers, with_recording, with_length, seconds from report_call_day')).toEqual([
       { calls: 4, callers: 1, with_recording: 1, with_length: 2, seconds: 1861 },
@@ -194,7 +203,7 @@ for (const db of sqliteAndPostgres) {
   })
 }
 
-for (const db of sqliteAndPostgres) {
+for (const db of databases) {
   test(`names and addresses of visitors are left out if the settings say so — ${db.name}`, async () => {
     const { all } = await openViewsWarehouse(db, false)
     const people = await all(
@@ -208,6 +217,15 @@ for (const db of sqliteAndPostgres) {
 function toNumbers(row: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]))
 }
+
+test('waits are read once, however few hours of availability there were when SQLite analyzed them', async () => {
+  const { all, warehouse } = await openViewsWarehouse(databases[0])
+  await warehouse.analyzeTables()
+  await all("update sqlite_stat1 set stat = '70477 1001 7 1' where tbl = 'fct_wait'")
+  await all('analyze sqlite_schema')
+  const plan = await all("explain query plan select * from report_workload_day where date >= '2025-10-01'")
+  expect(plan.map(({ detail }) => detail)).toContain('SCAN w')
+})
 
 test('dates keep their declared type in SQLite, by which BI tools recognise them', async () => {
   const [sqlite] = databases

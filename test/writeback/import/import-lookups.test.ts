@@ -1,12 +1,12 @@
 /** What an import asks the warehouse: replies that were sent or are queued, and refs that are taken. */
 import { describe, expect, test } from 'vitest'
-import { sqliteAndPostgres } from '../../support/databases.ts'
+import { databases } from '../../support/databases.ts'
 import { syncOnce } from '../../sync/sync-sandbox.ts'
 import { createOutboxFixture, type OutboxFixture } from '../outbox-fixture.ts'
 
 const since = '2026-05-02T12:00:00Z'
 
-describe.each(sqliteAndPostgres.map(({ name }) => name))('on %s', (database) => {
+describe.each(databases.map(({ name }) => name))('on %s', (database) => {
   const reply = (o: OutboxFixture, n: number, content: string) => ({
     operation: 'message',
     conversation_id: o.conversation(n),

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
-import { maxLineBytes } from '../../../src/writeback/import/line-reader.ts'
+import { maxLineBytes, readTextLines } from '../../../src/writeback/import/line-reader.ts'
 import { parseLines } from '../../../src/writeback/import/parse-lines.ts'
 import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, visitor } from './request-fixtures.ts'
 
@@ -126,6 +126,8 @@ describe('any file', () => {
     const files = [
       `\uFEFF${json(reply)}\r\n\nbroken\n${json({ ...note, content: 'Grüße 👋' })}\n`,
       `\uFEFFoperation;visitor_id;content\r\nnote;${visitor};"Grüße\r\n""👋"""\r\n\r\nnote;x"y;\r\nnote;${visitor};"b"`,
+      // Equal blank lines are read as one item, unless a chunk ends between them.
+      `\n\n\noperation,visitor_id,content\r\n\r\n\r\n \n \nnote,${visitor},"a\n\n\n\r\n\r\n\t\n\t\nb"\n\n\nnote,${visitor},c`,
     ].map((file) => Buffer.from(file))
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...files), fc.array(fc.nat(250)), async (file, cuts) => {
@@ -138,6 +140,36 @@ describe('any file', () => {
       const bytes = [...file].map((byte) => Uint8Array.of(byte))
       expect(await Array.fromAsync(parseLines(chunks(...bytes)))).toEqual(await parseAllLines(file))
     }
+  })
+
+  test('millions of line ends are few items', async () => {
+    const options = { encoding: 'utf-8', lineEnd: 'lf' } as const
+    for (const end of ['\n', '\r\n', ' \t\r\n']) {
+      const batches = await Array.fromAsync(readTextLines(chunks('a\n', end.repeat(1_000_000), 'b'), options))
+      const lines = batches.flat().map(({ line, text, count }) => [line, text.trim(), count])
+      expect(lines).toEqual([
+        [1, 'a', 1],
+        [2, '', 1_000_000],
+        [1_000_002, 'b', 1],
+      ])
+    }
+  })
+
+  test('line ends behind an open quote count, so nothing is read behind too many of them', async () => {
+    const found = await parseAllLines(`operation,content\n"${'\n'.repeat(9 * maxLineBytes)}\n`)
+    expect(found.map(summarizeLine)).toEqual(['2: is longer than 1 MiB'])
+  })
+
+  test('the process gets its turn every few hundred lines', async () => {
+    let [turns, isDone] = [0, false]
+    const takeTurn = () => {
+      turns += 1
+      if (!isDone) setImmediate(takeTurn)
+    }
+    setImmediate(takeTurn)
+    await parseAllLines(`operation\n${'x\n'.repeat(20_000)}`)
+    isDone = true
+    expect(turns).toBeGreaterThanOrEqual(20)
   })
 })
 

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openImportBuffer } from '../../../src/writeback/import/import-buffer.ts'
 import { importRequests } from '../../../src/writeback/import/import-file.ts'
-import { sqliteAndPostgres } from '../../support/databases.ts'
+import { databases } from '../../support/databases.ts'
 import { createTempFolder } from '../../support/temp-folder.ts'
 import { conversation, openOutbox, project } from '../batch-fixture.ts'
 
-for (const database of sqliteAndPostgres)
+for (const database of databases)
   test(`the same words that another file queues during the check are a mistake — ${database.name}`, async () => {
     const { warehouse, admin } = await openOutbox(database)
     const folder = createTempFolder()

@@ -15,7 +15,7 @@ export function waitDays({ waits }: ModelFacts): ModelRow[] {
     answered_by_human: countWhere(ofDay, ({ ended_by }) => ended_by === 'human'),
     answered_by_ai: countWhere(ofDay, ({ ended_by }) => ended_by === 'ai'),
     closed_without_answer: countWhere(ofDay, ({ ended_by }) => ended_by === 'handled'),
-    unanswered: countWhere(ofDay, ({ ended_by }) => ended_by === 'nobody'),
+    ongoing_waits: countWhere(ofDay, ({ ended_by }) => ended_by === 'nobody'),
     visitor_messages: sum(ofDay.map(({ messages }) => messages)),
   }))
 }
@@ -35,50 +35,84 @@ const answerColumns = [
   { clock: 'human', hours: 'business', column: 'human_business_seconds' },
 ] as const
 
-function answersBy(facts: ModelFacts, span: string, spanOf: (date: string) => string): ModelRow[] {
-  const waits = waitsOfCompleteConversations(facts)
-  return answerColumns.flatMap(({ clock, hours, column }) => {
-    const answered = waits.filter((wait) => wait[column] !== null)
-    return [...groupBy(answered, ({ started_date }) => spanOf(started_date))].map(([day, ofSpan]) => {
-      const values = ofSpan.map((wait) => wait[column]).filter((value) => value !== null)
-      return {
-        [span]: day,
-        clock,
-        hours,
-        answers: values.length,
-        median_seconds: median(values),
-        p90_seconds: p90(values),
-        mean_seconds: mean(values),
-      }
-    })
+type Spans = readonly [span: string, spanOf: (date: string) => string]
+type Timed = { readonly date: string | null; readonly seconds: number | null | undefined }
+
+function durationsBy([span, spanOf]: Spans, labels: ModelRow, counted: string, timed: readonly Timed[]): ModelRow[] {
+  const known = timed.filter(({ date, seconds }) => date !== null && typeof seconds === 'number')
+  return [...groupBy(known, ({ date }) => spanOf(String(date)))].map(([day, ofSpan]) => {
+    const values = ofSpan.map(({ seconds }) => Number(seconds))
+    const statistics = { median_seconds: median(values), p90_seconds: p90(values), mean_seconds: mean(values) }
+    return { [span]: day, ...labels, [counted]: values.length, ...statistics }
   })
 }
 
-export const answerDays = (facts: ModelFacts): ModelRow[] => answersBy(facts, 'date', (date) => date)
-export const answerWeeks = (facts: ModelFacts): ModelRow[] => answersBy(facts, 'week', mondayOf)
-export const answerMonths = (facts: ModelFacts): ModelRow[] => answersBy(facts, 'month', monthOf)
+function answersBy(facts: ModelFacts, spans: Spans): ModelRow[] {
+  const waits = waitsOfCompleteConversations(facts)
+  return answerColumns.flatMap(({ clock, hours, column }) => {
+    const timed = waits.map((wait) => ({ date: wait.started_date, seconds: wait[column] }))
+    return durationsBy(spans, { clock, hours }, 'answers', timed)
+  })
+}
 
-/** What people wrote on a day, and the answers that they gave on it. */
-export function agentDays(facts: ModelFacts): ModelRow[] {
+/** Of each conversation, by its creation. */
+function conversationDurations({ conversations, states }: ModelFacts, spans: Spans): ModelRow[] {
+  const complete = conversations.filter(({ is_complete }) => is_complete)
+  const opened = states.filter(({ state_number, to_date }) => state_number === 1 && to_date !== null)
+  const kinds: readonly (readonly [until: string, hours: string, timed: readonly Timed[]])[] = [
+    ['first answer', 'all', timesOf(complete, 'created_date', 'first_answer_seconds')],
+    ['first answer', 'business', timesOf(complete, 'created_date', 'first_answer_business_seconds')],
+    ['first human answer', 'all', timesOf(complete, 'created_date', 'first_human_seconds')],
+    ['first human answer', 'business', timesOf(complete, 'created_date', 'first_human_business_seconds')],
+    ['first handling', 'all', timesOf(opened, 'from_date', 'seconds')],
+    ['first handling', 'business', timesOf(opened, 'from_date', 'business_seconds')],
+    ['last handling', 'all', timesOf(conversations, 'created_date', 'handled_seconds')],
+    ['last handling', 'business', timesOf(conversations, 'created_date', 'handled_business_seconds')],
+  ]
+  return kinds.flatMap(([until, hours, timed]) => durationsBy(spans, { until, hours }, 'conversations', timed))
+}
+
+function timesOf(rows: readonly ModelRow[], date: string, seconds: string): Timed[] {
+  return rows.map((row) => ({ date: row[date] as string | null, seconds: row[seconds] as number | null }))
+}
+
+/** What people wrote in a span, and the answers that they gave in it. */
+function agentsBy(facts: ModelFacts, [span, spanOf]: Spans): ModelRow[] {
   const waits = waitsOfCompleteConversations(facts)
   const written = facts.contributions.filter(({ role }) => role === 'human')
-  return [...groupBy(written, ({ date, name }) => JSON.stringify([date, name]))].map(([key, contributions]) => {
-    const [date, name] = JSON.parse(key) as [string, string]
+  return [...groupBy(written, ({ date, name }) => JSON.stringify([spanOf(date), name]))].map(([key, contributions]) => {
+    const [day, name] = JSON.parse(key) as [string, string]
     const seconds = waits
-      .filter((wait) => wait.human_answered_date === date && wait.human_name === name)
+      .filter((wait) => wait.human_answered_date !== null && spanOf(wait.human_answered_date) === day)
+      .filter((wait) => wait.human_name === name)
       .map(({ human_seconds }) => human_seconds)
       .filter((value) => value !== null)
     return {
-      date,
+      [span]: day,
       agent_name: name,
       messages: sum(contributions.map(({ messages }) => messages)),
-      conversations: contributions.length,
+      conversations: new Set(contributions.map(({ conversation_id }) => conversation_id)).size,
       answers: seconds.length,
       answer_median_seconds: median(seconds),
       answer_p90_seconds: p90(seconds),
     }
   })
 }
+
+const days: Spans = ['date', (date) => date]
+const weeks: Spans = ['week', mondayOf]
+const months: Spans = ['month', monthOf]
+
+export const reportsBySpan = (facts: ModelFacts) => ({
+  report_answer_day: answersBy(facts, days),
+  report_answer_week: answersBy(facts, weeks),
+  report_answer_month: answersBy(facts, months),
+  report_duration_day: conversationDurations(facts, days),
+  report_duration_week: conversationDurations(facts, weeks),
+  report_duration_month: conversationDurations(facts, months),
+  report_agent_day: agentsBy(facts, days),
+  report_agent_month: agentsBy(facts, months),
+})
 
 /** Judges every wait by the target that applied on the day on which it began. */
 export function slaDays(facts: ModelFacts, targets: readonly ModelTarget[]): ModelRow[] {

@@ -16,7 +16,7 @@ export function conversationDays({ conversations }: ModelFacts): ModelRow[] {
       date,
       started: ofDay.length,
       incomplete: countWhere(ofDay, ({ is_complete }) => !is_complete),
-      unanswered: countWhere(ofDay, ({ answered_by }) => answered_by === 'nobody'),
+      unanswered_conversations: countWhere(ofDay, ({ answered_by }) => answered_by === 'nobody'),
       ai_only: countWhere(ofDay, ({ answered_by }) => answered_by === 'ai'),
       human_and_ai: countWhere(ofDay, ({ answered_by }) => answered_by === 'human and ai'),
       human_only: countWhere(ofDay, ({ answered_by }) => answered_by === 'human'),
@@ -41,18 +41,28 @@ export function backlogDays(facts: ModelFacts, settings: ModelSettings, until: s
   return daysBetween(from ?? '9999', until).map((date) => ({
     date,
     opened: countWhere(opened, ({ state_number, from_date }) => state_number === 1 && from_date === date),
-    reopened: countWhere(opened, ({ state_number, from_date }) => state_number > 1 && from_date === date),
-    handled: countWhere(states, ({ state, from_date }) => state === 'handled' && from_date === date),
+    reopenings: countWhere(opened, ({ state_number, from_date }) => state_number > 1 && from_date === date),
+    handlings: countWhere(states, ({ state, from_date }) => state === 'handled' && from_date === date),
     open_at_end: countWhere(
       opened,
       ({ from_date, to_date }) => from_date <= date && (to_date === null || to_date > date),
     ),
     waiting_at_end: countWhere(
       waits,
-      ({ started_date, ended_date }) => started_date <= date && (ended_date === null || ended_date > date),
+      ({ open_from_date, ended_date }) =>
+        open_from_date !== null && open_from_date <= date && (ended_date === null || ended_date > date),
     ),
     reopens_known: startOfDay(date, settings.timeZone) >= seconds(settings.mirroredSince),
   }))
+}
+
+/** Beside the calls, of which the worlds have none. */
+export function contactMonths({ conversations }: ModelFacts): ModelRow[] {
+  const dated = conversations.filter(({ created_date }) => created_date !== null)
+  return [...groupBy(dated, ({ created_date }) => monthOf(String(created_date)))].map(([month, ofMonth]) => {
+    const visitors = new Set(ofMonth.map(({ visitor_id }) => visitor_id).filter((id) => id !== null)).size
+    return { month, conversations: ofMonth.length, calls: 0, writing_visitors: visitors, visitors }
+  })
 }
 
 /** By the month in which they were created. */

@@ -28,8 +28,8 @@ export function workloadDays({ conversations, waits, availabilityHours }: ModelF
     )
     return {
       date,
-      handled: handled.length,
-      handled_with_human: withHuman.length,
+      last_handled_conversations: handled.length,
+      last_handled_with_human: withHuman.length,
       human_turns: turns,
       human_messages: messages,
       human_span_median_seconds: median(spans),

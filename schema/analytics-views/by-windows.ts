@@ -1,0 +1,96 @@
+/**
+ * Queries by windows: SQLite hands a filter by day down through them, and not through joins or `group by`, which would
+ * read the whole history for one week.
+ */
+import type { ViewColumn } from './analytics-view.ts'
+
+export type MergedSource = {
+  /** The expressions of the key, in its order. */
+  readonly key: readonly string[]
+  /** The expressions of the columns that this query gives; each column comes from one query. */
+  readonly columns: Readonly<Record<string, string>>
+  /** What follows `from`. With a `group by`, it names tables only, so that SQLite filters before it groups. */
+  readonly from: string
+}
+
+type Merge = {
+  readonly key: readonly string[]
+  /** A column that cannot be null is 0 where its query has no row. */
+  readonly columns: Readonly<Record<string, Pick<ViewColumn, 'type' | 'isNullable'>>>
+  readonly sources: readonly MergedSource[]
+}
+
+/** Puts numbers of several queries side by side, one row for each key, as a full join would. */
+export function mergeByKey({ key, columns, sources }: Merge): string {
+  const names = Object.entries(columns)
+  const keyList = key.join(', ')
+  const merged = names.map(([name, { isNullable }]) => {
+    const value = `max(${name}) over (partition by ${keyList})`
+    return `${isNullable ? value : `coalesce(${value}, 0)`} as ${name}`
+  })
+  const arms = sources.map((source) => {
+    const keys = key.map((name, index) => `${source.key[index]} as ${name}`)
+    // Each null has a type, as Postgres takes the types of a union from its first queries.
+    const values = names.map(
+      ([name, { type }]) => `cast(${source.columns[name] ?? 'null'} as ${castType(type)}) as ${name}`,
+    )
+    return `
+        select ${[...keys, ...values].join(', ')}
+        from ${source.from}`
+  })
+  return `
+    select ${[...key, ...Object.keys(columns)].join(', ')}
+    from (
+      select ${[...key, ...merged].join(',\n        ')},
+        row_number() over (partition by ${keyList}) as place
+      from (${arms.join('\n        union all')}
+      ) sources
+    ) merged
+    where place = 1`
+}
+
+/** Names that both databases take for their integers and floating-point numbers. */
+function castType(type: ViewColumn['type']): string {
+  return type === 'number' ? 'double precision' : 'bigint'
+}
+
+type PercentileSource = {
+  /** Columns that the values are grouped by, as `name: expression`. */
+  readonly groups: Readonly<Record<string, string>>
+  /** The expression of the values, whole numbers; nulls must be excluded by `from`. */
+  readonly value: string
+  /** What follows `from`. */
+  readonly from: string
+}
+
+/**
+ * Exact medians and percentiles, without functions that one of the databases lacks. One row for each group: its columns, `values_counted`, `median_value` (the mean of the two middle values),
+ * `p90_value` (the smallest value that nine tenths of the values do not exceed) and `mean_value`.
+ */
+export function percentilesOf({ groups, value, from }: PercentileSource): string {
+  const names = Object.keys(groups).join(', ')
+  const expressions = Object.values(groups).join(', ')
+  const selected = Object.entries(groups).map(([name, expression]) => `${expression} as ${name}`)
+  return `
+    select ${names}, values_counted, median_value, p90_value, mean_value
+    from (
+      select ${names}, values_counted, mean_value,
+        avg(case when place in ${middlePlaces} then cast(counted_value as double precision) end)
+          over (partition by ${names}) as median_value,
+        max(case when place = ${p90Place} then counted_value end) over (partition by ${names}) as p90_value,
+        row_number() over (partition by ${names} order by place) as row_of_group
+      from (
+        select ${selected.join(', ')}, ${value} as counted_value,
+          row_number() over (partition by ${expressions} order by ${value}) as place,
+          count(*) over (partition by ${expressions}) as values_counted,
+          avg(cast(${value} as double precision)) over (partition by ${expressions}) as mean_value
+        from ${from}
+      ) placed
+      where place in ${middlePlaces} or place = ${p90Place}
+    ) summarised
+    where row_of_group = 1`
+}
+
+/** The same place twice if the number of values is odd. */
+const middlePlaces = '((values_counted + 1) / 2, (values_counted + 2) / 2)'
+const p90Place = '(9 * values_counted + 9) / 10'

@@ -1,0 +1,140 @@
+/** Calls, one by one and by day. */
+import type { AnalyticsView } from './analytics-view.ts'
+import { mergeByKey, percentilesOf } from './by-windows.ts'
+import { localSeconds, type SqlDialect } from './sql-dialect.ts'
+import {
+  count,
+  date,
+  distinct,
+  duration,
+  flag,
+  key,
+  meanSeconds,
+  number,
+  optional,
+  projectId,
+  seconds,
+  text,
+  time,
+} from './view-columns.ts'
+
+/**
+ * Calls. The service documents none of their fields, so they are read from `raw` by paths: those of the settings
+ * (`call_fields`), or likely names. Discovered columns hold the same, but a view must not depend on one.
+ */
+type CallField = 'visitor' | 'ended' | 'outcome' | 'duration' | 'direction' | 'agent'
+
+/** Tried in this order where the settings name no path. */
+const likelyNames: Readonly<Record<CallField, readonly string[]>> = {
+  visitor: ['visitorId', 'visitor_id', 'visitor.id'],
+  ended: ['endedAt', 'ended_at', 'endTime'],
+  outcome: ['outcome', 'status', 'result'],
+  duration: ['durationSeconds', 'duration_seconds'],
+  direction: ['direction', 'callDirection'],
+  agent: ['agentId', 'agent_id', 'agent.id', 'agentName'],
+}
+
+function fieldOf(field: CallField, read: (json: string, path: string) => string): string {
+  const guesses = likelyNames[field].map((name) => read('c.raw', `'${name}'`))
+  return `case when f.${field} is not null then ${read('c.raw', `f.${field}`)}
+          else coalesce(${guesses.join(', ')}) end`
+}
+
+const outcomeNote = 'how it ended, in the words of the service; null = not known'
+
+export const fctCall: AnalyticsView = {
+  note: 'One row for each call.',
+  caveat:
+    'The service documents no field of a call: where `analytics.calls` in deskmirror.yaml names none, likely names are tried. All of them follow as columns of text, unless the settings leave out personal data.',
+  key: ['project_id', 'call_id'],
+  discovers: 'calls',
+  columns: {
+    project_id: projectId,
+    call_id: key('the call, in calls'),
+    visitor_id: optional(key('the visitor; null = not known')),
+    started_at: optional(time('when it started')),
+    started_date: optional(date('local day of started_at')),
+    started_hour: optional(number('local hour of started_at, 0 to 23')),
+    ended_at: optional(time('when it ended; null = not known')),
+    outcome: optional(text(outcomeNote)),
+    seconds: optional(seconds('how long it took; null = not known, or negative')),
+    has_recording: optional(flag('it has a recording; null = the service has not been asked yet')),
+    direction: optional(text('who called whom, in the words of the service; null = not known')),
+    agent: optional(text('the agent, as the service names it; null = not known')),
+  },
+  select: (sql) => `
+    select p.project_id, p.call_id, p.visitor_id, p.started_at, d.date as started_date,
+      cast(p.local_seconds % 86400 / 3600 as integer) as started_hour, p.ended_at, p.outcome,
+      case when ${secondsOf(sql)} >= 0 then ${secondsOf(sql)} end as seconds, p.has_recording,
+      p.direction, p.agent
+    from (${parsedCalls(sql)}
+    ) p
+    left join dim_date d on d.project_id = p.project_id and d.date = ${sql.dateOf('p.local_seconds')}`,
+}
+
+/** Negative if the service shows a negative length, or an end before the beginning. */
+const secondsOf = (sql: SqlDialect) => `coalesce(p.seconds, ${sql.epoch('p.ended_at')} - ${sql.epoch('p.started_at')})`
+
+function parsedCalls(sql: SqlDialect): string {
+  return `
+      select c.project_id, c.id as call_id,
+        ${fieldOf('visitor', sql.jsonText)} as visitor_id,
+        c.occurred_at as started_at,
+        ${localSeconds(sql, 'c.project_id', 'c.occurred_at')} as local_seconds,
+        ${fieldOf('ended', sql.jsonTime)} as ended_at,
+        ${fieldOf('outcome', sql.jsonText)} as outcome,
+        ${fieldOf('duration', sql.jsonInteger)} as seconds,
+        r.has_recording,
+        ${fieldOf('direction', sql.jsonText)} as direction,
+        ${fieldOf('agent', sql.jsonText)} as agent
+      from calls c
+      left join call_fields f on f.project_id = c.project_id
+      left join call_recordings r on r.project_id = c.project_id and r.call_id = c.id and r.deleted_at is null
+      where c.deleted_at is null`
+}
+
+/** Calls by day. */
+const measures = {
+  calls: count('calls'),
+  callers: distinct('different visitors, as far as they are known'),
+  with_recording: count('calls with a recording'),
+  with_length: count('calls whose length is known'),
+  seconds: seconds('total length of these'),
+  median_seconds: optional(meanSeconds('median length of these')),
+  longest_seconds: optional(duration('length of the longest')),
+}
+
+export const reportCallDay: AnalyticsView = {
+  note: 'Calls by the day on which they started.',
+  caveat: 'Lengths are known only where the calls show them: compare with_length with calls.',
+  key: ['project_id', 'date'],
+  columns: { project_id: projectId, date: date('the day on which the calls started'), ...measures },
+  select: () =>
+    mergeByKey({
+      key: ['project_id', 'date'],
+      columns: measures,
+      sources: [
+        {
+          key: ['project_id', 'started_date'],
+          columns: {
+            calls: 'count(*)',
+            callers: 'count(distinct visitor_id)',
+            with_recording: 'count(case when has_recording then 1 end)',
+            with_length: 'count(seconds)',
+            seconds: 'sum(seconds)',
+            longest_seconds: 'max(seconds)',
+          },
+          from: 'fct_call where started_date is not null group by project_id, started_date',
+        },
+        {
+          key: ['project_id', 'date'],
+          columns: { median_seconds: 'median_value' },
+          from: `(${percentilesOf({
+            groups: { project_id: 'project_id', date: 'started_date' },
+            value: 'seconds',
+            from: 'fct_call where seconds is not null and started_date is not null',
+          })}) lengths`,
+        },
+      ],
+    }),
+}

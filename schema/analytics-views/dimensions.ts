@@ -1,0 +1,168 @@
+/** What facts and reports are grouped by: projects, hours, agents, visitors and conversations. */
+import type { AnalyticsView } from './analytics-view.ts'
+import { count, flag, key, number, optional, projectId, share, text, time, weighted } from './view-columns.ts'
+
+/** Projects, and how fresh their facts are: every object leads here by `project_id`. */
+export const dimProject: AnalyticsView = {
+  note: 'One row for each project: its time zone, and until when its facts are complete.',
+  caveat:
+    'as_of speaks of what the service had then. Facts that are due have changed in the mirror and are derived again with the next sync.',
+  key: ['project_id'],
+  columns: {
+    project_id: projectId,
+    time_zone: optional(text('the time zone of all dates and hours; null = no facts yet')),
+    mirrored_since: time('when the mirror began: reopenings before it are not known'),
+    as_of: optional(time('conversations and messages are complete up to this time; null = not read to the end yet')),
+    visits_as_of: optional(time('the same for activity of visitors; null also = not mirrored')),
+    calls_as_of: optional(time('the same for calls')),
+    availability_as_of: optional(time('when the availability was last asked for')),
+    facts_due: count('conversations, visitors and hours whose facts are to be derived again'),
+    is_rebuilding: flag('facts are being derived anew, so not all numbers are there'),
+    has_personal_data: flag('false = names and addresses of visitors are left out'),
+  },
+  select: () => `
+    select s.project_id, nullif(s.time_zone, '') as time_zone, s.mirrored_since,
+      case when f.core_streams = 2 then f.as_of end as as_of, f.visits_as_of, f.calls_as_of, f.availability_as_of,
+      coalesce(d.facts_due, 0) as facts_due,
+      s.rebuilt_to is not null or s.fingerprint = '' as is_rebuilding,
+      s.personal_data as has_personal_data
+    from facts_state s
+    left join (
+      select project_id,
+        count(case when stream in ('conversations', 'messages') then synced_at end) as core_streams,
+        min(case when stream in ('conversations', 'messages') then synced_at end) as as_of,
+        min(case when stream = 'visitor_activity' then synced_at end) as visits_as_of,
+        min(case when stream = 'calls' then synced_at end) as calls_as_of,
+        min(case when stream = 'availability' then synced_at end) as availability_as_of
+      from sync_streams
+      group by project_id
+    ) f on f.project_id = s.project_id
+    left join (select project_id, count(*) as facts_due from facts_due group by project_id) d
+      on d.project_id = s.project_id`,
+}
+
+const hours = Array.from({ length: 24 }, (_, hour) => hour)
+
+function partOfDay(hour: number): string {
+  if (hour < 6) return 'night'
+  if (hour < 12) return 'morning'
+  return hour < 18 ? 'afternoon' : 'evening'
+}
+
+/** For labels, and for charts without holes. */
+export const dimHour: AnalyticsView = {
+  note: 'The 24 hours of the day. The same for all projects.',
+  caveat: null,
+  key: ['hour'],
+  columns: {
+    hour: number('0 to 23'),
+    label: text('its beginning, such as 09:00'),
+    part_of_day: text('night, morning, afternoon or evening: six hours each from midnight on'),
+  },
+  select: () =>
+    hours
+      .map((hour) => {
+        const label = `${String(hour).padStart(2, '0')}:00`
+        return `
+    select ${hour} as hour, '${label}' as label, '${partOfDay(hour)}' as part_of_day`
+      })
+      .join(' union all'),
+}
+
+/** Agents: the ids that conversations are assigned to, and the names that probably belong to them. */
+export const dimAgent: AnalyticsView = {
+  note: 'One row for each agent to whom a conversation is assigned in which a human wrote, with the likely name.',
+  caveat:
+    'The service shows no list of agents: the name is that of the last human message in most of the conversations of this id, and name_share says in how many.',
+  key: ['project_id', 'agent_id'],
+  columns: {
+    project_id: projectId,
+    agent_id: key('the id that conversations are assigned to'),
+    likely_name: text('the name that most of these conversations end with'),
+    name_share: weighted(share('share of the conversations that show this name'), 'conversations'),
+    conversations: count('conversations assigned to the agent now, in which a human wrote'),
+  },
+  select: () => `
+    select project_id, agent_id, name as likely_name,
+      cast(conversations_with_name as double precision) / conversations as name_share,
+      cast(conversations as bigint) as conversations
+    from (
+      select project_id, agent_id, name, conversations_with_name,
+        sum(conversations_with_name) over (partition by project_id, agent_id) as conversations,
+        row_number() over (partition by project_id, agent_id order by conversations_with_name desc, name) as place
+      from (
+        select project_id, assigned_agent_id as agent_id, last_human_name as name, count(*) as conversations_with_name
+        from fct_conversation
+        where assigned_agent_id is not null and last_human_name is not null and last_human_name <> ''
+        group by project_id, assigned_agent_id, last_human_name
+      ) names
+    ) ranked
+    where place = 1`,
+}
+
+/** Visitors with what they did so far. */
+export const dimVisitor: AnalyticsView = {
+  note: 'One row for each visitor who exists, with conversations and visits so far.',
+  caveat:
+    'Deleted visitors are left out, so conversations may lead to a visitor that is not here. Undocumented fields of visitors follow as columns of text, unless the settings leave out personal data.',
+  key: ['project_id', 'visitor_id'],
+  discovers: 'visitors',
+  columns: {
+    project_id: projectId,
+    visitor_id: key('the visitor, in visitors'),
+    name: optional(text('null = not known, or the settings leave out personal data')),
+    email: optional(text('null = not known, or the settings leave out personal data')),
+    has_email: flag('the visitor has an address'),
+    conversations: count('conversations'),
+    open_conversations: count('of these, open ones'),
+    messages_written: count('messages that the visitor wrote'),
+    first_contact_at: optional(time('when the first conversation was created')),
+    last_utterance_at: optional(time('when anybody last wrote in one of them')),
+    visits: count('visits'),
+    first_visit_at: optional(time('when the first visit began')),
+    last_activity_at: optional(time('when the last visit ended')),
+  },
+  select: () => `
+    select v.project_id, v.id as visitor_id,
+      case when s.personal_data then v.name end as name,
+      case when s.personal_data then v.email end as email,
+      v.email is not null as has_email,
+      coalesce(c.conversations, 0) as conversations,
+      coalesce(c.open_conversations, 0) as open_conversations,
+      cast(coalesce(c.messages_written, 0) as bigint) as messages_written,
+      c.first_contact_at, c.last_utterance_at,
+      coalesce(a.visits, 0) as visits,
+      a.first_visit_at, a.last_activity_at
+    from visitors v
+    left join facts_state s on s.project_id = v.project_id
+    left join (
+      select project_id, visitor_id,
+        count(*) as conversations,
+        count(case when is_open then 1 end) as open_conversations,
+        sum(visitor_messages) as messages_written,
+        min(created_at) as first_contact_at,
+        max(last_utterance_at) as last_utterance_at
+      from fct_conversation
+      where visitor_id is not null
+      group by project_id, visitor_id
+    ) c on c.project_id = v.project_id and c.visitor_id = v.id
+    left join (
+      select project_id, visitor_id, count(*) as visits, min(started_at) as first_visit_at,
+        max(ended_at) as last_activity_at
+      from fct_visit
+      group by project_id, visitor_id
+    ) a on a.project_id = v.project_id and a.visitor_id = v.id
+    where v.deleted_at is null`,
+}
+
+/** Conversations with the fields that the service does not document: the facts have only what is counted. */
+export const dimConversation: AnalyticsView = {
+  note: 'One row for each conversation that exists, with its undocumented fields.',
+  caveat:
+    'Each undocumented field of conversations is a column of text, which appears when the field does, unless the settings leave out personal data. What is counted is in fct_conversation.',
+  key: ['project_id', 'conversation_id'],
+  discovers: 'conversations',
+  columns: { project_id: projectId, conversation_id: key('the conversation') },
+  select: () => `
+    select project_id, id as conversation_id from conversations where deleted_at is null`,
+}

@@ -1,0 +1,175 @@
+/** The numbers of the service's daily rollups beside every daily number of our own views, and which of ours fits each best. */
+import type { AnalyticsView } from './analytics-view.ts'
+import { reportCallDay } from './calls.ts'
+import { reportWorkloadDay } from './report-agents.ts'
+import { reportBacklogDay } from './report-backlog.ts'
+import { reportConversationDay } from './report-conversations.ts'
+import { reportAnswerDay } from './report-durations.ts'
+import { reportContactDay, reportVisitorDay } from './report-visitors.ts'
+import { reportWaitDay } from './report-waits.ts'
+import type { SqlDialect } from './sql-dialect.ts'
+import { date, flag, key, level, mean, number, optional, projectId, text } from './view-columns.ts'
+
+/** A view with one row a day, or one for each clock of response times. */
+type Source = { readonly name: string; readonly view: AnalyticsView; readonly clock?: string }
+
+const sources: readonly Source[] = [
+  { name: 'report_conversation_day', view: reportConversationDay },
+  { name: 'report_wait_day', view: reportWaitDay },
+  // The service does not know our business hours.
+  { name: 'report_answer_day', view: reportAnswerDay, clock: 'any' },
+  { name: 'report_answer_day', view: reportAnswerDay, clock: 'human' },
+  { name: 'report_backlog_day', view: reportBacklogDay },
+  { name: 'report_call_day', view: reportCallDay },
+  { name: 'report_visitor_day', view: reportVisitorDay },
+  { name: 'report_contact_day', view: reportContactDay },
+  { name: 'report_workload_day', view: reportWorkloadDay },
+]
+
+/** A filter by the present time, which both databases hand down into the views; one by the newest rollup they do not. */
+const days = 60
+const firstDay = (sql: SqlDialect) => sql.dateOf(`${sql.epoch(sql.now)} - ${days * 86_400}`)
+
+/** Fewer days can be equal by accident, and so can any number of days without anything to count. */
+const enough = { days: 7, equalShare: 0.95 }
+/** Calls and messages of a day's last minutes come a little later, here or in the rollup. */
+const lateSeconds = 3600
+
+/** `definition`: the view, the column and the clock. */
+const ownNumbers = sources.flatMap(({ name, view, clock }, source) =>
+  Object.entries(view.columns)
+    .filter(([, { role }]) => role === 'measure')
+    .map(([column]) => ({
+      definition: `${name}.${column}${clock === undefined ? '' : ` (${clock})`}`,
+      value: `v${source}.${column}`,
+    })),
+)
+
+const joinSource = (sql: SqlDialect, { name, clock }: Source, source: number) => {
+  const ofClock = clock === undefined ? '' : ` and v${source}.clock = '${clock}' and v${source}.hours = 'all'`
+  return `
+        left join ${name} v${source} on v${source}.project_id = d.project_id and v${source}.date = d.date
+          and v${source}.date >= ${firstDay(sql)}${ofClock}`
+}
+
+/** The days, with 1 where neither side will change any more: read after their end, with no gap but of single rows. */
+const comparedDays = (sql: SqlDialect) => `
+        select r.project_id, r.window_from, r.window_to, t.date,
+          case when s.rebuilt_to is null and f.unread = 0
+            and ${sql.epoch('r.read_at')} >= ${sql.epoch('r.window_to')} + ${lateSeconds}
+            and ${sql.epoch('f.read_at')} >= ${sql.epoch('r.window_to')} + ${lateSeconds}
+            and not exists (
+              select 1 from sync_gaps g
+              where g.project_id = r.project_id and g.resolved_at is null
+                and g.stream not in ('analytics', 'availability') and g.subject not like 'parent:%'
+                and coalesce(g.from_ts, r.window_from) < r.window_to and coalesce(g.to_ts, r.window_from) >= r.window_from
+            ) then 1 else 0 end as is_final
+        from analytics_rollups r
+        join facts_state s on s.project_id = r.project_id and s.time_zone = r.time_zone
+        join dim_date t on t.project_id = r.project_id and t.date = r.day
+        left join (
+          select project_id, min(synced_at) as read_at, count(*) - count(synced_at) as unread from sync_streams
+          where stream in ('conversations', 'messages', 'visitors', 'calls') and skipped is null
+          group by project_id
+        ) f on f.project_id = r.project_id
+        where r.day >= ${firstDay(sql)}`
+
+/** Half a unit of the last digit that the service shows. */
+const tolerance = `case when abs(service_value - round(service_value)) < 1e-9 then 0.5
+          when abs(10 * service_value - round(10 * service_value)) < 1e-6 then 0.05
+          when abs(100 * service_value - round(100 * service_value)) < 1e-6 then 0.005 else 0.0005 end + 1e-9`
+
+/** Every number of the service beside every one of ours, by day. \`distinct\`: Postgres chooses ours once a day, not for each number of the service. */
+const comparedNumbers = (sql: SqlDialect) => `(
+          select *,
+            case when own_value is null then case when service_value = 0 then 1 else 0 end
+              when abs(service_value - own_value) <= ${tolerance} then 1 else 0 end as is_equal
+          from (
+            select d.project_id, d.date, d.is_final, m.metric, m.value as service_value, d.place, d.definition, d.own_value
+            from (
+              select distinct d.project_id, d.window_from, d.window_to, d.date, d.is_final,
+                n.column1 as place, n.column2 as definition,
+                cast(case n.column1${ownNumbers.map(({ value }, place) => ` when ${place} then ${value}`).join('')}
+                end as double precision) as own_value
+              from (${comparedDays(sql)}
+              ) d${sources.map((source, index) => joinSource(sql, source, index)).join('')}
+              cross join (values ${ownNumbers.map(({ definition }, place) => `(${place}, '${definition}')`).join(', ')}) n
+            ) d
+            join analytics_metrics m
+              on m.project_id = d.project_id and m.window_from = d.window_from and m.window_to = d.window_to
+          ) numbers
+        ) compared`
+
+/** How well a number of the service and one of ours fit on all final days. \`over\`: empty, or the window of the pair. */
+const fitOfPair = (over: string) => `
+          sum(is_final) ${over} as days, sum(is_final * is_equal) ${over} as days_equal,
+          sum(case when service_value = 0 then 0 else is_final * is_equal end) ${over} as days_proving,
+          avg(case when is_final = 1 then abs(service_value - coalesce(own_value, 0)) end) ${over} as mean_difference`
+
+const rankedBy = (partition: string) =>
+  `row_number() over (partition by ${partition} order by days_equal desc, mean_difference, place) as rank_of_pair`
+
+const isFit = `rank_of_pair = 1 and days_proving >= ${enough.days} and days_equal >= ${enough.equalShare} * days`
+const whenFits = (value: string) => `case when ${isFit} then ${value} end`
+
+const daysCompared = level(`of the last ${days} days, those that had ended when both sides were read, without a gap`)
+const daysEqual = level('of these, days on which both are equal to the digits shown')
+
+export const reportRollupFit: AnalyticsView = {
+  note: 'Each number of the daily rollups beside each daily number of ours: on how many days they are equal.',
+  caveat: `is_fit marks the one of ours that fits best, if it is equal on ${enough.equalShare * 100} % of the days, and on at least ${enough.days} on which the number is not 0. If none is marked, none of ours is that number. Computed when asked for.`,
+  key: ['project_id', 'metric', 'definition'],
+  columns: {
+    project_id: projectId,
+    metric: key('dotted path of the number within the rollup'),
+    definition: key('the number of ours: view, column, and the clock of response times'),
+    days: daysCompared,
+    days_equal: daysEqual,
+    mean_difference: optional(mean('mean difference on these days')),
+    place: number('1 = fits best'),
+    is_fit: flag('it fits best, and well enough'),
+  },
+  select: (sql) => `
+    select project_id, metric, definition, cast(days as bigint) as days, cast(days_equal as bigint) as days_equal,
+      mean_difference, cast(rank_of_pair as integer) as place, ${isFit} as is_fit
+    from (
+      select *, ${rankedBy('project_id, metric')}
+      from (
+        select project_id, metric, place, definition,${fitOfPair('')}
+        from ${comparedNumbers(sql)}
+        group by project_id, metric, place, definition
+      ) counted
+    ) ranked`,
+}
+
+export const reportRollupDay: AnalyticsView = {
+  note: `Each number of the daily rollups of the last ${days} days beside the number of ours that fits best, if one fits: see report_rollup_fit.`,
+  caveat: 'A day that is not final may still change on either side.',
+  key: ['project_id', 'date', 'metric'],
+  columns: {
+    project_id: projectId,
+    date: date('the local day'),
+    metric: key('dotted path of the number within the rollup'),
+    service_value: mean("the service's number"),
+    own_value: optional(mean('our own number; null = none fits, or the day has none')),
+    difference: optional(mean('service_value - own_value')),
+    result: text('equal, different, not final or not compared (none fits)'),
+    definition: optional(text('the number of ours; null = none fits')),
+    days: daysCompared,
+    days_equal: daysEqual,
+  },
+  select: (sql) => `
+    select project_id, date, metric, service_value, ${whenFits('own_value')} as own_value,
+      ${whenFits('service_value - own_value')} as difference,
+      coalesce(${whenFits("case when is_final = 0 then 'not final' when is_equal = 1 then 'equal' else 'different' end")},
+        'not compared') as result,
+      ${whenFits('definition')} as definition, cast(days as bigint) as days, cast(days_equal as bigint) as days_equal
+    from (
+      select *, ${rankedBy('project_id, metric, date')}
+      from (
+        select *,${fitOfPair('over (partition by project_id, metric, place)')}
+        from ${comparedNumbers(sql)}
+      ) counted
+    ) ranked
+    where rank_of_pair = 1`,
+}

@@ -1,0 +1,98 @@
+/** The JSON documents of the commands: which type each prints, and the declarations of these types, from the sources. */
+import { globSync, readFileSync } from 'node:fs'
+
+export const commandDocuments: Readonly<Record<string, string>> = {
+  check: '{ projects: { project: string | null, items: CheckItem[] }[] }',
+  sync: '{ projects: SyncReport[] }',
+  'writeback add': 'AddWritebackReport',
+  'writeback import': 'ImportReport, with { review: ReviewSummary }; with --dry-run: PreviewReport',
+  'writeback list': 'ListWritebacksReport',
+  'writeback show': 'ShowWritebackReport',
+  'writeback batches': 'BatchesReport',
+  'writeback batches show': 'BatchReport & { review: ReviewSummary, requests: number }',
+  'writeback approve': 'DecisionReport; with --digest: DecisionReport | SelectionMismatch',
+  'writeback undo': 'DecisionReport',
+  'writeback stop': 'BatchDecisionReport',
+  'writeback resume': 'BatchDecisionReport',
+  'writeback cancel': 'DecisionReport',
+  'writeback retry': 'DecisionReport',
+  'writeback resolve': 'DecisionReport',
+  'writeback revert': 'RevertReport',
+  push: '{ projects: PushReport[] }',
+  console: '{ link: string, answers: boolean }',
+  status: '{ projects: (StatusReport & { readOnly: boolean })[] }',
+  report: '{ projects: Report[] }',
+  verify: '{ projects: VerifyDocument[] }; with --against: { projects: DigestComparison[] }',
+  audit: '{ projects: AuditReport[] }',
+  export: 'ExportReport',
+  token: '{ project: string, token: string, expiresAt: string | null, answer: unknown }',
+  migrate:
+    'MigrationReport; with --grant: MigrationSummary & GrantReport; with --rebuild-analytics: { projects: FactsRebuildReport[] }',
+  erase: 'EraseReport',
+  demo: '{ passes: SyncReport[], pushed: PushReport, tables: object[], questions: object[] }',
+}
+
+type SourceFile = { readonly declarations: ReadonlyMap<string, string>; readonly imports: ReadonlyMap<string, URL> }
+
+/** The declarations that the documents name, and all that these name in turn. */
+export function readTypes(root: URL): readonly string[] {
+  const files = new Map<string, SourceFile>()
+  const read = (url: URL): SourceFile => {
+    const file = files.get(url.href) ?? parseFile(url)
+    files.set(url.href, file)
+    return file
+  }
+  const found = new Map<string, string>()
+  const visit = (text: string, url: URL) => {
+    for (const [name] of text.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(/\b[A-Za-z]\w*/g)) {
+      const from = read(url).declarations.has(name) ? url : read(url).imports.get(name)
+      const declaration = from === undefined ? undefined : read(from).declarations.get(name)
+      if (from === undefined || declaration === undefined || found.has(`${name} ${from.href}`)) continue
+      found.set(`${name} ${from.href}`, declaration)
+      visit(declaration, from)
+    }
+  }
+  const sources = globSync('src/{app,core,report,warehouse/database}/**/*.ts', { cwd: root.pathname }).map(
+    (path) => new URL(path, root),
+  )
+  for (const name of new Set(
+    Object.values(commandDocuments)
+      .join(' ')
+      .match(/\b[A-Z]\w+/g),
+  )) {
+    const url = sources.find((source) => read(source).declarations.has(name))
+    if (url === undefined) throw new Error(`no file declares the type ${name}`)
+    visit(name, url)
+  }
+  return [...found.values()].map((text) => text.replaceAll(/^export |\breadonly /gm, ''))
+}
+
+/** Types, and the lists of texts that types are made of, each with the comment above it. */
+function parseFile(url: URL): SourceFile {
+  const text = readFileSync(url, 'utf8')
+  const declarations = new Map<string, string>()
+  const blocks = text.split(/\n\n|\n(?=export |type |const |\/\*\*)/)
+  let comment = ''
+  for (const block of blocks) {
+    const [, kind, name = ''] = /^(?:export )?(type|const) (\w+)/.exec(block) ?? []
+    const keyOf = /^(?:export )?type \w+ = keyof (?:typeof )?(\w+)$/.exec(block)?.[1]
+    if (keyOf !== undefined) declarations.set(name, `${comment}type ${name} = ${keysOf(blocks, keyOf)}`)
+    else if (kind === 'type' ? !/\binfer\b|keyof/.test(block) : block.includes(' = [') && block.endsWith('] as const'))
+      declarations.set(name, `${comment}${block.trimEnd()}`)
+    comment = block.startsWith('/**') && block.endsWith('*/') ? `${block}\n` : ''
+  }
+  const imports = [...text.matchAll(/^import (?:type )?\{([^{}]*)\} from '(\.[^']*)'/gm)]
+  const names = imports.flatMap(([, names = '', path = '']) =>
+    names.split(',').map((name) => [name.replace('type ', '').trim(), new URL(path, url)] as const),
+  )
+  return { declarations, imports: new Map(names) }
+}
+
+/** The keys of a constant, or of the type of one, as a union. */
+function keysOf(blocks: readonly string[], name: string): string {
+  const alias = blocks.map((block) => /^type (\w+) = typeof (\w+)$/.exec(block)).find((found) => found?.[1] === name)
+  const start = `const ${alias?.[2] ?? name} = {`
+  const constant = blocks.findIndex((block) => block.startsWith(start) || block.startsWith(`export ${start}`))
+  const body = blocks.slice(constant).join('\n').split('\n}')[0] ?? ''
+  return [...body.matchAll(/^ {2}(\w+):/gm)].map(([, key]) => `'${key}'`).join(' | ')
+}

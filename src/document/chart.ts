@@ -1,0 +1,221 @@
+/** Charts as SVG, drawn on the server; the table below each has the same numbers. */
+import { scaleLinear, scaleUtc } from 'd3-scale'
+import { line, stack } from 'd3-shape'
+import { formatCount } from '../core/format.ts'
+import { attribute, type Html, html, nothing } from '../core/html/html.ts'
+import type { EpochMs, Ms } from '../core/time.ts'
+import { table } from './table.ts'
+
+export type Series = { readonly name: string; readonly style: string; readonly values: readonly (number | null)[] }
+
+export type TimeChart = {
+  /** Unique in the page. */
+  readonly id: string
+  readonly title: string
+  /** Read aloud after the title. */
+  readonly description?: string
+  readonly kind: 'stacked bars' | 'lines'
+  readonly from: EpochMs
+  readonly to: EpochMs
+  /** Where each value begins, and how much time it covers. */
+  readonly times: readonly EpochMs[]
+  readonly stepMs: Ms
+  readonly series: readonly Series[]
+  readonly limit?: { readonly value: number; readonly label: string } | null
+  /** Spans behind the values. */
+  readonly shades?: readonly {
+    readonly from: EpochMs
+    readonly to: EpochMs
+    readonly label: string
+    readonly style: string
+  }[]
+  /** Single times below the values. */
+  readonly marks?: readonly { readonly at: EpochMs; readonly label: string }[]
+  /** Labels below the plot; otherwise at round times. */
+  readonly labels?: readonly EpochMs[]
+  /** Each line has its name beside its first value: a document has no legend. */
+  readonly isNamed?: boolean
+  readonly formatTime: (at: EpochMs) => string
+  readonly formatValue: (value: number) => string
+}
+
+const size = { width: 720, height: 210 } as const
+const plot = { left: 52, right: 712, top: 14, bottom: 178 } as const
+
+type Scales = {
+  readonly x: (at: EpochMs) => number
+  readonly y: (value: number) => number
+  readonly yTicks: readonly number[]
+}
+
+export function timeChart(chart: TimeChart): Html {
+  const { title, times, series, formatValue } = chart
+  const textOf = (value: number | null = null) => (value === null ? '–' : formatValue(value))
+  const numbers = table({
+    caption: title,
+    columns: [{ title: 'Time' }, ...series.map(({ name }) => ({ title: name, isNumber: true }))],
+    rows: times.map((at, index) => [chart.formatTime(at), ...series.map(({ values }) => textOf(values[index]))]),
+    empty: 'There are no numbers yet.',
+  })
+  return figure(title, drawTimeChart(chart), numbers)
+}
+
+/** A chart, with its numbers for those who want them. */
+export function figure(title: string, svg: Html, numbers: Html, caption: Html = nothing): Html {
+  return html`<figure>${caption}<div class="scroll" role="region" ${attribute('tabindex', 0)} aria-label="${title}, chart">${svg}</div>
+<details><summary>As a table</summary><div class="scroll">${numbers}</div></details></figure>`
+}
+
+export function drawTimeChart(chart: TimeChart): Html {
+  const { series, shades = [], marks = [], limit = null } = chart
+  const scales = scalesOf(chart)
+  const description = chart.description ?? series.map(({ name }) => name).join(', ')
+  const content = html`${shades.map((shade) => shadeOf(shade, scales))}${axes(chart, scales)}
+${chart.kind === 'lines' ? lines(chart, scales) : bars(chart, scales)}
+${marks.map(({ at, label }) => html`<circle class="mark" cx="${round(scales.x(at))}" cy="${plot.bottom + 5}" r="2.5"><title>${label}</title></circle>`)}
+${limit === null ? nothing : limitLine(limit, scales)}`
+  return svgOf({ ...chart, description }, size.height, content)
+}
+
+type Texts = { readonly id: string; readonly title: string; readonly description: string }
+
+function svgOf({ id, title, description }: Texts, height: number, content: Html): Html {
+  return html`<svg class="chart" role="img" aria-labelledby="${id}-title" viewBox="0 0 ${size.width} ${height}">
+<title id="${id}-title">${title}: ${description}</title>
+${content}</svg>`
+}
+
+function scalesOf({ from, to, series, kind, times, limit }: TimeChart): Scales {
+  const totals = times.map((_, index) => {
+    const values = series.map(({ values: own }) => own[index] ?? 0)
+    return kind === 'lines' ? Math.max(0, ...values) : values.reduce((sum, value) => sum + value, 0)
+  })
+  const y = scaleLinear([0, Math.max(1, limit?.value ?? 0, ...totals)], [plot.bottom, plot.top]).nice(4)
+  const x = scaleUtc([from, to], [plot.left, plot.right])
+  return { x: (at) => Number(x(at)), y: (value) => Number(y(value)), yTicks: y.ticks(4).filter(Number.isInteger) }
+}
+
+function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
+  const { from, to, stepMs, formatTime, formatValue } = chart
+  const xTicks = chart.labels ?? scaleUtc([from, to]).ticks(6).map(Number)
+  // A label stands below the middle of its bar, and one that would be cut off is left out.
+  const labelAt = (at: EpochMs) => x(at + stepMs / 2)
+  return [
+    ...yTicks.map(
+      (value) =>
+        html`<line class="grid" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end" x="${plot.left - 6}" y="${round(y(value) + 4)}">${formatValue(value)}</text>`,
+    ),
+    ...xTicks
+      .filter((at) => labelAt(at) < plot.right - 12)
+      .map(
+        (at) => html`<text class="middle" x="${round(labelAt(at))}" y="${plot.bottom + 24}">${formatTime(at)}</text>`,
+      ),
+  ]
+}
+
+function bars(chart: TimeChart, { x, y }: Scales): Html[] {
+  const { times, series, stepMs } = chart
+  const rows = times.map((_, index) => Object.fromEntries(series.map(({ name, values }) => [name, values[index] ?? 0])))
+  const layers = stack<Record<string, number>>().keys(series.map(({ name }) => name))(rows)
+  const width = Math.max(1, (x(stepMs) - x(0)) * 0.86)
+  return layers.flatMap((layer, n) =>
+    layer.flatMap(([low, high], index) => {
+      if (high <= low) return []
+      const { name, style } = series[n] ?? { name: '', style: '' }
+      const at = times[index] ?? 0
+      const label = `${chart.formatTime(at)} · ${name} ${chart.formatValue(high - low)}`
+      return [
+        html`<rect class="${style}" x="${round(x(at))}" y="${round(y(high))}" width="${round(width)}" height="${round(y(low) - y(high))}"><title>${label}</title></rect>`,
+      ]
+    }),
+  )
+}
+
+function lines(chart: TimeChart, { x, y }: Scales): Html[] {
+  const { times, series, stepMs, formatTime, formatValue } = chart
+  const middle = (index: number) => x((times[index] ?? 0) + stepMs / 2)
+  const draw = line<number | null>()
+    .defined((value) => value !== null)
+    .x((_, index) => round(middle(index)))
+    .y((value) => round(y(value ?? 0)))
+  const nameOfLine = (name: string, values: Series['values']) => {
+    const first = values.findIndex((value) => value !== null)
+    if (first === -1) return nothing
+    return html`<text x="${round(middle(first) + 6)}" y="${round(Math.max(plot.top, y(values[first] ?? 0) - 6))}">${name}</text>`
+  }
+  return series.flatMap(({ name, style, values }) => [
+    html`<path class="line ${style}" d="${draw([...values]) ?? ''}"></path>`,
+    ...values.flatMap((value, index) =>
+      value === null
+        ? []
+        : [
+            html`<circle class="dot ${style}" cx="${round(middle(index))}" cy="${round(y(value))}" r="2"><title>${formatTime(times[index] ?? 0)} · ${name} ${formatValue(value)}</title></circle>`,
+          ],
+    ),
+    ...(chart.isNamed === true ? [nameOfLine(name, values)] : []),
+  ])
+}
+
+function shadeOf({ from, to, label, style }: NonNullable<TimeChart['shades']>[number], { x }: Scales): Html {
+  const [left, right] = [Math.max(plot.left, x(from)), Math.min(plot.right, x(to))]
+  if (right <= left) return nothing
+  return html`<rect class="shade ${style}" x="${round(left)}" y="${plot.top}" width="${round(Math.max(2, right - left))}" height="${plot.bottom - plot.top}"><title>${label}</title></rect>`
+}
+
+function limitLine({ value, label }: { readonly value: number; readonly label: string }, { y }: Scales): Html {
+  return html`<line class="limit" x1="${plot.left}" x2="${plot.right}" y1="${round(y(value))}" y2="${round(y(value))}"></line><text class="end limit" x="${plot.right}" y="${round(y(value) - 4)}">${label}</text>`
+}
+
+/** The names of the series with their colours; a colour alone says nothing to some readers. */
+export function legend(series: readonly Pick<Series, 'name' | 'style'>[]): Html {
+  return html`<ul class="legend">${series.map(({ name, style }) => html`<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="${style}" width="12" height="12" rx="2"></rect></svg> ${name}</li>`)}</ul>`
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+const cell = { width: 27.5, height: 20, top: 18 } as const
+
+/** `values`: by row, then by column. */
+export type HeatMap = {
+  readonly rows: readonly string[]
+  readonly columns: readonly string[]
+  readonly values: readonly (readonly number[])[]
+}
+
+export function drawHeatMap({ rows, columns, values, ...texts }: HeatMap & Texts): Html {
+  const most = Math.max(1, ...values.flat())
+  const x = (index: number) => round(plot.left + index * cell.width)
+  const y = (index: number) => cell.top + index * cell.height
+  const cells = [
+    ...columns.map(
+      (name, index) => html`<text class="middle" x="${round(x(index) + cell.width / 2)}" y="12">${name}</text>`,
+    ),
+    ...rows.flatMap((name, row) => [
+      html`<text class="end" x="${plot.left - 6}" y="${y(row) + 14}">${name}</text>`,
+      ...(values[row] ?? []).flatMap((value, column) => [
+        html`<rect class="cell" x="${x(column)}" y="${y(row)}" width="${cell.width - 1}" height="${cell.height - 1}" fill-opacity="${heatOf(value, most)}"><title>${name} ${columns[column] ?? ''}: ${formatCount(value)}</title></rect>`,
+        ...(value === 0
+          ? []
+          : [
+              html`<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${formatShort(value)}</text>`,
+            ]),
+      ]),
+    ]),
+  ]
+  return svgOf(texts, cell.top + rows.length * cell.height + 6, html`${cells}`)
+}
+
+/** Even the fullest cell lets its number be read. */
+function heatOf(value: number, most: number): number {
+  const [faintest, fullest] = [0.04, 0.6]
+  return Math.round((faintest + (fullest - faintest) * (value / most)) * 100) / 100
+}
+
+const shortFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 2 })
+
+/** 2.5K: a cell has room for four characters. */
+function formatShort(value: number): string {
+  return value < 1000 ? formatCount(value) : shortFormat.format(value)
+}

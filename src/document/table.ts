@@ -1,0 +1,50 @@
+/** The tables of all pages: lines in a document, and in the console cards on a phone, whose cells name their columns. */
+import { attribute, type Html, html, nothing } from '../core/html/html.ts'
+
+export type Column = { readonly title: string; readonly isNumber?: boolean }
+export type Cell = Html | string | number
+
+type Table = {
+  /** What the rows are; read aloud, and shown above the table if it stands alone. */
+  readonly caption: string | null
+  readonly columns: readonly Column[]
+  readonly rows: readonly (readonly Cell[])[]
+  /** In place of a table without rows. */
+  readonly empty?: string
+}
+
+/** `lines`: the first cell names its row. `cards`: the roles are written out because a phone takes them from the elements. */
+type TableLayout = 'lines' | 'cards'
+
+export function table({ caption, columns, rows, empty }: Table, layout: TableLayout = 'cards'): Html {
+  if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
+  const role = (name: string) => attribute('role', layout === 'cards' ? name : null)
+  return html`<table ${role('table')}>${caption === null ? nothing : html`<caption>${caption}</caption>`}
+<thead ${role('rowgroup')}>${tableHeader(columns, layout)}</thead>
+<tbody ${role('rowgroup')}>${rows.map((row) => tableRow(columns, row, layout))}</tbody></table>`
+}
+
+export function tableHeader(columns: readonly Column[], layout: TableLayout): Html {
+  const role = layout === 'cards' ? 'columnheader' : null
+  const heads = columns.map(
+    (column) => html`<th scope="col" ${attribute('role', role)} ${kindOf(column)}>${column.title}</th>`,
+  )
+  return html`<tr ${attribute('role', layout === 'cards' ? 'row' : null)}>${heads}</tr>`
+}
+
+export function tableRow(columns: readonly Column[], row: readonly Cell[], layout: TableLayout): Html {
+  if (layout === 'lines')
+    return html`<tr>${row.map((cell, n) =>
+      n === 0 ? html`<th scope="row" ${kindOf(columns[n])}>${cell}</th>` : html`<td ${kindOf(columns[n])}>${cell}</td>`,
+    )}</tr>\n`
+  // The name of the column stands beside the cell, so it is one element.
+  const wrapped = (cell: Cell) => (typeof cell === 'object' ? html`<div>${cell}</div>` : cell)
+  return html`<tr role="row">${row.map(
+    (cell, n) =>
+      html`<td role="cell" ${kindOf(columns[n])} ${attribute('data-label', columns[n]?.title ?? '')}>${wrapped(cell)}</td>`,
+  )}</tr>\n`
+}
+
+function kindOf(column: Column | undefined) {
+  return attribute('class', column?.isNumber === true ? 'number' : null)
+}

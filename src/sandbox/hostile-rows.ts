@@ -1,0 +1,77 @@
+/** Unusual rows: `odd` ones, which a mirror must be able to store, and `unfit` ones, which it cannot store. */
+
+import type { Json } from '../core/row.ts'
+import type { Switches } from './switches.ts'
+import type { WireFormat } from './wire.ts'
+
+type Fields = Record<string, Json>
+
+// In V8 since Node 21; the compiler's library does not declare it yet.
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => Json }
+
+const oddFields: readonly ((n: number) => Fields)[] = [
+  () => ({ 'nul\0in a name': 1, 'half\ud800': { '\udfff': 'x', 'esc␛0000': 2 }, '': 'no name' }),
+  () => JSON.parse('{"__proto__":{"a":1},"constructor":"x","toString":{"valueOf":2},"hasOwnProperty":[]}'),
+  () => ({ raw: 'x', synced_at: '2026-01-01T00:00:00Z', run_id: 7, asked_at: 'x', deleted_at: true, rowid: 1 }),
+  () => ({ fooBar: 1, foo_bar: 2, 'foo bar': 3, FooBar: 4, 'foo.bar': 5, foo: { bar: 6 } }),
+  () => ({ [`long${'.name'.repeat(1000)}`]: 1, ['A'.repeat(3000)]: 2, [`${'é'.repeat(290)}`]: 3 }),
+  () => ({ huge: rawJSON('1e400'), zero: rawJSON('-0'), digits: rawJSON(`1${'0'.repeat(400)}`), has: 'constructor' }),
+  () => ({ day: '9999-99-99T00:00:00Z', year: '+275760-09-13T00:00:00Z', first: '0000-00-00T00:00:00Z' }),
+  (n) => Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`wide${n % 4}_${i}`, i])),
+  () => ({ nest: nestedJson(900), list: Array.from({ length: 5000 }, (_, i) => i) }),
+]
+
+/** More values than a mirror accepts in one row. */
+const longList: Json = Array.from({ length: 110_000 }, () => 0)
+
+const unfitRows: readonly ((row: Fields, project: string) => Json)[] = [
+  (row) => ({ ...row, nest: nestedJson(1200) }),
+  (row) => ({ ...row, list: longList }),
+  (row) => ({ ...row, [idField(row)]: 'x'.repeat(5000) }),
+  (row) => ({ ...row, projectId: '00000000-0000-4000-8000-000000000000' }),
+  () => null,
+  () => ['a list'],
+  () => 'a string',
+]
+
+/** One row in so many is hostile, cycling through the kinds; messages, of which there are many, more rarely. */
+const [every, everyMessage] = [11, 31]
+
+/** Selects the same rows on every read. */
+export function withHostileRows(format: WireFormat, project: string, s: Switches): WireFormat {
+  const kind = s['rows.hostile']
+  if (kind === 'none') return format
+  const makeHostile = (row: Json, n: number): Json => {
+    if (n % every !== 3) return row
+    const variant = Math.floor(n / every)
+    const fields = row as Fields
+    if (kind === 'odd') return { ...fields, ...oddFields[variant % oddFields.length]?.(n) }
+    return unfitRows[variant % unfitRows.length]?.(fields, project) ?? null
+  }
+  return {
+    ...format,
+    conversation: (row) => makeHostile(format.conversation(row), row.index),
+    visitor: (row) => makeHostile(format.visitor(row), row.index),
+    call: (row) => makeHostile(format.call(row), row.index),
+    message: (conversation, row) => {
+      const shown = format.message(conversation, row)
+      if (row.id % everyMessage !== 3) return shown
+      const variant = Math.floor(row.id / everyMessage)
+      // It keeps its id, by which messages are compared with the truth.
+      const more = kind === 'odd' ? oddFields[variant % oddFields.length]?.(row.id) : unfitRows[0]?.(shown, project)
+      return { ...shown, ...(more as Fields) }
+    },
+    activity: (row) => makeHostile(format.activity(row), row.variantSeed),
+  }
+}
+
+/** The field that holds a row's id. */
+function idField(row: Fields): string {
+  return ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
+}
+
+function nestedJson(levels: number): Json {
+  let value: Json = 'deep'
+  for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { in: value }
+  return value
+}

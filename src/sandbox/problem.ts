@@ -1,0 +1,169 @@
+/** The checks of a request's query and body, and the error responses of the service. */
+import type { Json } from '../core/row.ts'
+import { type EpochMs, parseTime } from '../core/time.ts'
+import type { BoundKind, Switches } from './switches.ts'
+
+/** The documented codes and their statuses, and one for unknown paths. */
+const problemStatus = {
+  api_key_missing: 401,
+  api_key_invalid: 401,
+  api_key_wrong_project: 403,
+  api_key_scope_missing: 403,
+  VALIDATION_ERROR: 400,
+  NOT_FOUND: 404,
+  conversation_restricted: 403,
+  rate_limited: 429,
+} as const
+
+type Issue = { readonly field: string; readonly message: string }
+type Details = { readonly issues?: readonly Issue[]; readonly retryAfterMs?: number }
+
+export class Problem extends Error {
+  readonly code: keyof typeof problemStatus
+  readonly details: Details
+  constructor(code: keyof typeof problemStatus, message: string, details: Details = {}) {
+    super(message)
+    this.name = 'Problem'
+    this.code = code
+    this.details = details
+  }
+}
+
+export function validationProblem(...issues: Issue[]): Problem {
+  const message = issues.map((issue) => `${issue.field}: ${issue.message}`).join('; ')
+  return new Problem('VALIDATION_ERROR', message, { issues })
+}
+
+export function notFound(what: string): Problem {
+  return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
+}
+
+/** The row that was looked up. Throws Problem if there is none. */
+export function requireFound<T>(row: T | undefined, what: string): T {
+  if (row === undefined) throw notFound(what)
+  return row
+}
+
+export function statusOf({ code }: Problem, s: Switches): number {
+  return code === 'NOT_FOUND' ? Number(s['missing.status']) : problemStatus[code]
+}
+
+/** The envelope of the response. */
+export function problemBody(problem: Problem, requestId: string, s: Switches): Json {
+  const status = statusOf(problem, s)
+  const code = problem.code === 'NOT_FOUND' && status === 403 ? 'api_key_wrong_project' : problem.code
+  const { issues } = problem.details
+  const context = issues === undefined ? {} : { context: { issues: issues.map((issue) => formatIssue(issue, s)) } }
+  const [inside, outside] = s['errors.context'] === 'error' ? [context, {}] : [{}, context]
+  const error = { code, message: problem.message, status, ...retryableField(status, s), ...inside }
+  return { error, ...outside, requestId }
+}
+
+function formatIssue({ field, message }: Issue, s: Switches): Json {
+  const shapes = { path: { path: [field], message, code: 'invalid' }, field: { field, message } }
+  return { ...shapes, string: `${field}: ${message}` }[s['errors.issues']]
+}
+
+function retryableField(status: number, s: Switches): { retryable?: boolean } {
+  const how = s['errors.retryable']
+  if (how === 'absent') return {}
+  return { retryable: how === 'sensible' ? status === 429 || status >= 500 : how === 'always' }
+}
+
+const defaultPageSize = 50
+const maxPageSize = 200
+
+/** `known`: the parameters of the operation. Throws Problem for others, if the service rejects them. */
+export function checkQuery(query: URLSearchParams, known: readonly string[], s: Switches): void {
+  if (s['query.unknown'] === 'ignored') return
+  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    throw validationProblem(...unknown.map((field) => ({ field, message: 'is not a parameter of this operation' })))
+}
+
+type Need = 'optional' | 'required'
+
+/** Parses query parameters and collects issues; `throwIssues` throws a Problem if there are any. */
+export function createQueryReader(query: URLSearchParams, s: Switches) {
+  const issues: Issue[] = []
+  const addIssue = (field: string, message: string) => {
+    issues.push({ field, message })
+    return undefined
+  }
+  const throwIssues = () => {
+    if (issues.length > 0) throw validationProblem(...issues)
+  }
+  const time = (name: string, need: Need, bound: BoundKind = 'inclusive'): EpochMs | undefined => {
+    const text = query.get(name)
+    if (text === null) return need === 'required' ? addIssue(name, 'is required') : undefined
+    if (bound === 'refused') return addIssue(name, 'is not supported')
+    if (bound === 'ignored') return undefined
+    return parseTime(text) === undefined ? addIssue(name, 'must be an RFC 3339 timestamp') : Date.parse(text)
+  }
+  const limit = (usual: number) => {
+    const text = query.get('limit')
+    if (s['pages.size'] > 0) return s['pages.size']
+    if (text === null) return usual
+    const given = /^\d{1,6}$/.test(text) ? Number(text) : 0
+    if (given < 1) addIssue('limit', 'must be an integer from 1 to 200')
+    if (given <= maxPageSize || s['limit.over'] === 'honoured') return given
+    if (s['limit.over'] === 'rejected') addIssue('limit', 'must be an integer from 1 to 200')
+    return maxPageSize
+  }
+  return {
+    time,
+    throwIssues,
+    flag(name: string) {
+      const text = query.get(name)
+      if (text === null) return undefined
+      return text === 'true' || text === 'false' ? text === 'true' : addIssue(name, 'must be true or false')
+    },
+    /** The limit and bounds of a list: `since` and `from` are lower ones, `before` and `to` upper ones. Throws Problem. */
+    page(
+      { since, from, before, to }: { readonly [name in 'since' | 'from' | 'before' | 'to']?: BoundKind },
+      { need = 'optional', size = defaultPageSize, ignoresLimit = false }: PageOptions = {},
+    ) {
+      const bounds = {
+        since: since !== undefined ? time('since', need, since) : from && time('from', need, from),
+        sinceBound: since ?? from,
+        before: before !== undefined ? time('before', need, before) : to && time('to', need, to),
+        beforeBound: before ?? to,
+      }
+      const page = { ...bounds, limit: ignoresLimit ? size : limit(size) }
+      throwIssues()
+      return page
+    },
+  }
+}
+
+type PageOptions = { readonly need?: Need; readonly size?: number; readonly ignoresLimit?: boolean }
+
+type FieldKind = 'text' | 'string' | 'text or null' | 'boolean' | 'integer' | 'object'
+
+const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
+  text: (value) => typeof value === 'string' && value.trim() !== '',
+  string: (value) => typeof value === 'string',
+  'text or null': (value) => typeof value === 'string' || value === null,
+  boolean: (value) => typeof value === 'boolean',
+  integer: (value) => Number.isSafeInteger(value) && Number(value) > 0,
+  object: (value) => isObject(value),
+}
+
+/** Checks the body's fields against their kinds. Fields of `optional` may be absent. Throws Problem with every invalid one. */
+export function readBody(
+  body: unknown,
+  required: Readonly<Record<string, FieldKind>>,
+  optional: Readonly<Record<string, FieldKind>> = {},
+): Readonly<Record<string, unknown>> {
+  if (!isObject(body)) throw validationProblem({ field: 'body', message: 'must be a JSON object' })
+  const issues = Object.entries({ ...required, ...optional }).flatMap(([field, kind]) => {
+    if (!Object.hasOwn(body, field)) return Object.hasOwn(required, field) ? [{ field, message: 'is required' }] : []
+    return fieldChecks[kind](body[field]) ? [] : [{ field, message: `must be ${kind}` }]
+  })
+  if (issues.length > 0) throw validationProblem(...issues)
+  return body
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

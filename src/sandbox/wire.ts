@@ -1,0 +1,211 @@
+/** Rows in the service's format: documented fields by their names, the others in several naming styles. */
+
+import type { Json } from '../core/row.ts'
+import { type EpochMs, toTimestamp } from '../core/time.ts'
+import type { Activity, Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
+import { pick, purposes, type Random, toUnitInterval } from './random.ts'
+import type { Switches } from './switches.ts'
+
+export type WireFormat = {
+  readonly conversation: (row: Conversation) => Json
+  readonly message: (conversationId: string, row: Message) => { readonly [field: string]: Json }
+  readonly visitor: (row: Visitor) => Json
+  readonly activity: (row: Activity) => Json
+  readonly call: (row: PhoneCall) => Json
+  readonly recording: (row: PhoneCall) => Json
+  readonly note: (row: Note) => Json
+}
+
+export function createWireFormat(projectId: string, random: Random, s: Switches): WireFormat {
+  return {
+    conversation: (row) => ({
+      id: row.id,
+      projectId,
+      visitorId: row.visitorId,
+      status: 'open',
+      createdAt: shownTime(row.createdAt),
+      lastMessageAt: shownTime(row.lastMessageAt),
+      lastMessageSenderType: row.lastMessageSenderType,
+      handledAt: shownTime(row.handledAt),
+      waitingSince: shownTime(row.waitingSince),
+      assignedAgentId: row.assignedAgentId,
+      origin: row.origin,
+      ...(s['conversations.updatedAt'] ? { updatedAt: shownTime(row.updatedAt) } : {}),
+      ...driftingField(s, 'priority', row.index % 3 === 0 ? 'high' : 'normal', row.index % 3),
+    }),
+    message: (conversationId, row) => ({
+      // 2^53 and more: a reader that parses it as a float merges neighbouring ids.
+      id: s['ids.big'] ? 9_007_199_254_740_993n + BigInt(row.id) : row.id,
+      conversationId,
+      senderType: row.senderType,
+      kind: row.kind,
+      content: row.content,
+      senderDisplayName: row.senderDisplayName,
+      createdAt: shownTime(row.createdAt),
+      ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
+    }),
+    visitor: (row) => visitorForms[s['visitors.fields']](row, projectId, random(purposes.place, row.index), s),
+    activity: (row) => ({ ...activityIds[s['activity.ids']](row), ...activityForms[s['activity.fields']](row) }),
+    call: (row) => callForms[s['calls.fields']](row, projectId, random(purposes.extra, row.index)),
+    recording: recordingRow,
+    note: (row) => ({
+      id: row.id,
+      visitorId: row.visitorId,
+      [s['note.field']]: row.content,
+      createdAt: shownTime(row.createdAt),
+    }),
+  }
+}
+
+const countries = ['DE', 'FR', 'JP', 'BR', 'US', null]
+const plans = ['free', 'team', 'enterprise']
+
+type VisitorForm = (row: Visitor, projectId: string, draw: number, s: Switches) => Json
+const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
+  plain: (row, projectId, draw, s) => ({
+    id: row.id,
+    projectId,
+    name: row.name,
+    email: row.email,
+    createdAt: shownTime(row.createdAt),
+    lastSeenAt: shownTime(row.lastSeenAt),
+    ...(s['visitors.updatedAt'] ? { updatedAt: shownTime(row.updatedAt) } : {}),
+    phone: null,
+    ...(s['fields.drift'] < 2 ? { company: draw % 3 === 0 ? null : `Company ${draw % 500}` } : {}),
+    country: pick(countries, draw),
+    pageViews: draw % 4000,
+    score: Math.round(toUnitInterval(draw) * 10_000) / 100,
+    isBlocked: draw % 50 === 0,
+    tags: draw % 2 === 0 ? [] : ['vip', `segment-${draw % 7}`],
+    customFields: {
+      plan: pick(plans, draw),
+      seats: draw % 90,
+      trial: draw % 5 === 0,
+      renewsAt: shownTime(row.createdAt),
+    },
+    ...driftingField(s, 'loyalty', draw % 100, 'gold'),
+  }),
+  nested: (row, projectId, draw, s) => ({
+    id: row.id,
+    projectId,
+    name: row.name,
+    email: row.email,
+    timestamps: {
+      firstSeenAt: shownTime(row.createdAt),
+      lastSeenAt: shownTime(row.lastSeenAt),
+      ...(s['visitors.updatedAt'] ? { changedAt: shownTime(row.updatedAt) } : {}),
+    },
+    location: {
+      country: pick(countries, draw),
+      geo: { lat: toUnitInterval(draw) * 180 - 90, lng: toUnitInterval(draw) * 360 - 180 },
+    },
+    device: draw % 4 === 0 ? null : { browser: 'Firefox', mobile: draw % 3 === 0 },
+    attributes: [{ key: 'plan', value: pick(plans, draw) }],
+    ...driftingField(s, 'loyalty', { points: draw % 100 }, [draw % 100]),
+  }),
+  snake: (row, projectId, draw, s) => ({
+    visitor_id: row.id,
+    project_id: projectId,
+    name: row.name,
+    email: row.email,
+    first_seen: shownTime(row.createdAt),
+    last_seen: shownTime(row.lastSeenAt),
+    ...(s['visitors.updatedAt'] ? { updated: shownTime(row.updatedAt) } : {}),
+    country_code: pick(countries, draw),
+    'utm.source': draw % 6 === 0 ? 'newsletter' : null,
+    ...driftingField(s, 'loyalty', false, 3.5),
+  }),
+}
+
+/** How many pages the entries of a visitor are about. */
+const pages = 3
+
+const activityIds: Record<Switches['activity.ids'], (row: Activity) => { readonly id?: Json }> = {
+  none: () => ({}),
+  own: ({ position }) => ({ id: `entry-${position}` }),
+  page: ({ position }) => ({ id: `page-${position % pages}` }),
+}
+
+type ActivityForm = (row: Activity) => { readonly [field: string]: Json }
+const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
+  plain: ({ kind, at, variantSeed }) => ({
+    type: kind,
+    occurredAt: shownTime(at),
+    url: `https://shop.example/p/${variantSeed % 300}`,
+    title: variantSeed % 8 === 0 ? null : `Page ${variantSeed % 300}`,
+    durationMs: variantSeed % 90_000,
+    metadata: { referrer: null, experiment: { id: variantSeed % 5, variant: variantSeed % 2 === 0 ? 'a' : 'b' } },
+  }),
+  nested: ({ kind, at, variantSeed }) => ({
+    event: { name: kind, at: shownTime(at) },
+    page: { path: `/p/${variantSeed % 300}`, scroll: toUnitInterval(variantSeed) },
+    tags: [kind],
+  }),
+  snake: ({ kind, at, variantSeed }) => ({
+    event_type: kind,
+    timestamp: shownTime(at),
+    ref: variantSeed % 1000,
+    bot: false,
+  }),
+}
+
+type CallForm = (row: PhoneCall, projectId: string, draw: number) => Json
+const callForms: Record<Switches['calls.fields'], CallForm> = {
+  plain: (row, projectId, draw) => ({
+    id: row.id,
+    projectId,
+    visitorId: row.visitorId,
+    conversationId: null,
+    direction: draw % 2 === 0 ? 'inbound' : 'outbound',
+    status: row.outcome,
+    startedAt: shownTime(row.startedAt),
+    endedAt: shownTime(row.endedAt),
+    durationSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
+    cost: Math.round(toUnitInterval(draw) * 1000) / 1000,
+    tags: draw % 3 === 0 ? ['callback'] : [],
+    agent: draw % 5 === 0 ? null : { id: `agt_${draw % 12}`, name: 'Robin' },
+  }),
+  nested: (row, projectId, draw) => ({
+    id: row.id,
+    project: { id: projectId },
+    timing: {
+      createdAt: shownTime(row.startedAt),
+      endedAt: shownTime(row.endedAt),
+      spokenSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
+    },
+    participants: [{ role: 'visitor', id: row.visitorId }],
+    outcome: { code: row.outcome, retried: draw % 2 === 0 },
+  }),
+  snake: (row, _projectId, draw) => ({
+    call_id: row.id,
+    visitor_id: row.visitorId,
+    created_at: shownTime(row.startedAt),
+    ended_at: shownTime(row.endedAt),
+    result: row.outcome,
+    rating: draw % 6,
+  }),
+}
+
+function recordingRow(row: PhoneCall): Json {
+  if (row.recordedAt === null) return { callId: row.id, hasRecording: false }
+  return {
+    callId: row.id,
+    hasRecording: true,
+    readyAt: shownTime(row.recordedAt),
+    durationSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
+    format: 'ogg',
+    sizeBytes: (row.endedAt - row.startedAt) * 4,
+    channels: ['agent', 'visitor'],
+    storage: { region: 'eu-central', encrypted: true, expiresAt: null },
+  }
+}
+
+function shownTime(at: EpochMs | null): string | null {
+  return at === null || Number.isNaN(at) ? null : toTimestamp(at)
+}
+
+/** A field that the service adds at some time, and whose type changes later. */
+function driftingField(s: Switches, name: string, first: Json, then: Json): Record<string, Json> {
+  if (s['fields.drift'] < 1) return {}
+  return { [name]: s['fields.drift'] < 2 ? first : then }
+}
