@@ -77,8 +77,7 @@ const otherTimes = [
 ]
 
 function* withOtherTimes(lists: Iterable<readonly Row[]>): Generator<readonly Row[]> {
-  for (const rows of lists)
-    for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
+  for (const rows of lists) for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
 }
 
 const behaviours = [...everyBehaviour()]
