@@ -12,7 +12,7 @@ import { gapReasons } from '../core/pagination/reading.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { findHiddenConversations, listParts, observeHandled, partSuffixes } from './list-parts.ts'
+import { findHiddenConversations, listParts, observeHandled, partSuffixes, retryHidden } from './list-parts.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
 import { commitPage, readPages, toGaps } from './pages.ts'
@@ -152,6 +152,7 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   if (startedAt !== null && run.now() - Number(startedAt) <= continuedWithinMs) return Number(startedAt)
   await run.mirror.forgetSeenRows(seenRowsKey)
   for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  await retryHidden(run, stream)
   const since = run.now()
   await run.mirror.writeCursor(sinceCursorName, String(since))
   return since
