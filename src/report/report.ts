@@ -1,8 +1,7 @@
 /** The report of a project: the document that `--format json` prints, and from which the pages are made. */
-import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import { datePartsOf, dateText, dayNumber } from '../core/analytics/time-zone.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
-import { type EpochMs, type Seconds, toTimestamp } from '../core/time.ts'
+import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../core/time.ts'
 import type { DayRow, HourRow, OpenQueue, ReportData, RollupRow } from '../warehouse/analytics/report-data.ts'
 import type { PeriodData, ResponseTimeRow } from '../warehouse/analytics/report-period-data.ts'
 import { type Change, changeOf } from './change.ts'

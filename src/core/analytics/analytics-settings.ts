@@ -1,6 +1,6 @@
 /** What a project configures about its analytics, as the derivations need it. */
-import type { Seconds } from '../time.ts'
-import type { LocalDate, SpeakerRole } from './fact-rows.ts'
+import type { LocalDate, Seconds } from '../time.ts'
+import type { SenderRole } from './conversation-history.ts'
 
 /** Minutes of the day, 0 to 1440; `closes` is excluded. */
 export type OpeningHours = { readonly opens: number; readonly closes: number }
@@ -35,7 +35,7 @@ type ActivityFields = Readonly<Record<'activityKind' | 'activityPage', string | 
 
 export type AnalyticsSettings = {
   /** By sender type, in place of the guesses. */
-  readonly roles: Readonly<Record<string, SpeakerRole | 'other'>>
+  readonly roles: Readonly<Record<string, SenderRole>>
   /** Null: round the clock. */
   readonly hours: WeeklyHours | null
   readonly holidays: Holidays

@@ -1,10 +1,9 @@
 /** What a report shows of a project, read from the tables and views for analysts. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { LocalDate } from '../../core/analytics/fact-rows.ts'
 import { localDateAt } from '../../core/days.ts'
 import type { DateRange, ReportPeriod } from '../../core/report-period.ts'
-import type { EpochMs, Seconds } from '../../core/time.ts'
+import type { EpochMs, LocalDate, Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { inSnapshot, type SnapshotReader } from '../database/snapshot.ts'
 import { type PeriodData, readPeriodData } from './report-period-data.ts'

@@ -2,9 +2,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { percentilesOf } from '../../../schema/analytics-views/by-windows.ts'
 import { completeWaits } from '../../../schema/analytics-views/report-waits.ts'
-import type { LocalDate } from '../../core/analytics/fact-rows.ts'
 import type { DateRange } from '../../core/report-period.ts'
-import type { Seconds } from '../../core/time.ts'
+import type { LocalDate, Seconds } from '../../core/time.ts'
 import type { SnapshotReader } from '../database/snapshot.ts'
 
 export type PeriodData = {
