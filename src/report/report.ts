@@ -27,13 +27,13 @@ export type Report = {
     | 'answeredByHuman'
     | 'answeredByAi'
     | 'closedWithoutAnswer'
-    | 'unanswered'
+    | 'ongoingWaits'
     | 'visitorMessages'
     | 'humanMessages'
     | 'aiMessages'
   >
   readonly responseTimes: readonly ResponseTime[]
-  readonly backlog: Changes<'opened' | 'reopened' | 'handled' | 'openAtEnd' | 'waitingAtEnd'>
+  readonly backlog: Changes<'opened' | 'reopenings' | 'handlings' | 'openAtEnd' | 'waitingAtEnd'>
   readonly waitingNow: OpenQueue
   /** Of the conversations created in the period. */
   readonly ai: Changes<'withAi' | 'aiOnly' | 'handedOver' | 'withAiShare' | 'aiOnlyShare' | 'handedOverShare'>
@@ -75,7 +75,7 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
     asOf: project.asOf,
     period: describePeriod(period, data.today),
     before: period.before,
-    volume: compareVolume(current, before),
+    volume: compareEach(volumeOf(current), before && volumeOf(before)),
     responseTimes: compareResponseTimes(data, before),
     backlog: compareEach(current.backlog, before?.backlog ?? null),
     waitingNow: data.queue,
@@ -107,22 +107,8 @@ function compareEach<Name extends string>(
   ) as Changes<Name>
 }
 
-function compareVolume(current: PeriodData, before: PeriodData | null): Report['volume'] {
-  return compareEach(volumeOf(current), before && volumeOf(before))
-}
-
 function volumeOf({ conversations, waits, messages }: PeriodData) {
-  return {
-    conversationsStarted: conversations.started,
-    waits: waits.waits,
-    answeredByHuman: waits.answeredByHuman,
-    answeredByAi: waits.answeredByAi,
-    closedWithoutAnswer: waits.closedWithoutAnswer,
-    unanswered: waits.unanswered,
-    visitorMessages: messages.visitor,
-    humanMessages: messages.human,
-    aiMessages: messages.ai,
-  }
+  return { conversationsStarted: conversations.started, ...waits, ...messages }
 }
 
 /** Without business hours, the times within them would repeat the others. */
@@ -187,7 +173,7 @@ function daysOf(period: DateRange, rows: readonly DayRow[]): Day[] {
 const emptyDay = {
   started: 0,
   waits: 0,
-  handled: 0,
+  handlings: 0,
   openAtEnd: null,
   waitingAtEnd: null,
   humanAnswerMedianSeconds: null,

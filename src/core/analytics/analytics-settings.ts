@@ -19,7 +19,7 @@ export type Target = {
   readonly name: string
   /** Ends with the next answer by anyone, or with the next human one. */
   readonly clock: 'any' | 'human'
-  /** The first wait of each conversation, or every one. */
+  /** The first wait of each conversation, also if it is handled without an answer; or every one. */
   readonly which: 'first' | 'every'
   readonly withinSeconds: Seconds
   readonly inBusinessHours: boolean

@@ -45,7 +45,7 @@ export type DayRow = {
   readonly date: LocalDate
   readonly started: number
   readonly waits: number
-  readonly handled: number
+  readonly handlings: number
   readonly openAtEnd: number | null
   readonly waitingAtEnd: number | null
   readonly humanAnswerMedianSeconds: Seconds | null
@@ -120,7 +120,7 @@ async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: str
 function readDays(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<DayRow[]> {
   return read(sql<DayRow>`
     select d.date, coalesce(c.started, 0) as started, coalesce(w.waits, 0) as waits,
-      coalesce(b.handlings, 0) as handled, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
+      coalesce(b.handlings, 0) as handlings, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
       a.median_seconds as "humanAnswerMedianSeconds"
     from dim_date d
     left join (
