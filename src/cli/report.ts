@@ -2,6 +2,7 @@
 
 import { extname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { ProjectName } from '../core/project.ts'
 import { parseDate } from '../core/report-period.ts'
 import type { LocalDate } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -26,7 +27,7 @@ type Format = (typeof formats)[number]
 type Options = {
   readonly from?: LocalDate
   readonly to?: LocalDate
-  readonly project?: string
+  readonly project?: ProjectName
   readonly format?: Format
   readonly html?: true
   readonly markdown?: true
