@@ -69,8 +69,11 @@ export function openSqliteThread(path: string, signal?: AbortSignal): Connection
     async *readBatches(text, parameters) {
       let batch = await ask('firstBatch', text, parameters)
       while (batch.length > 0) {
+        // It is read while this one is written.
+        const next = ask('nextBatch', '', [])
+        next.catch(() => {})
         yield batch as ValueList[]
-        batch = await ask('nextBatch', '', [])
+        batch = await next
       }
     },
     columnOrigins: async (text) => (await ask('origins', text, [])) as ColumnOrigin[],
