@@ -1,4 +1,5 @@
 /** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
+
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { BatchDecisionOptions, OutboxAdmin } from '../core/outbox/admin.ts'
 import { estimateBatchMs, longestRest, type OperationCounts } from '../core/outbox/batch-estimate.ts'
@@ -15,6 +16,7 @@ import type {
 import type { BatchDecision } from '../core/outbox/decisions.ts'
 import { visitorNameOf } from '../core/outbox/review.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -152,7 +154,7 @@ export function resumeRestored(
   config: Config,
   project: ProjectConfig,
   { by, queued }: { readonly by: string; readonly queued: 'draft' | 'send' },
-): Promise<{ readonly project: string; readonly drafts: number }> {
+): Promise<{ readonly project: ProjectName; readonly drafts: number }> {
   return withOutbox(config, project, async (_, warehouse) => {
     const resumed = await warehouse.sends(project.projectId).resume(by, queued)
     if (resumed !== null) return { project: project.name, ...resumed }

@@ -2,10 +2,12 @@
  * Notices that the warehouse went back in time, as after a restored backup: how often it has sent is also kept outside of it,
  * in Redis if the queue is there, and in a file. Then nothing is sent until a person has said how to go on.
  */
+
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { thereAlready } from '../core/outbox/same-words.ts'
+import type { ProjectId } from '../core/project.ts'
 import { errorText } from '../core/system-error-text.ts'
 import { projectCommandHint, UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
@@ -152,7 +154,7 @@ function numbersInFile(path: string) {
       }
     },
     /** Whether it counts sends of the project under another token. */
-    hasOther: (own: string, project: string) =>
+    hasOther: (own: string, project: ProjectId) =>
       Object.entries(readAll()).some(([key, count]) => key !== own && key.endsWith(`:${project}`) && count > 0),
     read: async (key: string) => readAll()[key] ?? 0,
     raise: async (key: string, to: number) => {

@@ -1,7 +1,9 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
+
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ExportFormat, type ExportProgress, type ExportReport, exportFormats } from '../core/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../core/format.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
@@ -16,7 +18,7 @@ type Options = {
   readonly output?: string
   readonly force?: true
   readonly excel?: true
-  readonly project?: string
+  readonly project?: ProjectName
   readonly since?: string
   readonly until?: string
   readonly timeColumn?: string

@@ -1,7 +1,9 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
+
 import { z } from 'zod'
 import { parseBaseUrl } from '../core/base-url.ts'
 import { parsePersonName } from '../core/person-name.ts'
+import type { ProjectId } from '../core/project.ts'
 import { parseRate } from '../core/rate-limit/rate.ts'
 import { parseRetention } from '../core/retention.ts'
 import { parseServerUrl } from '../core/server-url.ts'
@@ -33,7 +35,7 @@ export const url = z
     return z.NEVER
   })
 
-export const projectId = parsedField("the project's id, a UUID (in YAML: in quotes)", (text) =>
+export const projectId = parsedField("the project's id, a UUID (in YAML: in quotes)", (text): ProjectId | undefined =>
   /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' && !containsApiKey(text) ? text : undefined,
 )
 export const rate = parsedField('write requests per window, like 600/60s', parseRate)

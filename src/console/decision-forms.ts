@@ -1,11 +1,13 @@
 /** Buttons of decisions. Each is a form, so that it works without a script; those to confirm lead to a page first. */
+
 import { escapeName, path, withQuery } from '../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../core/html/html.ts'
 import { type DecisionName, decisions } from '../core/outbox/decisions.ts'
+import type { ProjectName } from '../core/project.ts'
 
 /** What the decision is about: a batch or one write-back. `digest`: names it as it was shown. */
 export type DecisionForm = {
-  readonly project: string
+  readonly project: ProjectName
   readonly about: { readonly batch: string } | { readonly id: string }
   readonly digest?: string
 }

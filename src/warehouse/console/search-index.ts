@@ -2,9 +2,11 @@
  * The index of words: one entry for each conversation, written together with its facts, so that both are as fresh as each
  * other and a rebuild of the facts fills it. Its numbers ascend with time, so that the newest conversations are found first.
  */
+
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { wordsOf } from '../../core/console/search-words.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { EpochSeconds } from '../../core/time.ts'
 import { type Db, sendStatement } from '../database/connection-pool.ts'
 import { inList, rowsParameter } from '../database/dialect.ts'
@@ -87,7 +89,7 @@ async function chooseNumbers(
   return new Map([...chosen].map(([number, id]) => [id, number]))
 }
 
-function firstChoice(project: string, id: string, lastAt: EpochSeconds): number {
+function firstChoice(project: ProjectId, id: string, lastAt: EpochSeconds): number {
   const hash = createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
   return Math.max(0, lastAt) * numbersPerSecond + hash
 }
