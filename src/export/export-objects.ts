@@ -54,7 +54,7 @@ export async function exportObjects(
     }
   } catch (error) {
     await destination.discard()
-    throw error
+    throw deps.signal.aborted ? interruptedError() : error
   }
 }
 
