@@ -1,5 +1,4 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
-
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ExportFormat, type ExportProgress, type ExportReport, exportFormats } from '../core/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../core/format.ts'
@@ -39,7 +38,7 @@ Examples:
   $ deskmirror export visitors --columns name,email --excel --output visitors.csv
   $ deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db      one SQLite file, which a read-only folder may hold
 
-Exit code: 0 exported · 1 failed or interrupted, trying again may help · 2 a person must change something`
+Exit code: 0 exported · 1 failed, trying again may help · 2 a person must change something · 130 interrupted`
 
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
@@ -87,7 +86,7 @@ async function runExport(
   const project =
     options.project === undefined ? null : selectOneProject(config.projects, options.project, 'cannot export')
   const display = context.openDisplay(options.quiet === true)
-  const signal = context.openInterruptSignal(display, 'the current rows')
+  const signal = context.openEndingSignal()
   const { exportFromWarehouse } = await context.load(() => import('../app/export.ts'))
   const request = {
     objects,

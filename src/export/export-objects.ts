@@ -1,5 +1,4 @@
 /** Exports objects of the warehouse: all of them from one state of it, all of them or none. */
-
 import type {
   ExportColumn,
   ExportCondition,
@@ -54,7 +53,7 @@ export async function exportObjects(
     }
   } catch (error) {
     await destination.discard()
-    throw error
+    throw deps.signal.aborted ? interruptedError() : error
   }
 }
 

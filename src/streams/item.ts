@@ -1,7 +1,6 @@
 /** Items of the API → rows of the mirror. Documented fields become columns; other fields are passed on by their paths. */
-
 import { hash } from 'node:crypto'
-import { escapeDots, maxDepth, unescapePaths } from '../core/field-path.ts'
+import { escapeDots, maxDepth } from '../core/field-path.ts'
 import { findKey, hasName } from '../core/item-fields.ts'
 import { type JsonObject, stringifyJson } from '../core/json.ts'
 import type { ProjectId } from '../core/project.ts'
@@ -28,7 +27,6 @@ export function toRow(item: JsonObject, documented: DocumentedFields, own: Mirro
     if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
     else if (field !== 'projectId') collectExtraFields(escapeDots(field), value, extraFields, 1)
   }
-  unescapePaths(extraFields)
   return { columns: Object.assign(columns, own), extraFields, item }
 }
 

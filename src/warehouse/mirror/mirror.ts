@@ -1,5 +1,4 @@
 /** The mirror of one project: implements the core's port `Mirror` in SQL. */
-
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Mirror, MirrorReader } from '../../core/mirror.ts'
 import type { ProjectId } from '../../core/project.ts'

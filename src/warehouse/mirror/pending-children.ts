@@ -1,5 +1,4 @@
 /** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
-
 import { type RawBuilder, sql } from 'kysely'
 import type { ChildReadResult, PendingParent, RereadChoice } from '../../core/mirror.ts'
 import type { ProjectId } from '../../core/project.ts'
