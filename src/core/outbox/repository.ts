@@ -4,7 +4,7 @@ import type { ServiceBehaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
 import type { Rest } from './batch-estimate.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
-import type { EvidenceField, Operation } from './writeback-request.ts'
+import type { EvidenceField, Operation, WritebackPayload } from './writeback-request.ts'
 
 /** A write-back that this process has claimed. */
 export type Writeback = {
@@ -110,8 +110,8 @@ export type OutboxRepository = {
   readonly recordMessageId: (writeback: Writeback, messageId: string) => Promise<void>
   /** Ids of messages in the lane that are matched to a write-back. */
   readonly listMatchedMessageIds: (lane: string) => Promise<ReadonlySet<string>>
-  /** Whether an earlier reply with the same payload succeeded without a known message id, and may become visible only now. */
-  readonly hasUnmatchedDuplicate: (writeback: Writeback) => Promise<boolean>
+  /** Whether an earlier reply with the same words succeeded without a known message id, and may become visible only now. */
+  readonly hasUnmatchedDuplicate: (writeback: Writeback, payload: WritebackPayload['message']) => Promise<boolean>
   /**
    * The value set by our last correction of the visitor that succeeded since the mirror's view of the target was stored,
    * or ever; undefined if there is none.

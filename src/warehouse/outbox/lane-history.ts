@@ -4,7 +4,9 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { OutboxRepository, Writeback } from '../../core/outbox/repository.ts'
+import { matchesPayload } from '../../core/outbox/same-words.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
@@ -54,13 +56,19 @@ function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> 
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
-async function hasUnmatchedDuplicate(context: ProjectDb, writeback: Writeback): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
+async function hasUnmatchedDuplicate(
+  context: ProjectDb,
+  writeback: Writeback,
+  payload: WritebackPayload['message'],
+): Promise<boolean> {
+  const { rows } = await sql<{ payload: string }>`
+    select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
       and operation = 'message' and status = 'succeeded' and message_id is null
-      and payload = (select payload from writebacks own where own.project_id = ${context.project} and own.id = ${writeback.id})
-      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)} limit 1`.execute(context.db)
-  return rows.length > 0
+      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}`.execute(context.db)
+  return rows.some((row) => {
+    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(decodeJson(context.kind, row.payload))
+    return matchesPayload({ content, senderName: sender_name }, payload)
+  })
 }
 
 async function findOwnEdit(

@@ -48,7 +48,8 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
     const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete })
-    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback))) return verification
+    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload)))
+      return verification
     const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
     return { kind: 'unverifiable', why }
   },
