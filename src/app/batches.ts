@@ -1,6 +1,6 @@
 /** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { BatchDecisionOptions, OutboxAdmin } from '../core/outbox/admin.ts'
+import type { BatchDecisionOptions } from '../core/outbox/admin.ts'
 import { estimateBatchMs, longestRest, type OperationCounts } from '../core/outbox/batch-estimate.ts'
 import type {
   BatchDecisionReport,
@@ -13,17 +13,18 @@ import type {
   SelectionMismatch,
 } from '../core/outbox/batches.ts'
 import type { BatchDecision } from '../core/outbox/decisions.ts'
+import { nameEntries } from '../core/outbox/outbox-entry.ts'
 import { visitorNameOf } from '../core/outbox/review.ts'
-import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
+import type { ReviewReader } from '../warehouse/outbox/review-rows.ts'
 import { approvable, describeMismatch } from '../writeback/decide.ts'
 import { requireBatch } from '../writeback/find-batch.ts'
-import { nameEntries } from '../writeback/name-entries.ts'
 import { type RevertRequest, revertBatch } from '../writeback/revert.ts'
-import { compareWithChecks } from '../writeback/review/compare-with-checks.ts'
+import { compareWithChecks } from '../writeback/review/review-source.ts'
 import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
 import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'

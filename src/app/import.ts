@@ -1,8 +1,8 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../core/outbox/reports.ts'
 import type { ReviewSummary } from '../core/outbox/review-summary.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import type { CheckResult } from '../writeback/import/check-lines.ts'
 import { openImportBuffer } from '../writeback/import/import-buffer.ts'
 import {
@@ -14,7 +14,7 @@ import {
   needsApproval,
   toQueuedImport,
 } from '../writeback/import/import-file.ts'
-import { createLaneEnds } from '../writeback/review/lane-tracker.ts'
+import { createLaneEnds } from '../writeback/review/review-rows.ts'
 import type { OnReviews } from '../writeback/review/review-source.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'

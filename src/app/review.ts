@@ -2,25 +2,26 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError } from '../core/api-failure.ts'
 import type { BudgetView } from '../core/command-reports.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { SelectionDigest } from '../core/outbox/batches.ts'
 import type { ReviewSummary } from '../core/outbox/review-summary.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import { approvable } from '../writeback/decide.ts'
 import { type ImportFile, readImportLines } from '../writeback/import/import-file.ts'
 import type { CheckDeps } from '../writeback/review/check-rows.ts'
-import type { LaneEnds } from '../writeback/review/lane-tracker.ts'
+import type { LaneEnds } from '../writeback/review/review-rows.ts'
 import {
+  batchSource,
   checkBatch,
   checkImport,
+  importSource,
   type OnReviews,
   type ReviewParts,
   reviewBatch,
   reviewImport,
 } from '../writeback/review/review-source.ts'
-import { batchSource, importSource } from '../writeback/review/review-sources.ts'
 import { withOutbox } from './outbox.ts'
 import { withRequestCounting } from './request-counting.ts'
 import { fatalRunError, reportBudget, withService } from './service.ts'

@@ -1,5 +1,5 @@
 /** Executes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
-import type { DecisionResult, DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
+import type { DecisionResult, DecisionTerms, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
 import type { OutboxDecision } from '../core/outbox/decisions.ts'
 import type { DecisionReport } from '../core/outbox/reports.ts'
@@ -10,6 +10,7 @@ import {
   type WritebackStatus,
   writebackStatuses,
 } from '../core/outbox/state.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import { requireBatch, resolveIds } from './find-batch.ts'
 
 /** Parts of ids and of the batch's name become whole ones. */

@@ -6,8 +6,8 @@ import {
   openLinesOutput,
   openPageOutput,
   type ReviewOutput,
+  type ReviewPageText,
 } from '../../writeback/review/review-files.ts'
-import type { ReviewPageText } from '../../writeback/review/review-page.ts'
 import type { OnReviews } from '../../writeback/review/review-source.ts'
 import type { CommandContext } from '../command-context.ts'
 import { renderReviewRow } from '../render/review.ts'

@@ -11,7 +11,7 @@ import type { Db } from '../database/connection-pool.ts'
 import { readClock } from '../database/database-clock.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { acquireCancellationLock } from './cancellations.ts'
+import { acquireCancellationLock } from './batch-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 
 /** `key`: names the number outside of the database. */

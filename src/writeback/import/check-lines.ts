@@ -1,9 +1,14 @@
 /** Checks every row of an import before any is queued, and counts what is wrong. */
-import { createMistakeCounter, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
+
 import type { LineMistake } from '../../core/outbox/reports.ts'
-import { mistakeText, type RequestMistake } from '../../core/outbox/request-mistake.ts'
+import {
+  createMistakeCounter,
+  type MistakeKind,
+  mistakeText,
+  type RequestMistake,
+} from '../../core/outbox/request-mistake.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import type { ImportLine } from './import-line.ts'
+import type { ImportLine } from './csv-parser.ts'
 import { createRowJudge, type JudgedRow, type JudgeOptions } from './judge-rows.ts'
 
 export type CheckOptions = JudgeOptions & {

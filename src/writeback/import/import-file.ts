@@ -1,13 +1,14 @@
 /** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
 import { basename } from 'node:path'
 import type { NewAuditEvent } from '../../core/console/data.ts'
-import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
+import type { EnqueueOptions } from '../../core/outbox/admin.ts'
 import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import { trimBoth } from '../../core/trim.ts'
+import type { OutboxAdmin } from '../../warehouse/outbox/admin.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
+import type { ImportLine } from './csv-parser.ts'
 import type { ImportBuffer } from './import-buffer.ts'
-import type { ImportLine } from './import-line.ts'
 import { createMistakesFile } from './mistakes-file.ts'
 import { type ParseOptions, parseLines, readFileForm } from './parse-lines.ts'
 
