@@ -4,7 +4,9 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Writeback } from '../../core/outbox/repository.ts'
+import { noOwnEdits, type OwnEdits, type VisitorFields } from '../../core/outbox/review-guards.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import { inList } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
@@ -53,26 +55,33 @@ export async function hasUnmatchedDuplicate(context: ProjectDb, writeback: Write
   return rows.length > 0
 }
 
-/**
- * The value set by our last correction of the visitor that succeeded since the mirror's view of the target was stored,
- * or ever; undefined if there is none.
- */
-export async function findOwnEdit(
-  context: ProjectDb,
-  writeback: Writeback,
-  field: 'name' | 'email',
-  since: 'snapshot' | 'ever',
-): Promise<string | null | undefined> {
-  const after = since === 'ever' ? 0 : await snapshotSeq(context, writeback)
-  const { rows } = await sql<{ payload: string }>`
-    select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
-      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(successSql)} > ${after}
-    order by ${lastEventSeq(successSql)} desc`.execute(context.db)
-  for (const row of rows) {
-    const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(context.kind, row.payload))
-    if (payload[field] !== undefined) return payload[field]
+/** By the id of the correction. */
+export async function readOwnEdits(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, OwnEdits>> {
+  if (ids.length === 0) return new Map()
+  const queuedAt = lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`, 'own')
+  const { rows } = await sql<{ id: string; payload: string; isLater: number }>`
+    select own.id, writebacks.payload, case when ${lastEventSeq(successSql)} > ${queuedAt} then 1 else 0 end as "isLater"
+    from writebacks own join writebacks on writebacks.project_id = own.project_id
+      and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
+      and writebacks.status = 'succeeded'
+    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
+  const found = new Map<string, OwnEdits>()
+  for (const { id, payload, isLater } of rows) {
+    const { ownEdit, lastOwnEdit } = found.get(id) ?? noOwnEdits
+    const edit: VisitorFields = JSON.parse(decodeJson(kind, payload))
+    found.set(id, {
+      ownEdit: isLater === 1 ? { ...ownEdit, ...edit } : ownEdit,
+      lastOwnEdit: { ...lastOwnEdit, ...edit },
+    })
   }
-  return undefined
+  return found
+}
+
+export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promise<OwnEdits> {
+  return (await readOwnEdits(context, [id])).get(id) ?? noOwnEdits
 }
 
 /** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */

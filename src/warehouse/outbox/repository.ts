@@ -34,7 +34,7 @@ import {
 } from './claimable.ts'
 import {
   findConversation,
-  findOwnEdit,
+  findOwnEdits,
   findPreviousReplyStatus,
   findRequeueing,
   hasUnmatchedDuplicate,
@@ -65,7 +65,7 @@ export function createOutboxRepository(context: ProjectDb) {
   return ofProject(context, {
     ...{ findClaimable, hasPending, findRest, claim, markSending, settleSent, settle, release },
     ...{ recordFinishedBatches, recordMessageId, listRecentOutcomes, readBehaviours, recordBehaviours },
-    ...{ listMatchedMessageIds, hasUnmatchedDuplicate, findOwnEdit, findPreviousReplyStatus, findRequeueing },
+    ...{ listMatchedMessageIds, hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing },
     ...{ readMirroredMessages, findConversation },
   })
 }

@@ -8,14 +8,14 @@ import type {
   TargetState,
   VisitorState,
 } from '../../core/outbox/review.ts'
-import type { GuardFacts, OwnEdit } from '../../core/outbox/review-guards.ts'
+import { type GuardFacts, noOwnEdits } from '../../core/outbox/review-guards.ts'
 import { type ShownReply, wholeSecondsSlack } from '../../core/outbox/same-words.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import { parseTime, rfc3339 } from '../../core/time.ts'
 import { inList, rowsParameter } from '../database/dialect.ts'
-import { decodeJson, decodeText } from '../database/escape.ts'
+import { decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { lastEventSeq, reopeningSql, successSql } from './lane-history.ts'
+import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { inAnyCase } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
@@ -31,7 +31,11 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
   const chosen = new Map(expecting.map((row) => [row, chooseConversation(row, candidates, expected)]))
   const conversationIds = [...onConversations.map(targetOf), ...[...chosen.values()].filter((id) => id !== null)]
   const conversations = await readConversationStates(context, conversationIds)
-  const ownEdits = await readOwnEdits(context, onVisitors)
+  const corrections = onVisitors.filter(({ operation }) => operation === 'visitor')
+  const ownEdits = await readOwnEdits(
+    context,
+    corrections.flatMap(({ id }) => id ?? []),
+  )
   const newer = await readNewerMessages(context, onConversations)
   return rows.map((row) => {
     const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
@@ -41,7 +45,7 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
       conversation,
       expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
       ...(newer.get(row.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
-      ...(ownEdits.get(row.id ?? '') ?? { ownEdit: {}, lastOwnEdit: {} }),
+      ...(ownEdits.get(row.id ?? '') ?? noOwnEdits),
     }
   })
 }
@@ -89,34 +93,6 @@ function chooseConversation(
   const own = candidates.filter(({ visitor }) => visitor === targetOf(row))
   const holding = own.find(({ id }) => expected.has(`${id}/${expectedId(row)}`))
   return (holding ?? own[0])?.id ?? null
-}
-
-type OwnEdits = Pick<GuardFacts, 'ownEdit' | 'lastOwnEdit'>
-
-/** By the id of the correction: the values set by our corrections of the visitor that succeeded. */
-async function readOwnEdits(
-  { db, kind, project }: ProjectDb,
-  rows: readonly ReviewRow[],
-): Promise<ReadonlyMap<string, OwnEdits>> {
-  const ids = rows.flatMap(({ id, operation }) => (operation === 'visitor' && id !== null ? [id] : []))
-  if (ids.length === 0) return new Map()
-  const queuedAt = lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`, 'own')
-  const { rows: edits } = await sql<{ id: string; payload: string; isLater: number }>`
-    select own.id, writebacks.payload, case when ${lastEventSeq(successSql)} > ${queuedAt} then 1 else 0 end as "isLater"
-    from writebacks own join writebacks on writebacks.project_id = own.project_id
-      and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
-      and writebacks.status = 'succeeded'
-    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
-  const found = new Map<string, OwnEdits>()
-  for (const { id, payload, isLater } of edits) {
-    const { ownEdit, lastOwnEdit } = found.get(id) ?? { ownEdit: {}, lastOwnEdit: {} }
-    const edit: OwnEdit = JSON.parse(decodeJson(kind, payload))
-    found.set(id, {
-      ownEdit: isLater === 1 ? { ...ownEdit, ...edit } : ownEdit,
-      lastOwnEdit: { ...lastOwnEdit, ...edit },
-    })
-  }
-  return found
 }
 
 type NewerMessages = Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>

@@ -1,36 +1,13 @@
-/** Reads a conversation and its messages from the service. */
+/** Reads the messages of a conversation from the service. */
 import { readList } from '../../api/list-reader.ts'
-import type { ApiResponse } from '../../core/api-request.ts'
-import { asJsonObject } from '../../core/json.ts'
-import { toListShape } from '../../core/list-shape.ts'
 import { type MessageSide, toMessageSide } from '../../core/message-side.ts'
 import { documentedPageSizes } from '../../core/pagination/list-endpoint.ts'
 import { decodeProfile, type PagingProfile } from '../../core/pagination/paging-profile.ts'
 import { allTime, type TimeRange } from '../../core/pagination/pending-ranges.ts'
 import type { MirrorRow } from '../../core/row.ts'
 import { type EpochMs, type EpochSeconds, parseTime } from '../../core/time.ts'
-import { conversations } from '../../streams/list-streams.ts'
 import { messages } from '../../streams/messages.ts'
 import type { WritebackDeps } from './operation-handler.ts'
-
-export function conversationPath(id: string): string {
-  return conversations.rowPath('', id)
-}
-
-export function isHandled({ data }: ApiResponse): boolean {
-  return typeof asJsonObject(data)?.handledAt === 'string'
-}
-
-/** Makes a write-back visible in the mirror before the next sync. Throws ApiError. */
-export async function refreshConversation(
-  { get, mirror, projectId: project }: WritebackDeps,
-  id: string,
-): Promise<void> {
-  const response = await get(conversationPath(id), {}, 'write')
-  const stored = (await mirror.readRawById('conversations', [id])).get(id)
-  const { rows } = conversations.parseRows([toListShape(stored, response.data)], project)
-  await mirror.commit({ stream: 'conversations', rows, requestedAt: response.requestedAt, isAuthoritative: true })
-}
 
 export type SnapshotMessage = {
   readonly id: string

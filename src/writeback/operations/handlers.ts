@@ -1,19 +1,18 @@
 /** The handler of each operation; replies have a file of their own. */
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
-import { toListShape } from '../../core/list-shape.ts'
 import type { Transition } from '../../core/outbox/repository.ts'
-import type { Operation, RequestFor, WritebackPayload } from '../../core/outbox/writeback-request.ts'
+import { editableFields, findForeignEdit, type VisitorFields } from '../../core/outbox/review-guards.ts'
+import { isSameValue } from '../../core/outbox/same-words.ts'
+import type { Operation, RequestFor } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
-import { visitors } from '../../streams/list-streams.ts'
-import { conversationPath, refreshConversation } from './conversation.ts'
 import { createMessageHandler } from './message.ts'
-import type { CreateHandler, OperationHandler, Refusal, Task, WritebackDeps } from './operation-handler.ts'
+import { type CreateHandler, type OperationHandler, type Refusal, readTarget, type Task } from './operation-handler.ts'
 import { findViolation, findVisitorViolation } from './precondition.ts'
 
 const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wanted }, expect }) => ({
   method: 'POST',
-  path: (_project, id) => `${conversationPath(id)}/handled`,
+  path: '/handled',
   verifyDelayFactor: 0.1,
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
@@ -21,7 +20,7 @@ const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wa
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded')
       return { canSend: false, event: 'conflicted', why: `the reply queued before it was not sent (${reply})` }
-    const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
+    const conversation = await readTarget(task)
     const handledAt = readHandledAt(conversation)
     if (wanted || expect !== null) {
       const why = await findViolation(task, expect, conversation)
@@ -34,115 +33,61 @@ const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wa
     }
     return { canSend: true, body: { handled: wanted }, before: { handledAt } }
   },
-  verify: async ({ deps, writeback }) => {
-    const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-    const isNowHandled = readHandledAt(conversation) !== null
-    const wasHandled = (writeback.evidence.before?.handledAt ?? null) !== null
+  verify: async (task) => {
+    const { before, statedResult } = task.writeback.evidence
+    const isNowHandled = readHandledAt(await readTarget(task)) !== null
+    const wasHandled = (before?.handledAt ?? null) !== null
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
-    const provesNothing = wasHandled === wanted && writeback.evidence.statedResult === undefined
+    const provesNothing = wasHandled === wanted && statedResult === undefined
     if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
-    return { kind: 'found', how: `the conversation is ${nameState(isNowHandled)}` }
+    return { kind: 'found', how: `the conversation is ${isNowHandled ? 'handled' : 'open'}` }
   },
-  refreshTarget: ({ deps, writeback }) => refreshConversation(deps, writeback.target),
 })
-
-function nameState(handled: boolean): string {
-  return handled ? 'handled' : 'open'
-}
 
 function readHandledAt(conversation: ApiResponse): string | null {
   const at = asJsonObject(conversation.data)?.handledAt
   return at === null || at === undefined ? null : String(at)
 }
 
-const editableFields = ['name', 'email'] as const
-
 /** Leaves the other field unchanged, and gives way to someone else's newer edit. */
 const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect }) => ({
   method: 'PATCH',
-  path: visitors.rowPath,
+  path: '',
   verifyDelayFactor: 0.1,
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
     const why = await findVisitorViolation(task, expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
-    const live = toProfile(await readVisitor(deps, writeback.target))
+    const live = toProfile(await readTarget(task))
     const body: Record<string, Json> = {}
     for (const field of editableFields) {
-      const [wanted, current] = [payload[field], live[field]]
-      if (wanted === undefined && current === undefined) {
+      const value = payload[field] === undefined ? live[field] : payload[field]
+      if (value === undefined) {
         const why = `the service does not show the visitor's ${field}, so it cannot be left unchanged`
         return { canSend: false, event: 'invalid', why }
       }
-      const own = wanted === undefined ? undefined : await deps.outbox.findOwnEdit(writeback, field, 'snapshot')
-      // If it was sent before and is not there, someone may have edited it since.
-      const beforeSend = writeback.evidence.before?.[field]
-      const was = own === undefined ? (beforeSend ?? writeback.targetSnapshot?.[field]) : own
-      // The service may have normalised the value that we sent.
-      const isOurs =
-        (beforeSend !== undefined && isSameText(current, wanted)) || (own !== undefined && isSameText(current, own))
-      const hasChanged = was !== undefined && current !== was && current !== wanted && !isOurs
-      // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
-      const isLastOwn = hasChanged && isSameText(current, await deps.outbox.findOwnEdit(writeback, field, 'ever'))
-      if (wanted !== undefined && current !== undefined && hasChanged && !isLastOwn)
-        return { canSend: false, event: 'conflicted', why: `someone changed the ${field} since it was queued` }
-      body[field] = wanted === undefined ? (current ?? null) : wanted
+      body[field] = value
     }
-    if (await isThereAlready(task, payload, live))
-      return { canSend: false, event: 'conflicted', why: 'it is there already, and has been set since it was queued' }
+    const own = await deps.outbox.findOwnEdits(writeback)
+    const facts = { seen: writeback.targetSnapshot, before: writeback.evidence.before, ...own }
+    const edit = findForeignEdit(payload, live, facts)
+    if (edit !== null) return { canSend: false, event: 'conflicted', why: edit }
     return { canSend: true, body, before: { name: live.name ?? null, email: live.email ?? null } }
   },
-  verify: async ({ deps, writeback }) => {
-    const live = toProfile(await readVisitor(deps, writeback.target))
-    const before = writeback.evidence.before
+  verify: async (task) => {
+    const { before, statedResult } = task.writeback.evidence
+    const live = toProfile(await readTarget(task))
     const wantedFields = editableFields.filter((field) => payload[field] !== undefined)
-    const isDone = wantedFields.every((field) => isSameText(live[field], payload[field]))
-    const wasSame = wantedFields.every((field) => isSameText(before?.[field], payload[field]))
+    const isDone = wantedFields.every((field) => isSameValue(live[field], payload[field]))
+    const wasSame = wantedFields.every((field) => isSameValue(before?.[field], payload[field]))
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
-    const provesNothing = wasSame && writeback.evidence.statedResult === undefined
-    if (!isDone || provesNothing) return { kind: 'absent' }
+    if (!isDone || (wasSame && statedResult === undefined)) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
-  },
-  refreshTarget: async ({ deps, writeback }) => {
-    const response = await readVisitor(deps, writeback.target)
-    const stored = (await deps.mirror.readRawById('visitors', [writeback.target])).get(writeback.target)
-    const { rows } = visitors.parseRows([toListShape(stored, response.data)], deps.projectId)
-    await deps.mirror.commit({ stream: 'visitors', rows, requestedAt: response.requestedAt, isAuthoritative: true })
   },
 })
 
-/** Someone else has set all of it since, or we did, before the warehouse went back to a backup. */
-async function isThereAlready(
-  { deps, writeback }: Task,
-  payload: WritebackPayload['visitor'],
-  live: VisitorProfile,
-): Promise<boolean> {
-  // What it set when it was sent before may be there.
-  if (writeback.evidence.before !== undefined) return false
-  let hasChanged = false
-  for (const field of editableFields.filter((name) => payload[name] !== undefined)) {
-    if (!isSameText(live[field], payload[field])) return false
-    const own = await deps.outbox.findOwnEdit(writeback, field, 'snapshot')
-    const was = own === undefined ? writeback.targetSnapshot?.[field] : own
-    hasChanged ||= was !== undefined && !isSameText(live[field], was)
-  }
-  return hasChanged
-}
-
-function readVisitor(deps: WritebackDeps, id: string): Promise<ApiResponse> {
-  return deps.get(visitors.rowPath(deps.projectId, id), {}, 'write')
-}
-
-type VisitorProfile = { readonly name?: string | null; readonly email?: string | null }
-
-/** The service may trim values and convert email addresses to lower case. */
-function isSameText(a: string | null | undefined, b: string | null | undefined): boolean {
-  const normalize = (text: typeof a) => text?.normalize('NFC').trim().toLowerCase() ?? text
-  return normalize(a) === normalize(b)
-}
-
 /** Fields that the service does not show are absent. */
-function toProfile(response: ApiResponse): VisitorProfile {
+function toProfile(response: ApiResponse): VisitorFields {
   const fields = asJsonObject(response.data)
   const text = (value: Json | undefined) => (typeof value === 'string' || value === null ? value : undefined)
   const [name, email] = [text(fields?.name), text(fields?.email)]
@@ -162,7 +107,7 @@ const maxRefusedFields = 8
  */
 const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) => ({
   method: 'POST',
-  path: (project, id) => `${visitors.rowPath(project, id)}/notes`,
+  path: '/notes',
   // Nothing can be verified later.
   verifyDelayFactor: 0,
   checkPrecondition: async (task) => {
@@ -175,7 +120,6 @@ const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) => ({
   toObservedBehaviours: (sent) => [
     { name: acceptedFieldBehaviour, value: sentFieldName(sent), evidence: 'a note with this field was accepted' },
   ],
-  refreshTarget: async () => {},
 })
 
 async function chooseFieldName({ deps, writeback }: Task): Promise<string> {

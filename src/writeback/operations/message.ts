@@ -12,21 +12,13 @@ import { findRepetition, matchesPayload } from '../../core/outbox/same-words.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { parseTime } from '../../core/time.ts'
 import { messages } from '../../streams/messages.ts'
-import { isInDoubt } from '../send/send-request.ts'
-import {
-  type ConversationSnapshot,
-  conversationPath,
-  readSnapshot,
-  readSnapshotTwice,
-  refreshConversation,
-  type SnapshotMessage,
-} from './conversation.ts'
-import type { CreateHandler, Task, Verification } from './operation-handler.ts'
+import { type ConversationSnapshot, readSnapshot, readSnapshotTwice, type SnapshotMessage } from './conversation.ts'
+import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
 import { findViolation } from './precondition.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',
-  path: (_project, id) => `${conversationPath(id)}/messages`,
+  path: '/messages',
   verifyDelayFactor: 1,
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
@@ -34,8 +26,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     // It was verified just now. A second read could count a late reply as a message from before the send.
     if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
-      const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-      const why = await findViolation(task, expect, conversation)
+      const why = await findViolation(task, expect, await readTarget(task))
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const snapshot = await readSnapshot(deps, writeback.target)
@@ -55,7 +46,6 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
     return { kind: 'unverifiable', why }
   },
-  refreshTarget: ({ deps, writeback }) => refreshConversation(deps, writeback.target),
   findMessageId: async (task, response) =>
     (await storeReturnedMessage(task, response)) ?? (await findSentMessage(task, payload, response)),
 })

@@ -8,14 +8,12 @@ import type { ApiGet, ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import type { TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
 import type { Obstacle, ReviewFacts, TargetState, WritebackReview } from '../../core/outbox/review.ts'
-import type { GuardFacts } from '../../core/outbox/review-guards.ts'
+import { type GuardFacts, noOwnEdits } from '../../core/outbox/review-guards.ts'
 import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import { toTimestamp } from '../../core/time.ts'
-import { visitors } from '../../streams/list-streams.ts'
 import type { ReviewReader } from '../../warehouse/outbox/review-rows.ts'
-import { conversationPath, isHandled } from '../operations/conversation.ts'
 import { createHandler } from '../operations/handlers.ts'
-import type { WritebackDeps } from '../operations/operation-handler.ts'
+import { targetPath, type WritebackDeps } from '../operations/operation-handler.ts'
 import { type ReviewSource, type RowToReview, reviewRows } from './review-rows.ts'
 
 /** `writeback`: as it is queued; absent if it is not. */
@@ -92,8 +90,7 @@ async function askService(
 ): Promise<AnsweredFacts> {
   try {
     const isConversation = operationTypes[request.operation].target === 'conversation'
-    const path = isConversation ? conversationPath(request.target) : visitors.rowPath(deps.projectId, request.target)
-    const live = await deps.get(path, {}, 'fresh')
+    const live = await deps.get(targetPath(deps, request), {}, 'fresh')
     const target = isConversation ? toConversation(live, mirrored) : toVisitor(live)
     return { target, obstacle: await findObstacle(deps, request, source, mirrored) }
   } catch (error) {
@@ -107,7 +104,7 @@ function toConversation(live: ApiResponse, mirrored: GuardFacts['target']): Targ
   return {
     kind: 'conversation',
     isDeleted: false,
-    isHandled: isHandled(live),
+    isHandled: typeof asJsonObject(live.data)?.handledAt === 'string',
     visitorName: known?.visitorName ?? null,
     lastMessageAt: known?.lastMessageAt ?? null,
     isLastByVisitor: known?.isLastByVisitor ?? false,
@@ -132,7 +129,7 @@ async function findObstacle(
   const maySeeItself = isQueued && request.operation === 'message'
   if (request.expect === null && !operationTypes[request.operation].isIdempotent && !maySeeItself) return null
   const writeback = source.writeback ?? asIfQueued(request, toSnapshot(mirrored), toTimestamp(deps.now()))
-  const outbox = isQueued ? deps.outbox : { ...deps.outbox, findOwnEdit: async () => undefined }
+  const outbox = isQueued ? deps.outbox : { ...deps.outbox, findOwnEdits: async () => noOwnEdits }
   const result = await createHandler(request).checkPrecondition({ deps: { ...deps, outbox }, writeback })
   if (result.canSend) return null
   return { reason: result.event === 'invalid' ? 'refused' : 'conflict', why: result.why }

@@ -9,10 +9,14 @@ import type { ClaimableWriteback, Writeback } from '../../core/outbox/repository
 import { mistakeText } from '../../core/outbox/request-mistake.ts'
 import { hasExpired, operationTypes, parseRequest } from '../../core/outbox/writeback-request.ts'
 import { createHandler } from '../operations/handlers.ts'
-import type { PreconditionResult, Verification, WritebackDeps } from '../operations/operation-handler.ts'
+import {
+  isInDoubt,
+  type PreconditionResult,
+  type Verification,
+  type WritebackDeps,
+} from '../operations/operation-handler.ts'
 import {
   backOffMs,
-  isInDoubt,
   maxSends,
   mayHaveBeenDone,
   refreshMirror,

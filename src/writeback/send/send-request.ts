@@ -7,7 +7,14 @@ import type { WritebackStatus } from '../../core/outbox/state.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import type { Ms } from '../../core/time.ts'
-import type { OperationHandler, ReadyToSend, Task } from '../operations/operation-handler.ts'
+import {
+  isInDoubt,
+  type OperationHandler,
+  type ReadyToSend,
+  refreshTarget,
+  type Task,
+  targetPath,
+} from '../operations/operation-handler.ts'
 
 /**
  * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the
@@ -26,7 +33,7 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
     decision = isStale ? 'stale' : (await mark()) ? 'recorded' : 'superseded'
     return decision === 'recorded'
   }
-  const path = handler.path(deps.projectId, writeback.target)
+  const path = `${targetPath(deps, writeback)}${handler.path}`
   const request = { method: handler.method, path, body: ready.body, priority: 'write' } as const
   const sent = await deps.send(request, markSending).catch((error: unknown) => {
     if (!(error instanceof ApiError) || decision === null) throw error
@@ -62,8 +69,6 @@ async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: Api
   return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
 }
 
-const throttledEvidence: Evidence = { status: 429 }
-
 async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
   const { deps, writeback, handler } = task
   const now = deps.now()
@@ -72,9 +77,12 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
       return { event: 'not_sent', why: 'stopped before it was sent' }
     case 'throttled':
       // The service may have done it all the same. A reply is looked for before its next send; nothing shows a note.
-      if (handler.verifyDelayFactor === 0)
-        return { event: 'no_response', why: failure.why, requestId: failure.requestId, evidence: throttledEvidence }
-      return { event: 'not_sent', why: failure.why, requestId: failure.requestId, evidence: throttledEvidence }
+      return {
+        event: handler.verifyDelayFactor === 0 ? 'no_response' : 'not_sent',
+        why: failure.why,
+        requestId: failure.requestId,
+        evidence: { status: 429 },
+      }
     case 'denied':
       return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
     case 'refused': {
@@ -156,16 +164,12 @@ export async function refreshMirror(task: SendTask, response: ApiResponse | null
   try {
     const messageId = response === null ? null : ((await handler.findMessageId?.(task, response)) ?? null)
     if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
-    await handler.refreshTarget(task)
+    // What cannot be read, the mirror does not have.
+    if (handler.verifyDelayFactor > 0) await refreshTarget(task)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     deps.log.debug({ event: 'mirror_refresh.failed', id: writeback.id, why: describeFailure(error.failure) })
   }
-}
-
-/** It was sent, no response proved its outcome, and no person has queued it again since. */
-export function isInDoubt({ attempts, evidence }: Writeback): boolean {
-  return attempts > 0 && evidence.before !== undefined
 }
 
 /** Also of one that a 429 answered, which counts as no attempt. */
