@@ -120,10 +120,9 @@ export async function estimateBatch(
 
 async function circuitRest(warehouse: Warehouse, { projectId }: BatchProject, batch: string, now: number) {
   const outcomes = await warehouse.outbox(projectId).listRecentOutcomes(outcomesConsidered)
-  const { allReason, allUntil, batchReasons, batchUntil } = evaluateCircuits(outcomes, now)
-  if (allReason !== null && allUntil !== null) return { until: allUntil, because: allReason }
-  const [because, until] = [batchReasons.get(batch), batchUntil.get(batch)]
-  return because === undefined || until === undefined ? null : { until, because }
+  const { all, batches } = evaluateCircuits(outcomes, now)
+  const open = all ?? batches.get(batch)
+  return open === undefined ? null : { until: open.until, because: open.why }
 }
 
 type BatchDecisionRequest = BatchDecisionOptions & { readonly batch: string; readonly by: string }
@@ -167,29 +166,20 @@ export function resumeRestored(
 }
 
 function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decision: BatchDecision): UserError {
-  const what = 'nothing was changed'
-  const stopped = `${id} was stopped by ${stoppedBy} at ${stoppedAt}`
-  if (decision === 'resumed')
-    return new UserError({
-      what,
-      why: `${id} is not stopped`,
-      next: `\`deskmirror writeback batches show ${id}\` shows it`,
-      exitCode: 2,
-    })
-  if (stoppedAt !== null)
-    return new UserError({
-      what,
-      why: stopped,
-      next: `\`deskmirror writeback resume --batch ${id}\` goes on`,
-      exitCode: 2,
-    })
-  const why =
-    state === 'draft' ? `${id} waits for approval, so nothing of it is sent` : `nothing of ${id} is left to send`
-  const next =
-    state === 'draft'
-      ? `to give it up: \`deskmirror writeback cancel --batch ${id}\``
-      : `\`deskmirror writeback batches show ${id}\` shows it`
-  return new UserError({ what, why, next, exitCode: 2 })
+  const show = `\`deskmirror writeback batches show ${id}\` shows it`
+  const explain = (): readonly [why: string, next: string] => {
+    if (decision === 'resumed') return [`${id} is not stopped`, show]
+    if (stoppedAt !== null)
+      return [
+        `${id} was stopped by ${stoppedBy} at ${stoppedAt}`,
+        `\`deskmirror writeback resume --batch ${id}\` goes on`,
+      ]
+    if (state !== 'draft') return [`nothing of ${id} is left to send`, show]
+    const cancel = `to give it up: \`deskmirror writeback cancel --batch ${id}\``
+    return [`${id} waits for approval, so nothing of it is sent`, cancel]
+  }
+  const [why, next] = explain()
+  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
 }
 
 /** Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or was taken back before. */

@@ -45,7 +45,7 @@ export function importWritebacks(
       const { now, expiresAt, onReviews, onReview } = options
       const onChecked = async (check: CheckResult) => {
         const reviewOptions = { now, expiresAt, onReviews, check: null, laneEnds }
-        const { review } = await reviewImportFile(config, project, { admin, warehouse }, file, reviewOptions)
+        const { review } = await reviewImportFile(config, project, warehouse, file, reviewOptions)
         await onReview(review)
         await options.onChecked(check)
       }
@@ -113,7 +113,7 @@ export function previewImport(
       return {
         outcome: 'reviewed',
         project: name,
-        ...(await reviewImportFile(config, project, { admin, warehouse }, file, { ...options, laneEnds })),
+        ...(await reviewImportFile(config, project, warehouse, file, { ...options, laneEnds })),
         draft: needsApproval(checked.validRows, { approveOver, draft: options.draft }),
         ...(await estimateSending(warehouse, project, await countUnsettled(admin), checked.validRows)),
       }

@@ -74,8 +74,7 @@ export async function queueBatch({ warehouse, sandbox }: OutboxFixture, rows: re
 export type ReviewedRows = { readonly summary: ReviewSummary; readonly reviews: readonly CheckedReview[] }
 
 function partsOf({ warehouse, sandbox }: OutboxFixture) {
-  const { findDuplicateRefs } = warehouse.outboxAdmin(sandbox.projectId)
-  return { reader: warehouse.reviewReader(sandbox.projectId), findDuplicateRefs, now: Date.now() }
+  return { reader: warehouse.reviewReader(sandbox.projectId), now: Date.now() }
 }
 
 export async function reviewLines(fixture: OutboxFixture, rows: readonly RequestLine[]): Promise<ReviewedRows> {

@@ -280,16 +280,11 @@ async function review(
   onReviews: (reviews: readonly CheckedReview[]) => Promise<void>,
   signal: AbortSignal,
 ) {
-  const { findDuplicateRefs } = warehouse.outboxAdmin(projectId)
   const reader = warehouse.reviewReader(projectId)
   const clock = await warehouse.readClock()
   const listBatch: typeof reader.listBatch = async (...page) => {
     signal.throwIfAborted()
     return reader.listBatch(...page)
   }
-  return reviewBatch(
-    batchSource({ ...reader, listBatch }, batch),
-    { reader, findDuplicateRefs, now: clock() },
-    onReviews,
-  )
+  return reviewBatch(batchSource({ ...reader, listBatch }, batch), { reader, now: clock() }, onReviews)
 }

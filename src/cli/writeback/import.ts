@@ -25,11 +25,10 @@ import {
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import { createProgressLine, type Display } from '../render/display.ts'
-import { formatBudget } from '../render/progress.ts'
+import type { Display } from '../render/display.ts'
 import { renderReview } from '../render/review.ts'
 import { renderImport, renderPreview } from './render-import.ts'
-import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions } from './review-outputs.ts'
+import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions, toCheckRequest } from './review-outputs.ts'
 
 const examples = `
 A line is one write-back, as JSON or as a row of CSV:
@@ -158,7 +157,7 @@ async function previewFile(
       expiresAt: toExpiryTime(context.now(), options.expires),
       draft: options.draft === true,
       onReviews: outputs.onReviews,
-      check: options.check === true ? await toServiceCheck(context, config, display, options) : null,
+      check: options.check === true ? await toCheckRequest(context, config, display, options.limit) : null,
     })
     if (report.outcome === 'reviewed') {
       const lines = options.json === true ? null : reviewLines(context, report.review)
@@ -168,21 +167,6 @@ async function previewFile(
   } finally {
     await outputs.close()
   }
-}
-
-async function toServiceCheck(
-  context: CommandContext,
-  config: Config,
-  display: Display,
-  { limit }: ImportCommandOptions,
-) {
-  const handlers = createProgressLine(
-    display,
-    0,
-    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
-  )
-  const signal = context.openInterruptSignal(display, 'the rows in progress')
-  return { limit, signal, log: await context.openLog(config, display), ...handlers }
 }
 
 export type ImportCommandOptions = CommonOptions &

@@ -132,7 +132,7 @@ async function restrictToOutcomes(
 ): Promise<OutboxFilter> {
   if (outcome === undefined) return selection
   if (batch === undefined) throw unchangedError(unclearSelection, 'give --outcome together with --batch')
-  const { selectByOutcome } = await context.load(() => import('../../app/select-by-outcome.ts'))
+  const { selectByOutcome } = await context.load(() => import('../../app/review.ts'))
   return { ...selection, ids: await selectByOutcome(config, project, { batch, outcomes: outcome, now: context.now() }) }
 }
 

@@ -15,6 +15,7 @@ import { parseTime, rfc3339 } from '../../core/time.ts'
 import { inList, rowsParameter } from '../database/dialect.ts'
 import { decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
+import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { inAnyCase } from './row.ts'
 
@@ -37,11 +38,16 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
     corrections.flatMap(({ id }) => id ?? []),
   )
   const newer = await readNewerMessages(context, onConversations)
+  const refs = await findDuplicateRefs(
+    context,
+    rows.flatMap((row) => newRef(row) ?? []),
+  )
   return rows.map((row) => {
     const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
     const conversation = id === null ? null : (conversations.get(id) ?? null)
     return {
       target: isOnConversation(row) ? conversation : (visitors.get(targetOf(row)) ?? null),
+      isRefQueued: refs.has(newRef(row) ?? ''),
       conversation,
       expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
       ...(newer.get(row.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
@@ -72,6 +78,11 @@ function isOnConversation({ operation }: Target): boolean {
 
 function targetOf({ target }: Target): string {
   return target.toLowerCase()
+}
+
+/** Null for a row that is queued, as its ref is its own. */
+function newRef({ id, request }: ReviewRow): string | null {
+  return id === null && request.ok ? request.request.ref : null
 }
 
 function expectOf({ request }: ReviewRow): string | null {

@@ -21,8 +21,6 @@ export type RowToCheck = RowToReview & { readonly writeback?: Writeback }
 
 export type CheckDeps = WritebackDeps & {
   readonly reader: ReviewReader
-  /** The refs that were queued before. */
-  readonly findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
   readonly onChecked: (rows: number) => void
 }
 
@@ -44,18 +42,14 @@ function createFactsReader(deps: CheckDeps) {
   let checked = 0
   return async (sources: readonly RowToCheck[]): Promise<readonly ReviewFacts[]> => {
     const rows = sources.map(({ row }) => row)
-    const refs = rows.flatMap(({ id, request }) => (id === null && request.ok ? (request.request.ref ?? []) : []))
-    const known = await deps.findDuplicateRefs(refs)
     const mirrored = await deps.reader.readFacts(rows)
     const checkDeps = { ...deps, get: memoizeGet(deps.get), outbox: readOnlyOutbox(deps) }
     const readOne = async (source: RowToCheck, index: number): Promise<ReviewFacts> => {
-      const { id, request } = source.row
-      const target = mirrored[index]?.target ?? null
-      if (!request.ok) return { target, obstacle: null, isRefQueued: false }
-      const isRefQueued = id === null && request.request.ref !== null && known.has(request.request.ref)
-      const facts = isRefQueued
-        ? { target, obstacle: null }
-        : await askService(checkDeps, request.request, source, target)
+      const { request } = source.row
+      const { target = null, isRefQueued = false } = mirrored[index] ?? {}
+      if (!request.ok) return { target, obstacle: null, isRefQueued }
+      const known = { target, obstacle: null }
+      const facts = isRefQueued ? known : await askService(checkDeps, request.request, source, target)
       checked += 1
       deps.onChecked(checked)
       return { ...facts, isRefQueued }

@@ -23,7 +23,7 @@ import { documentFoot, documentHead } from '../../document/document-frame.ts'
 import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
 import { createCsvWriter } from '../../export/csv-writer.ts'
 import { createOutputFile, type OutputFile, type OverwriteOptions } from '../../export/output-file.ts'
-import { createUnnamedFile } from '../import/import-buffer.ts'
+import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
 
 /** Holds text of any length in an unnamed temporary file, to be read once it is complete. */
 export type TextBuffer = {
@@ -33,22 +33,13 @@ export type TextBuffer = {
   readonly close: () => Promise<void>
 }
 
-const chunkSize = 64 * 1024
-
 export async function openTextBuffer(): Promise<TextBuffer> {
   const file = await createUnnamedFile(tmpdir())
   return {
     write: async (text) => {
       await file.appendFile(text)
     },
-    async *read() {
-      for (let position = 0; ; ) {
-        const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
-        if (bytesRead === 0) return
-        yield buffer.subarray(0, bytesRead)
-        position += bytesRead
-      }
-    },
+    read: () => readFromStart(file),
     close: () => file.close(),
   }
 }

@@ -1,5 +1,6 @@
 /** Reviews the rows of a file or a batch in their order, a chunk at a time, with few statements and little memory. */
 
+import { inChunks } from '../../core/chunks.ts'
 import { type ReviewFacts, type ReviewRow, reviewRow, type WritebackReview } from '../../core/outbox/review.ts'
 import { findObstacleInMirror } from '../../core/outbox/review-guards.ts'
 import { applyAhead, emptyLane, type LaneState, type RowAhead } from '../../core/outbox/review-lane.ts'
@@ -77,46 +78,15 @@ async function findLaneEnds({ rows }: ReviewSource): Promise<LaneEnds> {
   return ends
 }
 
-/** Facts from the mirror, without a request. `findDuplicateRefs`: for rows that are not queued yet. */
-export function readMirrorFacts(
-  reader: ReviewReader,
-  findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>,
-) {
+/** Facts from the mirror, without a request. */
+export function readMirrorFacts(reader: ReviewReader) {
   return async (sources: readonly RowToReview[]): Promise<readonly ReviewFacts[]> => {
-    const rows = sources.map(({ row }) => row)
-    const known = await findDuplicateRefs(rows.flatMap((row) => refOf(row) ?? []))
-    const facts = await reader.readFacts(rows)
-    return rows.map((row, index) => {
-      const own = facts[index] ?? {
-        target: null,
-        conversation: null,
-        expectedMessage: null,
-        newerMessages: [],
-        requeuedAt: null,
-        ownEdit: {},
-        lastOwnEdit: {},
-      }
-      const ref = refOf(row)
-      const isRefQueued = ref !== null && known.has(ref)
-      return { target: own.target, obstacle: findObstacleInMirror(row, own), isRefQueued }
+    const facts = await reader.readFacts(sources.map(({ row }) => row))
+    return sources.flatMap(({ row }, index) => {
+      const own = facts[index]
+      return own === undefined ? [] : [{ ...own, obstacle: findObstacleInMirror(row, own) }]
     })
   }
-}
-
-/** Null for a row that is queued, as its ref is its own. */
-function refOf({ id, request }: ReviewRow): string | null {
-  return id === null && request.ok ? request.request.ref : null
-}
-
-export async function* inChunks<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
-  let chunk: T[] = []
-  for await (const item of items) {
-    chunk.push(item)
-    if (chunk.length < size) continue
-    yield chunk
-    chunk = []
-  }
-  if (chunk.length > 0) yield chunk
 }
 
 /** A lane is kept from its first row to its last, so memory is needed only for lanes whose rows lie far apart. */

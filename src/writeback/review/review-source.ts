@@ -27,8 +27,6 @@ import {
 
 export type ReviewParts = {
   readonly reader: ReviewReader
-  /** The refs that were queued before. */
-  readonly findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
   readonly now: EpochMs
 }
 
@@ -64,12 +62,12 @@ export function reviewBatch(
 
 async function reviewSource<Row extends RowToReview>(
   source: ReviewSource<Row>,
-  { reader, findDuplicateRefs, now }: ReviewParts,
+  { reader, now }: ReviewParts,
   readChecks: ReadChecks<Row>,
   onReviews: OnReviews | null,
 ): Promise<ReviewSummary> {
   const counter = createReviewCounter()
-  const readFacts = readMirrorFacts(reader, findDuplicateRefs)
+  const readFacts = readMirrorFacts(reader)
   for await (const chunk of reviewRows(source, { readAhead: reader.readAhead, readFacts, now })) {
     const checks = await readChecks(chunk.map(({ source: row }) => row))
     const reviews = chunk.map(({ review }) => withCheck(review, checks.get(review.position) ?? null))
