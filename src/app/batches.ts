@@ -15,6 +15,7 @@ import type {
 import type { BatchDecision } from '../core/outbox/decisions.ts'
 import { nameEntries } from '../core/outbox/outbox-entry.ts'
 import { visitorNameOf } from '../core/outbox/review.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -152,7 +153,7 @@ export function resumeRestored(
   config: Config,
   project: ProjectConfig,
   { by, queued }: { readonly by: string; readonly queued: 'draft' | 'send' },
-): Promise<{ readonly project: string; readonly drafts: number }> {
+): Promise<{ readonly project: ProjectName; readonly drafts: number }> {
   return withOutbox(config, project, async (_, warehouse) => {
     const resumed = await warehouse.sends(project.projectId).resume(by, queued)
     if (resumed !== null) return { project: project.name, ...resumed }

@@ -2,6 +2,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../core/outbox/reports.ts'
 import type { ReviewSummary } from '../core/outbox/review-summary.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import type { CheckResult } from '../writeback/import/check-lines.ts'
 import { openImportBuffer } from '../writeback/import/import-buffer.ts'
@@ -78,7 +79,7 @@ async function importWithRetries(
 
 async function readQueuedImport(
   admin: OutboxAdmin,
-  project: string,
+  project: ProjectName,
   batch: string,
   check: CheckResult,
 ): Promise<QueuedImport> {

@@ -94,6 +94,7 @@ export async function runCommand(
     openLog: async () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     wantsStackTraces: () => false,
     openInterruptSignal: () => options.signal ?? new AbortController().signal,
+    openEndingSignal: () => options.signal ?? new AbortController().signal,
     load: async <Module>() => useCases as Module,
     openStdin: () => ReadableStream.from(options.input === undefined ? [] : [options.input]),
     currentUser: () => 'ada',

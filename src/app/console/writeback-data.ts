@@ -15,6 +15,7 @@ import type { ReviewOutcome } from '../../core/outbox/review.ts'
 import type { CheckedReview } from '../../core/outbox/review-check.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../../core/outbox/review-labels.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import { batchSource, reviewBatch } from '../../writeback/review/review-source.ts'
@@ -28,7 +29,7 @@ import type { ConsoleProject } from './console-project.ts'
 export type WritebackReads = ReturnType<typeof createWritebackReads>
 
 /** The database of a project. */
-type Open = (projectId: string) => Promise<Warehouse>
+type Open = (projectId: ProjectId) => Promise<Warehouse>
 
 const batchesPerPage = 20
 const rowsPerPage = 50

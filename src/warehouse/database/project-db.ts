@@ -1,6 +1,7 @@
 /** The database as the statements of one project see it. */
 import type { RawBuilder } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Db } from './connection-pool.ts'
 import { typedParameter } from './dialect.ts'
@@ -9,7 +10,7 @@ export type ProjectDb = {
   /** In a transaction: the transaction. */
   readonly db: Db
   readonly kind: DatabaseKind
-  readonly project: string
+  readonly project: ProjectId
   /** In a durable transaction, that of the database; otherwise this machine's. */
   readonly clock: () => EpochMs
   /** A parameter of a column's type. */
@@ -19,7 +20,7 @@ export type ProjectDb = {
 export function createProjectDb(
   db: Db,
   kind: DatabaseKind,
-  project: string,
+  project: ProjectId,
   clock: () => EpochMs = Date.now,
 ): ProjectDb {
   return { db, kind, project, clock, typed: (type, value) => typedParameter(kind, type, value) }

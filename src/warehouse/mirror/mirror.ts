@@ -1,6 +1,7 @@
 /** The mirror of one project: implements the core's port `Mirror` in SQL. */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Mirror, MirrorReader } from '../../core/mirror.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { createProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
@@ -50,7 +51,7 @@ const maxRewriteMs = 2000
 export function createMirror(
   db: Db,
   kind: DatabaseKind,
-  project: string,
+  project: ProjectId,
   { schema = 'discover', lockToken, clock }: MirrorOptions,
 ): Mirror & MirrorReader {
   let runId: string | null = null

@@ -1,6 +1,7 @@
 /** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
 import type { ChildReadResult, PendingParent, RereadChoice } from '../../core/mirror.ts'
+import type { ProjectId } from '../../core/project.ts'
 import { type ChildStreamName, childStreamNames, streamSpecs } from '../../core/stream-specs.ts'
 import { type EpochMs, parseTime } from '../../core/time.ts'
 import { markFactsOfUpdated } from '../analytics/pending-facts.ts'
@@ -179,7 +180,7 @@ export async function countPendingParents({ db, project }: ProjectDb, stream: Ch
 }
 
 /** Child streams of the project that have pending children. */
-export async function listPendingStreams(db: Db, project: string, now: EpochMs): Promise<ChildStreamName[]> {
+export async function listPendingStreams(db: Db, project: ProjectId, now: EpochMs): Promise<ChildStreamName[]> {
   const found: ChildStreamName[] = []
   for (const stream of childStreamNames) {
     const exists = pendingSql(now).map(
@@ -196,7 +197,7 @@ export async function listPendingStreams(db: Db, project: string, now: EpochMs):
 export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string, Map<ChildStreamName, number>>> {
   const counts = new Map<string, Map<ChildStreamName, number>>()
   for (const isPending of pendingSql(now)) {
-    const { rows } = await sql<{ project: string; stream: ChildStreamName; count: number }>`
+    const { rows } = await sql<{ project: ProjectId; stream: ChildStreamName; count: number }>`
       select project_id as project, stream, count(*) as count from sync_children
       where ${isPending} group by project_id, stream`.execute(db)
     for (const { project, stream, count } of rows) {
