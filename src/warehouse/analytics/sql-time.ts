@@ -16,8 +16,3 @@ export function startOfHourText(kind: DatabaseKind, column: string): RawBuilder<
     ? sql`substr(${sql.ref(column)}, 1, 13) || ':00:00Z'`
     : sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24') || ':00:00Z'`
 }
-
-/** The column `value` of a `listParameter`, as a date. */
-export function dateOfListed(kind: DatabaseKind): RawBuilder<string> {
-  return kind === 'sqlite' ? sql`value` : sql`cast(value as date)`
-}
