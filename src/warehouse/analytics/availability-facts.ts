@@ -2,10 +2,10 @@
 import { sql } from 'kysely'
 import { type AvailabilitySnapshot, deriveAvailabilityHours } from '../../core/analytics/availability-hours.ts'
 import { daySeconds, type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '../../core/time.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { insertRows } from './fact-rows.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
-import { epochSeconds, startOfHourText } from './sql-time.ts'
 
 /** Changed hours within so much time are replaced together: their snapshots are held in memory at once. */
 const groupSeconds = 30 * daySeconds
@@ -85,7 +85,10 @@ async function readSnapshots({ db, kind, project, typed }: FactSource, span: Spa
 const maxAgents = 1_000_000
 
 async function listIds({ db, kind, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
-  const hour = startOfHourText(kind, 'taken_at')
+  const hour =
+    kind === 'sqlite'
+      ? sql`substr(taken_at, 1, 13) || ':00:00Z'`
+      : sql`to_char(taken_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') || ':00:00Z'`
   const { rows } = await sql<{ id: string }>`
     select distinct ${hour} as id from availability_snapshots
     where project_id = ${project} and ${hour} > ${after} order by id limit ${limit}`.execute(db)

@@ -5,9 +5,9 @@ import { localDateAt } from '../../core/days.ts'
 import type { DateRange, ReportPeriod } from '../../core/report-period.ts'
 import type { EpochMs, LocalDate, Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import { inSnapshot, type SnapshotReader } from '../database/snapshot.ts'
 import { type PeriodData, readPeriodData } from './report-period-data.ts'
-import { epochSeconds } from './sql-time.ts'
 
 export type ReportData = {
   readonly period: ReportPeriod
