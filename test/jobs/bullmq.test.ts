@@ -1,10 +1,10 @@
 /** What several processes rely on that share a queue in Redis or Postgres. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { JobHandler, JobResult, JobWorkerOptions, Recurrence } from '../../jobs/backends/backend.ts'
 import { type BullQueue, ensureSchedule } from '../../jobs/backends/ensure-schedule.ts'
-import { type BullBackend, type BullFixture, bullFixtures } from './queue-fixtures.ts'
+import { bullFixtures, openDuringTests } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
@@ -36,19 +36,10 @@ async function pending(queue: BullQueue<Data>): Promise<string[]> {
 
 for (const { kind, make, makeCrashable } of bullFixtures) {
   describe(`jobs in the store: ${kind}`, () => {
-    let fixture: BullFixture
-    let backend: BullBackend
-    beforeAll(async () => {
-      fixture = await make()
-      backend = await fixture.open()
-    })
-    afterAll(async () => {
-      await backend.close()
-      await fixture.drop()
-    })
+    const opened = openDuringTests(make)
     const fresh = () => {
       const name = randomUUID()
-      return { name, queue: backend.queue<Data>(name) }
+      return { name, queue: opened.backend.queue<Data>(name) }
     }
     const add = async (queue: ReturnType<typeof fresh>['queue'], ...names: string[]) => {
       for (const name of names) await queue.add('job', { name })
@@ -63,7 +54,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
         job: 'sync',
         data: { name },
       }))
-      await Promise.all([1, 2, 3, 4, 5].map(() => backend.ensureSchedules(queue, schedules)))
+      await Promise.all([1, 2, 3, 4, 5].map(() => opened.backend.ensureSchedules(queue, schedules)))
       expect((await pending(queue)).toSorted()).toEqual(names.map((name) => `sync ${name}`).toSorted())
       for (const { next } of await queue.getJobSchedulers()) expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
     })
@@ -71,7 +62,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
     test('a changed schedule takes effect with one pending run, and a removed one has none', async () => {
       const { queue } = fresh()
       const set = (recurrence: Recurrence, name: string) =>
-        backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
+        opened.backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
       const next = async () => (await queue.getJobScheduler('shop'))!.next!
       await set({ pattern: '0 0 3 1 1 *', tz: 'UTC' }, 'yearly')
       await set({ every: 24 * hourMs, offset: 7 }, 'daily')
@@ -99,7 +90,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
       const blocked = Promise.withResolvers<JobResult>()
       const { work, all } = countJobs(1, () => blocked.promise)
       await queue.upsertJobScheduler('shop', { every: 30 }, { name: 'sync', data: { name: 'sync' } })
-      const worker = backend.worker(name, work)
+      const worker = opened.backend.worker(name, work)
       await all
       const threePeriodsAgo = () => Date.now() - 90
       await vi.waitUntil(async () => {
@@ -123,7 +114,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
       const began = [false, false]
       const { work, all, names: ran } = countJobs(20)
       const workers = [0, 1].map((index) =>
-        backend.worker<Data>(name, async (job) => {
+        opened.backend.worker<Data>(name, async (job) => {
           began[index] = true
           if (began[0] && began[1]) both.resolve()
           await both.promise

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import pg from 'pg'
-import { inject } from 'vitest'
+import { beforeAll, inject } from 'vitest'
 import type { Backend, BackendKind } from '../../jobs/backends/backend.ts'
 import type { createBullBackend } from '../../jobs/backends/bullmq.ts'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
@@ -46,6 +46,22 @@ export const queueFixtures: readonly { readonly kind: BackendKind; readonly make
   ...bullFixtures,
   { kind: 'embedded', make: async () => inProcess },
 ]
+
+/** A backend that is open during the tests of a block. */
+export function openDuringTests<B extends Backend>(
+  make: () => Promise<{ readonly open: () => Promise<B>; readonly drop: () => Promise<void> }>,
+): { readonly backend: B } {
+  const opened = {} as { backend: B }
+  beforeAll(async () => {
+    const fixture = await make()
+    opened.backend = await fixture.open()
+    return async () => {
+      await opened.backend.close()
+      await fixture.drop()
+    }
+  })
+  return opened
+}
 
 function createFixture(url: string, prefix: string, drop: () => Promise<void>): BullFixture {
   return {
