@@ -36,7 +36,11 @@ test('is in the log, the metrics, status and the console until it is resumed', a
   await expect
     .poll(failures)
     .toMatchObject([
-      { job: 'queue', subject: 'writebacks', reason: expect.stringContaining(`paused as writebacks.${installation}`) },
+      {
+        job: 'queue',
+        subject: 'writebacks',
+        reason: expect.stringContaining(`hdel deskmirror:writebacks.${installation}:meta paused`),
+      },
     ])
   const overview = await stores.warehouse.console(sandbox.projectId).overview(Date.now())
   expect(overview.failures).toMatchObject([{ job: 'queue' }])
