@@ -115,7 +115,7 @@ export const reportBacklogDay: AnalyticsView = {
 }
 
 export const reportBacklogHour: AnalyticsView = {
-  note: 'The backlog at the end of each hour since the first conversation, and what changed it. The last row is the present hour so far.',
+  note: 'The backlog at the end of each hour, and what changed it: from the first hour of the day of the first conversation to the present hour so far.',
   caveat: `${caveat} An hour that the clock shows twice is one row; an hour that it skips has none.`,
   key: ['project_id', 'date', 'hour'],
   columns: {

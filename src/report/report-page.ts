@@ -91,7 +91,7 @@ function responseTimesSection({ responseTimes }: Report): Section {
 
 function responseTimeRow({ which, clock, hours, answers, medianSeconds, p90Seconds }: ResponseTime): string[] {
   return [
-    which === 'first' ? 'first of a conversation' : 'every',
+    which === 'first' ? 'first answered of a conversation' : 'every',
     clock === 'human' ? 'a human answers' : 'a human or the AI answers',
     hours,
     formatValue(answers.value, 'count'),

@@ -15,7 +15,7 @@ export function volumeSection({ volume, days, hours: hourRows }: Report): Sectio
     ['… answered by a human', volume.answeredByHuman, 'count'],
     ['… answered by the AI', volume.answeredByAi, 'count'],
     ['… closed without an answer', volume.closedWithoutAnswer, 'count'],
-    ['… not answered yet', volume.unanswered, 'count'],
+    ['… not answered yet', volume.ongoingWaits, 'count'],
     ['Messages of visitors', volume.visitorMessages, 'count'],
     ['Messages of humans', volume.humanMessages, 'count'],
     ['Messages of the AI', volume.aiMessages, 'count'],
@@ -79,8 +79,8 @@ function describeRange(values: readonly number[]): string {
 export function backlogSection({ backlog, days, waitingNow }: Report): Section {
   const table = changeTable('The backlog and what changed it', [
     ['Opened', backlog.opened, 'count'],
-    ['Reopened', backlog.reopened, 'count'],
-    ['Handled', backlog.handled, 'count'],
+    ['Reopenings', backlog.reopenings, 'count'],
+    ['Handlings', backlog.handlings, 'count'],
     ['Open at the end', backlog.openAtEnd, 'count'],
     ['Waiting for an answer at the end', backlog.waitingAtEnd, 'count'],
   ])
@@ -105,9 +105,9 @@ function backlogByDay(days: readonly Day[]): Block {
     },
     table: {
       caption: 'Backlog at the end of each day',
-      columns: [text('Day'), number('Handled'), number('Open'), number('Waiting')],
-      rows: days.map(({ date, handled, openAtEnd, waitingAtEnd }) => [
-        ...[date, formatCount(handled), formatValue(openAtEnd, 'count'), formatValue(waitingAtEnd, 'count')],
+      columns: [text('Day'), number('Handlings'), number('Open'), number('Waiting')],
+      rows: days.map(({ date, handlings, openAtEnd, waitingAtEnd }) => [
+        ...[date, formatCount(handlings), formatValue(openAtEnd, 'count'), formatValue(waitingAtEnd, 'count')],
       ]),
     },
   }

@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../schema/analytics-tables.ts'
 import { UserError } from '../core/user-error.ts'
-import { replaceSearchEntries } from './console/search-index.ts'
+import { removeSearchEntries } from './console/search-index.ts'
 import { inList } from './database/dialect.ts'
 import { inDurableTransaction } from './database/durable-transaction.ts'
 import type { ProjectDb } from './database/project-db.ts'
@@ -119,7 +119,7 @@ async function erase(context: ProjectDb, visitor: string, by: string): Promise<E
         trx.db,
       )
     await eraseWritebacks(trx, ids, by)
-    await replaceSearchEntries(trx, ids.conversations, [])
+    await removeSearchEntries(trx, ids.conversations)
     for (const { table, where } of partsOf(trx, ids))
       await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
     return counted

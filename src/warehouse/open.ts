@@ -1,7 +1,5 @@
 /** Opens the warehouse that a URL names and migrates its schema. */
-
 import { sql } from 'kysely'
-import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ReviewReader } from '../core/outbox/review-reader.ts'
@@ -11,7 +9,7 @@ import type { ReportPeriod } from '../core/report-period.ts'
 import type { Retention } from '../core/retention.ts'
 import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
-import { type EpochMs, toTimestamp } from '../core/time.ts'
+import { type EpochMs, type LocalDate, toTimestamp } from '../core/time.ts'
 import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'

@@ -1,8 +1,7 @@
 /** Replaces hours of availability by what the stored snapshots say now. */
 import { sql } from 'kysely'
 import { type AvailabilitySnapshot, deriveAvailabilityHours } from '../../core/analytics/availability-hours.ts'
-import type { LocalDate } from '../../core/analytics/fact-rows.ts'
-import { type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '../../core/time.ts'
+import { type EpochSeconds, hourSeconds, type LocalDate, parseTime, rfc3339 } from '../../core/time.ts'
 import { listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { insertRows } from './fact-rows.ts'

@@ -1,10 +1,9 @@
 /** What a report shows of a project, read from the tables and views for analysts. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { LocalDate } from '../../core/analytics/fact-rows.ts'
 import { localDateAt } from '../../core/days.ts'
 import type { DateRange, ReportPeriod } from '../../core/report-period.ts'
-import type { EpochMs, Seconds } from '../../core/time.ts'
+import type { EpochMs, LocalDate, Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { inSnapshot, type SnapshotReader } from '../database/snapshot.ts'
 import { type PeriodData, readPeriodData } from './report-period-data.ts'
@@ -46,7 +45,7 @@ export type DayRow = {
   readonly date: LocalDate
   readonly started: number
   readonly waits: number
-  readonly handled: number
+  readonly handlings: number
   readonly openAtEnd: number | null
   readonly waitingAtEnd: number | null
   readonly humanAnswerMedianSeconds: Seconds | null
@@ -121,7 +120,7 @@ async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: str
 function readDays(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<DayRow[]> {
   return read(sql<DayRow>`
     select d.date, coalesce(c.started, 0) as started, coalesce(w.waits, 0) as waits,
-      coalesce(b.handlings, 0) as handled, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
+      coalesce(b.handlings, 0) as handlings, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
       a.median_seconds as "humanAnswerMedianSeconds"
     from dim_date d
     left join (
