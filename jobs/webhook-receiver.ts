@@ -1,5 +1,4 @@
 /** From a webhook delivery to the job that processes it; and the pending deliveries that have no job. */
-
 import { type DeliveriesResult, storeDelivery } from '../src/app/worker/webhook-deliveries.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/config.ts'

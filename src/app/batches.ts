@@ -1,5 +1,4 @@
 /** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { BatchDecisionOptions, OutboxAdmin } from '../core/outbox/admin.ts'
 import { estimateBatchMs, longestRest, type OperationCounts } from '../core/outbox/batch-estimate.ts'

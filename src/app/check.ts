@@ -1,5 +1,4 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'

@@ -1,5 +1,4 @@
 /** Erases a visitor, and records that it was done, without who it was. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ProjectName } from '../core/project.ts'
 import type { ErasedRows } from '../warehouse/erase.ts'

@@ -1,5 +1,4 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../core/outbox/reports.ts'

@@ -1,5 +1,4 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
-
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRequestBudget, type RequestBudget } from '../api/rate-limit/request-budget.ts'

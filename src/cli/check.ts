@@ -1,5 +1,4 @@
 /** `deskmirror check`: verifies that a sync can run. Changes nothing. */
-
 import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'

@@ -1,5 +1,4 @@
 /** `deskmirror export`: tables and views of the warehouse as files for other programs. */
-
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ExportFormat, type ExportProgress, type ExportReport, exportFormats } from '../core/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../core/format.ts'

@@ -1,5 +1,4 @@
 /** `deskmirror init`: the first five minutes. Asks for what a project needs, tests it, and writes it down. */
-
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'

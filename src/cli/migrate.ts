@@ -2,7 +2,6 @@
  * `deskmirror migrate`: brings the warehouse to this version's schema, derives the facts for analysts anew, and lets a role
  * read them.
  */
-
 import { Command, Option } from 'commander'
 import type { FactsRebuildReport, GrantReport, RewriteReport } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize } from '../core/format.ts'

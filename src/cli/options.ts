@@ -1,5 +1,4 @@
 /** Options that several commands share, and the parsers of their values. */
-
 import { InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { parsePersonName } from '../core/person-name.ts'

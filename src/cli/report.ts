@@ -1,5 +1,4 @@
 /** `deskmirror report`: the week on one page. Reads only the warehouse. */
-
 import { extname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectName } from '../core/project.ts'

@@ -1,5 +1,4 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
-
 import { z } from 'zod'
 import { parseBaseUrl } from '../core/base-url.ts'
 import { parsePersonName } from '../core/person-name.ts'

@@ -1,5 +1,4 @@
 /** Buttons of decisions. Each is a form, so that it works without a script; those to confirm lead to a page first. */
-
 import { escapeName, path, withQuery } from '../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../core/html/html.ts'
 import { type DecisionName, decisions } from '../core/outbox/decisions.ts'

@@ -1,5 +1,4 @@
 /** A page of the console, and what surrounds every page. */
-
 import { hasRole, type Viewer } from '../core/console/roles.ts'
 import { path } from '../core/html/address.ts'
 import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../core/html/html.ts'

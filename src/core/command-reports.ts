@@ -1,5 +1,4 @@
 /** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
-
 import type { AuditEstimate } from './audit.ts'
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'

@@ -1,5 +1,4 @@
 /** Digests of rows by day: equal for equal rows, whichever database stores them and in whatever order they came. Pure. */
-
 import { createHash, type Hash } from 'node:crypto'
 import type { ProjectId } from './project.ts'
 import type { StreamName } from './stream-specs.ts'

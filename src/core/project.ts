@@ -1,6 +1,7 @@
-/**
- * What a project is called: by the service and in every table, or by people, in the configuration and on pages. Text fits
- * both, but neither fits the other.
- */
-export type ProjectId = string & { readonly is?: 'the id in the service' }
-export type ProjectName = string & { readonly is?: 'the name in the configuration' }
+/** What a project is called. Text fits both types, but a value of one does not fit the other. */
+
+/** As the service calls the project, and every table: a UUID. */
+export type ProjectId = string & { readonly is?: 'id' }
+
+/** As people call the project: in the configuration, in reports and on pages. */
+export type ProjectName = string & { readonly is?: 'name' }

@@ -1,5 +1,4 @@
 /** What `verify --json`, `verify --against` and `audit` print. Times are RFC 3339 text, the days of digests those of UTC. */
-
 import type { AuditEstimate, AuditResult } from './audit.ts'
 import type { Difference, VerifyReport } from './command-reports.ts'
 import type { StreamDigest } from './day-digests.ts'

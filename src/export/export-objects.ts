@@ -1,5 +1,4 @@
 /** Exports objects of the warehouse: all of them from one state of it, all of them or none. */
-
 import type {
   ExportColumn,
   ExportCondition,

@@ -1,5 +1,4 @@
 /** The worker's metrics, in the text format of Prometheus. */
-
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerMetrics } from '../app/worker/resources.ts'
 import { auditedStreams } from '../core/audit.ts'

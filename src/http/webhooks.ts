@@ -1,5 +1,4 @@
 /** The webhook receiver: `POST /webhooks/{project}`. Verifies the signature, stores the delivery, and responds. */
-
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { ProjectName } from '../core/project.ts'

@@ -1,5 +1,4 @@
 /** Items of the API → rows of the mirror. Documented fields become columns; other fields are passed on by their paths. */
-
 import { hash } from 'node:crypto'
 import { escapeDots, maxDepth } from '../core/field-path.ts'
 import { findKey, hasName } from '../core/item-fields.ts'

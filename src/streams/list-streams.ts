@@ -1,5 +1,4 @@
 /** The list streams: how each list of the project is requested, and how its items become rows. */
-
 import { findKey, occurredAt, timesIn } from '../core/item-fields.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'

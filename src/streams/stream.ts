@@ -1,5 +1,4 @@
 /** A stream: data and pure functions, in five kinds by how the service lets it be read. */
-
 import type { LocalDay } from '../core/days.ts'
 import { findKey } from '../core/item-fields.ts'
 import { asJsonObject, type JsonObject } from '../core/json.ts'

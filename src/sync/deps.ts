@@ -1,5 +1,4 @@
 /** What a sync needs from outside: settings of the project, and functions, so that it depends on neither HTTP nor SQL. */
-
 import type { ClientLog, LogEvent } from '../api/client.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import type { SyncProgress } from '../core/command-reports.ts'

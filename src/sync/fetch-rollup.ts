@@ -1,5 +1,4 @@
 /** Requests the rollup of one day. */
-
 import { ApiError, isNotFound, isRefused } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse } from '../core/api-request.ts'
 import type { LocalDay } from '../core/days.ts'

@@ -12,7 +12,7 @@ import { gapReasons } from '../core/pagination/reading.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { findHiddenConversations, listParts, observeHandled, partSuffixes } from './list-parts.ts'
+import { findHiddenConversations, listParts, observeHandled, partSuffixes, retryHidden } from './list-parts.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
 import { commitPage, readPages, toGaps } from './pages.ts'
@@ -149,9 +149,12 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   const seenRowsKey = `${stream.name}:whole`
   const sinceCursorName = `${seenRowsKey}:since`
   const startedAt = run.mode === 'full' ? null : await run.mirror.readCursor(sinceCursorName)
-  if (startedAt !== null && run.now() - Number(startedAt) <= continuedWithinMs) return Number(startedAt)
+  const age = run.now() - Number(startedAt)
+  // One from the future began by a wrong clock: the gaps that it finds now would seem older than it.
+  if (startedAt !== null && age >= 0 && age <= continuedWithinMs) return Number(startedAt)
   await run.mirror.forgetSeenRows(seenRowsKey)
   for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  await retryHidden(run, stream)
   const since = run.now()
   await run.mirror.writeCursor(sinceCursorName, String(since))
   return since

@@ -1,5 +1,4 @@
 /** Compares the daily rollups: those that are stored, and the days that should be. */
-
 import type { ApiGet } from '../core/api-request.ts'
 import { localDaysBetween } from '../core/days.ts'
 import { stringifyJson } from '../core/json.ts'

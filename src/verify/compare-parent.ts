@@ -1,5 +1,4 @@
 /** Reads one conversation or visitor again with its children, and compares them with the mirror. */
-
 import { createHash } from 'node:crypto'
 import { readList } from '../api/list-reader.ts'
 import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'

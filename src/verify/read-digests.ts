@@ -1,5 +1,4 @@
 /** Reads all rows of a project from one state of the mirror, and makes digests of them. */
-
 import { createDayDigests, dayColumns, dayOf, identityColumns } from '../core/day-digests.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../core/export.ts'
 import type { ProjectId } from '../core/project.ts'

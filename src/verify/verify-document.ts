@@ -1,5 +1,4 @@
 /** Reads a document of `verify --json` back, to compare the mirror with it. */
-
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { digestOfDays, digestOfMirror } from '../core/day-digests.ts'

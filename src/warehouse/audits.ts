@@ -1,5 +1,4 @@
 /** Audits: what they drew, what they found, and how far they are. Implements the core's port `AuditStore` in SQL. */
-
 import { sql } from 'kysely'
 import type { AuditedStream, AuditResult } from '../core/audit.ts'
 import type {

@@ -1,5 +1,4 @@
 /** Failing jobs of the workers: one row per job, from its first failure until it succeeds. */
-
 import { sql } from 'kysely'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 import type { ProjectId } from '../core/project.ts'

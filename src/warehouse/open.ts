@@ -1,5 +1,4 @@
 /** Opens the warehouse that a URL names and migrates its schema. */
-
 import { sql } from 'kysely'
 import type { ExportSnapshot } from '../core/export.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'

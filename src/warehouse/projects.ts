@@ -1,5 +1,4 @@
 /** The state of whole projects: pauses, lost request budgets, write-backs to send. */
-
 import { sql } from 'kysely'
 import type { DatabaseSchema } from '../../schema/tables.ts'
 import type { ProjectId } from '../core/project.ts'

@@ -1,5 +1,4 @@
 /** How many requests were sent lately: by sync runs (`sync_runs`) and by everything else (`sync_requests`). */
-
 import { sql } from 'kysely'
 import { stringifyJson } from '../core/json.ts'
 import type { ProjectId } from '../core/project.ts'

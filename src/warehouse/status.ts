@@ -1,5 +1,4 @@
 /** The status report of a project, read from the warehouse alone. */
-
 import { type RawBuilder, sql } from 'kysely'
 import { estimateDifferences, pooledMs } from '../core/audit.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/command-reports.ts'

@@ -1,5 +1,4 @@
 /** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
-
 import { sql } from 'kysely'
 import type { ProjectCounts } from '../core/health.ts'
 import type { StreamReport } from '../core/mirror.ts'

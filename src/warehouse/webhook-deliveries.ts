@@ -1,5 +1,4 @@
 /** Webhook deliveries: each is stored once, stays pending until it has been processed, and is deleted later. */
-
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { idIdentity } from '../core/path-segment.ts'

@@ -1,9 +1,9 @@
 /** What jobs rely on, whatever the queue is kept in: one specification for Redis, Postgres and the process itself. */
 import { randomUUID } from 'node:crypto'
 import { DateTime } from 'luxon'
-import { describe, expect, test } from 'vitest'
-import type { JobHandler, JobQueue, JobResult, NewJob, Recurrence } from '../../jobs/backends/backend.ts'
-import { openDuringTests, queueFixtures } from './queue-fixtures.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Backend, JobHandler, JobQueue, JobResult, NewJob, Recurrence } from '../../jobs/backends/backend.ts'
+import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
@@ -25,16 +25,25 @@ function recordJobs(resultOf: (name: string, time: number) => JobResult | Promis
 
 for (const { kind, make } of queueFixtures) {
   describe(`jobs in the queue: ${kind}`, () => {
-    const opened = openDuringTests(make)
+    let fixture: QueueFixture
+    let backend: Backend
+    beforeAll(async () => {
+      fixture = await make()
+      backend = await fixture.open()
+    })
+    afterAll(async () => {
+      await backend.close()
+      await fixture.drop()
+    })
     const fresh = () => {
       const name = randomUUID()
-      const queue = opened.backend.queue<Data>(name)
+      const queue = backend.queue<Data>(name)
       const add = (job: string, opts: NewJob<Data>['opts'] = {}) =>
         queue.addBulk([{ name: 'job', data: { name: job }, opts }])
-      return { name, queue, add, start: (work: JobHandler<Data>) => opened.backend.worker(name, work) }
+      return { name, queue, add, start: (work: JobHandler<Data>) => backend.worker(name, work) }
     }
     const setSchedule = (queue: JobQueue<Data>, recurrence: Recurrence, name = 'shop') =>
-      opened.backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
+      backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
     const nextOf = async (queue: JobQueue<Data>) => {
       const [schedule, ...others] = await queue.getJobSchedulers(0, -1)
       expect([schedule?.key, others]).toEqual(['shop', []])
@@ -187,7 +196,7 @@ for (const { kind, make } of queueFixtures) {
       const release = Promise.withResolvers<void>()
       const { work, ran, names } = recordJobs(() => release.promise.then(() => done))
       for (const job of ['a', 'b', 'c', 'd']) await add(job)
-      opened.backend.worker(name, work, { concurrency: 3 })
+      backend.worker(name, work, { concurrency: 3 })
       await ran(3)
       expect(names).toHaveLength(3)
       release.resolve()

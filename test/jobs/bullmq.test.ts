@@ -1,10 +1,13 @@
 /** What several processes rely on that share a queue in Redis or Postgres. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { describe, expect, test, vi } from 'vitest'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { JobHandler, JobResult, JobWorkerOptions, Recurrence } from '../../jobs/backends/backend.ts'
 import { type BullQueue, ensureSchedule } from '../../jobs/backends/ensure-schedule.ts'
-import { bullFixtures, openDuringTests } from './queue-fixtures.ts'
+import { splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
+import { type BullBackend, type BullFixture, bullFixtures } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
@@ -28,6 +31,22 @@ function countJobs(expected: number, resultOf: () => JobResult | Promise<JobResu
   return { work, names, all: all.promise }
 }
 
+/** A command of redis-cli, or a statement of SQL. */
+async function runStep(url: string, step: string): Promise<void> {
+  const [program, statement] = step.split(/ -u "\$DESKMIRROR_QUEUE_URL" |: /)
+  const [command = '', ...values] = statement?.split(' ') ?? []
+  if (program === 'redis-cli') {
+    const redis = new Redis(url)
+    await redis.call(command, ...values)
+    redis.disconnect()
+  } else {
+    const server = new pg.Client({ connectionString: splitPostgresUrl(url).connectionString })
+    await server.connect()
+    await server.query(statement ?? '')
+    await server.end()
+  }
+}
+
 /** All pending jobs, as `job data`. */
 async function pending(queue: BullQueue<Data>): Promise<string[]> {
   const jobs = await queue.getJobs(['delayed', 'waiting'])
@@ -36,14 +55,35 @@ async function pending(queue: BullQueue<Data>): Promise<string[]> {
 
 for (const { kind, make, makeCrashable } of bullFixtures) {
   describe(`jobs in the store: ${kind}`, () => {
-    const opened = openDuringTests(make)
+    let fixture: BullFixture
+    let backend: BullBackend
+    beforeAll(async () => {
+      fixture = await make()
+      backend = await fixture.open()
+    })
+    afterAll(async () => {
+      await backend.close()
+      await fixture.drop()
+    })
     const fresh = () => {
       const name = randomUUID()
-      return { name, queue: opened.backend.queue<Data>(name) }
+      return { name, queue: backend.queue<Data>(name) }
     }
     const add = async (queue: ReturnType<typeof fresh>['queue'], ...names: string[]) => {
       for (const name of names) await queue.add('job', { name })
     }
+
+    test('the step to resume a paused queue resumes it, and its jobs run', async () => {
+      const { name, queue } = fresh()
+      await queue.pause()
+      const { work, all } = countJobs(1)
+      backend.worker(name, work)
+      await add(queue, 'waits')
+      expect(await queue.isPaused()).toBe(true)
+      await runStep(fixture.url, backend.resumeStep(queue.name))
+      expect(await queue.isPaused()).toBe(false)
+      expect(await all).toEqual(['waits'])
+    })
 
     test('processes that set new schedules concurrently leave one run of each', async () => {
       const { queue } = fresh()
@@ -54,7 +94,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
         job: 'sync',
         data: { name },
       }))
-      await Promise.all([1, 2, 3, 4, 5].map(() => opened.backend.ensureSchedules(queue, schedules)))
+      await Promise.all([1, 2, 3, 4, 5].map(() => backend.ensureSchedules(queue, schedules)))
       expect((await pending(queue)).toSorted()).toEqual(names.map((name) => `sync ${name}`).toSorted())
       for (const { next } of await queue.getJobSchedulers()) expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
     })
@@ -62,7 +102,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
     test('a changed schedule takes effect with one pending run, and a removed one has none', async () => {
       const { queue } = fresh()
       const set = (recurrence: Recurrence, name: string) =>
-        opened.backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
+        backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
       const next = async () => (await queue.getJobScheduler('shop'))!.next!
       await set({ pattern: '0 0 3 1 1 *', tz: 'UTC' }, 'yearly')
       await set({ every: 24 * hourMs, offset: 7 }, 'daily')
@@ -90,7 +130,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
       const blocked = Promise.withResolvers<JobResult>()
       const { work, all } = countJobs(1, () => blocked.promise)
       await queue.upsertJobScheduler('shop', { every: 30 }, { name: 'sync', data: { name: 'sync' } })
-      const worker = opened.backend.worker(name, work)
+      const worker = backend.worker(name, work)
       await all
       const threePeriodsAgo = () => Date.now() - 90
       await vi.waitUntil(async () => {
@@ -114,7 +154,7 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
       const began = [false, false]
       const { work, all, names: ran } = countJobs(20)
       const workers = [0, 1].map((index) =>
-        opened.backend.worker<Data>(name, async (job) => {
+        backend.worker<Data>(name, async (job) => {
           began[index] = true
           if (began[0] && began[1]) both.resolve()
           await both.promise

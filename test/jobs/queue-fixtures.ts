@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import pg from 'pg'
-import { beforeAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import type { Backend, BackendKind } from '../../jobs/backends/backend.ts'
 import type { createBullBackend } from '../../jobs/backends/bullmq.ts'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
@@ -19,6 +19,7 @@ export type QueueFixture = {
 export type BullBackend = ReturnType<typeof createBullBackend>
 
 export type BullFixture = {
+  readonly url: string
   readonly open: () => Promise<BullBackend>
   /** Starts a process that runs a job of the queue forever; resolves once that has started. */
   readonly startUnendingJob: (queue: string) => Promise<ChildProcess>
@@ -47,24 +48,9 @@ export const queueFixtures: readonly { readonly kind: BackendKind; readonly make
   { kind: 'embedded', make: async () => inProcess },
 ]
 
-/** A backend that is open during the tests of a block. */
-export function openDuringTests<B extends Backend>(
-  make: () => Promise<{ readonly open: () => Promise<B>; readonly drop: () => Promise<void> }>,
-): { readonly backend: B } {
-  const opened = {} as { backend: B }
-  beforeAll(async () => {
-    const fixture = await make()
-    opened.backend = await fixture.open()
-    return async () => {
-      await opened.backend.close()
-      await fixture.drop()
-    }
-  })
-  return opened
-}
-
 function createFixture(url: string, prefix: string, drop: () => Promise<void>): BullFixture {
   return {
+    url,
     open: async () => (await openBackend(url, { prefix, log: silentLog })) as BullBackend,
     startUnendingJob: (queue) => startProgram('./unending-job.ts', [url, prefix, queue]),
     drop,

@@ -50,6 +50,25 @@ test('a page of messages that is smaller than usual, and that nothing continues,
   })
 })
 
+test('a reconcile asks again whether the list without `handled` leaves out conversations', async () => {
+  const size = { conversations: 60, visitors: 1, calls: 0, days: 9, messagesPerConversation: 1, activityPerVisitor: 0 }
+  const switches = { 'conversations.handled': 'open' } as const
+  await withSandbox({ seed: 1, speed: 0, size, switches }, async ({ sandbox, warehouse, sync }) => {
+    const asksParts = async () => {
+      sandbox.resetLog()
+      await sync()
+      expect(await findDifferences(warehouse, sandbox)).toEqual([])
+      return sandbox.log().some(({ query }) => query.includes('handled=true'))
+    }
+    await sync()
+    await sync({ mode: 'reconcile' })
+    expect(await asksParts()).toBe(true)
+    sandbox.setSwitches({ 'conversations.handled': 'all' })
+    await sync({ mode: 'reconcile' })
+    expect(await asksParts()).toBe(false)
+  })
+})
+
 test('a reconcile closes the gap of a conversation whose messages can all be read again', async () => {
   await withHiddenMessages({ 'messages.order': 'newest' }, async ({ sandbox, warehouse, sync }) => {
     await sync()

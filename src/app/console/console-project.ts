@@ -1,5 +1,4 @@
 /** A project as the console knows it: from the configuration, or from the warehouse alone. */
-
 import type { ProjectConfig } from '../../config/config.ts'
 import { isTimeZone } from '../../config/fields.ts'
 import type { Schedule, ScheduleName, Schedules } from '../../core/default-schedules.ts'

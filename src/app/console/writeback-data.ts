@@ -1,5 +1,4 @@
 /** What the pages about write-backs show: read with the functions of the command line, apart from all other work. */
-
 import type {
   BatchData,
   BatchReview,

@@ -2,7 +2,6 @@
  * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
-
 import { type FailingJob, failedSync, isExpired, type JobFailure, type JobIdentity } from '../../core/job-failure.ts'
 import type { ProjectId, ProjectName } from '../../core/project.ts'
 import { errorText } from '../../core/system-error-text.ts'

@@ -1,5 +1,4 @@
 /** The resources that the parts of a worker share, and the metrics that they count. */
-
 import type { Connections } from '../../api/connections.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ApiFailure } from '../../core/api-failure.ts'

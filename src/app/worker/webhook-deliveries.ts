@@ -1,5 +1,4 @@
 /** Webhook deliveries: stored as they arrive, and processed in batches by jobs. */
-
 import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../../core/api-failure.ts'

@@ -1,5 +1,4 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
-
 import { Command, Option } from 'commander'
 import { formatCount } from '../../core/format.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'

@@ -1,5 +1,4 @@
 /** What the pages of the console show. Times are RFC 3339 text; lists are bounded by those who read them. */
-
 import { describeFailure } from '../api-failure.ts'
 import type { AuditEstimate } from '../audit.ts'
 import type { FailureReport, GapReport } from '../command-reports.ts'

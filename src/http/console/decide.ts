@@ -1,5 +1,4 @@
 /** Decisions: a form that is posted, checked against role and state, made, written to the audit log, and answered by a page. */
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleProject } from '../../app/console/console-project.ts'
 import { type DecisionOutcome, type DecisionTarget, filterOf, type MadeDecision } from '../../app/console/decisions.ts'

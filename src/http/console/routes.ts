@@ -1,5 +1,4 @@
 /** The console below `/console`: checks every request, then answers with a page. */
-
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'

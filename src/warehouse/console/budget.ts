@@ -1,5 +1,4 @@
 /** Requests over time, and when none could be sent. Written by every process that sends some, once a minute. */
-
 import { sql } from 'kysely'
 import type { BudgetBar, BudgetData, BudgetPause } from '../../core/console/data.ts'
 import type { ProjectId } from '../../core/project.ts'

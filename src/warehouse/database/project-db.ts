@@ -1,5 +1,4 @@
 /** The database as the statements of one project see it. */
-
 import type { RawBuilder } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { ProjectId } from '../../core/project.ts'

@@ -1,5 +1,4 @@
 /** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
-
 import { sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'

@@ -1,5 +1,4 @@
 /** The discovered fields as they are stored in `discovered_fields`. */
-
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { ProjectId } from '../../core/project.ts'

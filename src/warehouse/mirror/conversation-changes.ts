@@ -1,5 +1,4 @@
 /** Changes of conversations: the history that the service does not keep, and the children that become pending. */
-
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
 import type { ProjectId } from '../../core/project.ts'

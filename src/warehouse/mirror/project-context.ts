@@ -1,5 +1,4 @@
 /** What all parts of a project's mirror share. */
-
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { ProjectId } from '../../core/project.ts'

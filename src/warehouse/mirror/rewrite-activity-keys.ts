@@ -2,7 +2,6 @@
  * Rewrites the keys of activity entries that an older version stored. Nothing else writes until all are rewritten, as an
  * entry that is read again would be stored twice.
  */
-
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { entryId, renewActivityKey } from '../../core/activity-key.ts'

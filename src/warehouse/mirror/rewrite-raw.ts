@@ -2,7 +2,6 @@
  * Shortens what an older version stored of messages: what their columns hold is not repeated. Rows are readable in either
  * form meanwhile.
  */
-
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { asJsonObject, parseJson } from '../../core/json.ts'

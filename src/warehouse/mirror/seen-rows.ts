@@ -1,5 +1,4 @@
 /** Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
-
 import { sql } from 'kysely'
 import type { ProjectId } from '../../core/project.ts'
 import { type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'

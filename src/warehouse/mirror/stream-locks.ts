@@ -2,7 +2,6 @@
  * One sync of a stream at a time. The lock of a dead process is taken over: at once on the same machine, elsewhere when
  * its heartbeats have stopped for a while.
  */
-
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ProjectId } from '../../core/project.ts'

@@ -1,5 +1,4 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
-
 import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
 import type { StreamReadStatus, StreamReport, SyncMode, SyncOutcome } from '../../core/mirror.ts'
