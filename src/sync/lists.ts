@@ -156,7 +156,9 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   const seenRowsKey = `${stream.name}:whole`
   const sinceCursorName = `${seenRowsKey}:since`
   const startedAt = run.mode === 'full' ? null : await run.mirror.readCursor(sinceCursorName)
-  if (startedAt !== null && run.now() - Number(startedAt) <= continuedWithinMs) return Number(startedAt)
+  const age = run.now() - Number(startedAt)
+  // One from the future began by a wrong clock: the gaps that it finds now would seem older than it.
+  if (startedAt !== null && age >= 0 && age <= continuedWithinMs) return Number(startedAt)
   await run.mirror.forgetSeenRows(seenRowsKey)
   for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
   await retryHidden(run, stream)
