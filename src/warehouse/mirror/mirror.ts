@@ -16,6 +16,7 @@ import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours } from './learned-behaviours.ts'
 import {
+  correctFutureDueTimes,
   countPendingParents,
   markChildrenPending,
   readPendingParents,
@@ -55,10 +56,11 @@ export function createMirror(
   { schema = 'discover', lockToken, clock }: MirrorOptions,
 ): Mirror & MirrorReader {
   let runId: string | null = null
+  const projectDb = createProjectDb(db, kind, project, clock)
   const context: ProjectContext = {
-    ...createProjectDb(db, kind, project, clock),
+    ...projectDb,
     escapeCount: { escaped: 0 },
-    upsert: createUpsert(db, kind),
+    upsert: createUpsert(db, kind, projectDb.clock),
     fields: createDiscoveredFields({ db, kind, project, schema }),
     runSerially: createSerialQueue(),
     currentRunId: () => runId,
@@ -131,6 +133,7 @@ function createWrites(context: ProjectContext) {
       writeCursors(trx, { [name]: position }),
     ),
     recordChildFailure: inOneTransaction(recordChildFailure),
+    correctFutureDueTimes: serially(correctFutureDueTimes),
     requestFullRereads: serially(requestFullRereads),
     markFutureDatedPending: serially(markFutureDatedPending),
     markChildrenPending: inOneTransaction(markChildrenPending),
