@@ -2,6 +2,7 @@
 import { type DeliveriesResult, storeDelivery } from '../src/app/worker/webhook-deliveries.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
+import type { ProjectId } from '../src/core/project.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { WebhookReceiver } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
@@ -41,7 +42,7 @@ export function createWebhookReceiver(
 /** `pending`: by project id. Deliveries of projects that are not configured wait until they are again. */
 export function pendingWebhookJobs(
   projects: readonly Pick<ProjectConfig, 'name' | 'projectId'>[],
-  pending: readonly { readonly project: string; readonly id: string }[],
+  pending: readonly { readonly project: ProjectId; readonly id: string }[],
 ): WebhookJob[] {
   const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
   return pending.flatMap(({ project, id }) => {

@@ -59,7 +59,10 @@ export const analyticsReferenceTables = {
       ...projectColumns,
       name: ['key', 'name of the target'],
       clock: ['text', 'any = until anybody answers, AI included; human = until a human answers'],
-      which: ['text', "first = a conversation's first wait; every = each wait"],
+      which: [
+        'text',
+        "first = a conversation's first wait, and no later one if that is handled without an answer; every = each wait",
+      ],
       target_seconds: ['integer', 'the answer should take this long at most'],
       in_business: ['boolean', 'only business hours count'],
       from_date: ['local_date', 'the first day; 1970-01-01 = from the beginning'],

@@ -64,7 +64,8 @@ export function readTypes(root: URL): readonly string[] {
     if (url === undefined) throw new Error(`no file declares the type ${name}`)
     visit(name, url)
   }
-  return [...found.values()].map((text) => text.replaceAll(/^export |\breadonly /gm, ''))
+  // `is` tells apart types of the same values.
+  return [...found.values()].map((text) => text.replaceAll(/^export |\breadonly | & \{ readonly is\?: '\w+' \}/gm, ''))
 }
 
 /** Types, and the lists of texts that types are made of, each with the comment above it. */

@@ -31,6 +31,7 @@ export const migrationNames = [
   '0030_call_fields',
   '0032_rollup_tables',
   '0033_repeated_activity',
+  '0034_field_paths',
 ] as const
 
 export type MigrationName = (typeof migrationNames)[number]

@@ -28,6 +28,7 @@ import { resumedSending } from './0028_resumed_sending.ts'
 import { handlings } from './0029_handlings.ts'
 import { callFields } from './0030_call_fields.ts'
 import { repeatedActivity } from './0033_repeated_activity.ts'
+import { fieldPaths } from './0034_field_paths.ts'
 import type { MigrationName } from './migration-names.ts'
 
 /** Runs in one transaction with the record that it has run. */
@@ -62,4 +63,5 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0030_call_fields': callFields,
   '0032_rollup_tables': dropRollupTables,
   '0033_repeated_activity': repeatedActivity,
+  '0034_field_paths': fieldPaths,
 }

@@ -42,12 +42,12 @@ export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGen
   const { list, priority } = options
   const reading = readRanges(options)
   let profile = options.profile ?? emptyProfile(list)
-  let pending = options.ranges
   let hasPage = false
   let step = reading.next()
   // No request leads anywhere, which is to be stored, too.
   if (step.done) return yield { ...withoutRows, ...step.value, observations: [], isComplete: true }
   const { progress } = step.value
+  let pending = progress.pendingRanges
   if (progress.missedRanges.length > 0) yield { ...withoutRows, ...progress, observations: [], isComplete: false }
   while (!step.done) {
     const request: PageRequest = step.value

@@ -5,6 +5,7 @@ import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
 import type { CheckItem } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { projectIdProblem } from '../core/path-segment.ts'
+import type { ProjectId } from '../core/project.ts'
 import { daySeconds, type EpochSeconds, rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { allStreams } from '../streams/all-streams.ts'
@@ -56,7 +57,7 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
 const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
 
 /** `now`: this machine's clock. Never throws ApiError. */
-export async function checkService(get: ApiGet, project: string, now: EpochSeconds): Promise<CheckItem[]> {
+export async function checkService(get: ApiGet, project: ProjectId, now: EpochSeconds): Promise<CheckItem[]> {
   const items: CheckItem[] = []
   for (const [scope, [path, query]] of scopeProbes(project, now)) {
     const result = await tryGet(get, path, query)
@@ -74,7 +75,7 @@ export async function checkService(get: ApiGet, project: string, now: EpochSecon
 }
 
 /** Only where the service does not accept it: what works needs no advice. */
-function projectIdItems(project: string): CheckItem[] {
+function projectIdItems(project: ProjectId): CheckItem[] {
   const detail = projectIdProblem(project)
   if (detail === null) return []
   const hint = 'correct DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml)'
@@ -84,7 +85,7 @@ function projectIdItems(project: string): CheckItem[] {
 type Probe = readonly [path: string, query: QueryParams]
 
 /** One small request for each scope: of the first stream that can be read without the id of a row. */
-function scopeProbes(project: string, now: EpochSeconds): Map<ApiScope, Probe> {
+function scopeProbes(project: ProjectId, now: EpochSeconds): Map<ApiScope, Probe> {
   const probes = new Map<ApiScope, Probe>()
   for (const stream of allStreams) {
     const probe = probeOf(stream, project, { from: rfc3339(now - daySeconds), to: rfc3339(now) })
@@ -94,7 +95,7 @@ function scopeProbes(project: string, now: EpochSeconds): Map<ApiScope, Probe> {
 }
 
 /** Only a day of a list that can be bounded on both sides. Null for streams that belong to rows. */
-function probeOf(stream: Stream, project: string, range: { from: string; to: string }): Probe | null {
+function probeOf(stream: Stream, project: ProjectId, range: { from: string; to: string }): Probe | null {
   switch (stream.kind) {
     case 'list': {
       const { path, lowerParam: lower, upperParam: upper } = stream.list(project)

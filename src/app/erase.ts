@@ -1,9 +1,10 @@
 /** Erases a visitor, and records that it was done, without who it was. */
 import type { Config, ProjectConfig } from '../config/config.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { ErasedRows } from '../warehouse/erase.ts'
 import { withWarehouse } from './with-resources.ts'
 
-export type EraseReport = { readonly project: string; readonly dryRun: boolean; readonly rows: ErasedRows }
+export type EraseReport = { readonly project: ProjectName; readonly dryRun: boolean; readonly rows: ErasedRows }
 
 /** Throws UserError if nothing is stored of the visitor, or a write-back to them is in flight. */
 export function eraseVisitor(

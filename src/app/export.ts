@@ -21,7 +21,7 @@ export async function exportFromWarehouse(
   const exported = await withWarehouse(
     config,
     (warehouse) => warehouse.withSnapshot((snapshot) => exportObjects(request, { snapshot, ...options })),
-    { access: 'read', readOnly: true },
+    { access: 'read', signal: options.signal },
   )
   return { ...exported, tookMs: Math.round(performance.now() - began) }
 }

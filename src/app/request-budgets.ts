@@ -7,6 +7,7 @@ import { type BudgetStore, createMemoryStore } from '../api/rate-limit/state-sto
 import { createUptime } from '../api/rate-limit/uptime.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { BudgetPause } from '../core/console/data.ts'
+import type { ProjectId, ProjectName } from '../core/project.ts'
 import type { BudgetPolicy, Margins } from '../core/rate-limit/budget.ts'
 import { changedMargins, decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
@@ -135,7 +136,7 @@ const pollEveryMs: Ms = 5000
 
 /** Logs when a closed budget is open again, unless `isStopped` first. Does not keep the process alive. */
 export async function logWhenBudgetOpens(
-  project: string,
+  project: ProjectName,
   budget: RequestBudget,
   log: Logger,
   isStopped: () => boolean,
@@ -156,7 +157,7 @@ type Count = { requests: number; throttled: number }
 /** What cannot be written is dropped: no work depends on it. */
 function createBudgetRecorder(budgetHistory: Warehouse['budgetHistory'], now: () => EpochMs = Date.now) {
   const counts = new Map<string, MinuteRequests & Count>()
-  const countOf = (project: string, priority: Priority): Count => {
+  const countOf = (project: ProjectId, priority: Priority): Count => {
     const minute = Math.floor(now() / minuteMs) * minuteMs
     const key = `${project}\n${minute}\n${priority}`
     const known = counts.get(key) ?? { project, minute, priority, requests: 0, throttled: 0 }
@@ -168,7 +169,7 @@ function createBudgetRecorder(budgetHistory: Warehouse['budgetHistory'], now: ()
     counts.clear()
     await budgetHistory.add(written).catch(() => {})
   }
-  const recordPause = (project: string, pause: BudgetPause) =>
+  const recordPause = (project: ProjectId, pause: BudgetPause) =>
     void budgetHistory.recordPause(project, pause).catch(() => {})
   const timer = setInterval(() => void flush(), minuteMs).unref()
   return {

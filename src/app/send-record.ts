@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { thereAlready } from '../core/outbox/same-words.ts'
+import type { ProjectId } from '../core/project.ts'
 import { errorText } from '../core/system-error-text.ts'
 import { projectCommandHint, UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
@@ -13,7 +14,7 @@ import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import { parseDatabaseUrl } from '../warehouse/database/location.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { SendState } from '../warehouse/outbox/sends.ts'
-import type { WritebackDeps } from '../writeback/deps.ts'
+import type { WritebackDeps } from '../writeback/operations/operation-handler.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 
 /** Numbers that only grow, outside of the warehouse. An unknown one is 0. */
@@ -152,7 +153,7 @@ function numbersInFile(path: string) {
       }
     },
     /** Whether it counts sends of the project under another token. */
-    hasOther: (own: string, project: string) =>
+    hasOther: (own: string, project: ProjectId) =>
       Object.entries(readAll()).some(([key, count]) => key !== own && key.endsWith(`:${project}`) && count > 0),
     read: async (key: string) => readAll()[key] ?? 0,
     raise: async (key: string, to: number) => {

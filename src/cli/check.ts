@@ -4,13 +4,18 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import type { CheckItem } from '../core/command-reports.ts'
 import { toPrintable } from '../core/format.ts'
+import type { ProjectName } from '../core/project.ts'
 import { allStreams } from '../streams/all-streams.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, runAndPrint, selectProjects } from './command-result.ts'
 import { type ExitCode, worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 
-type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }
+type ProjectChecks = {
+  readonly project: ProjectName | null
+  readonly items: readonly CheckItem[]
+  readonly exit: ExitCode
+}
 
 const examples = `
 Checks the configuration, the connection, the key and its scopes, and the warehouse. Changes nothing.

@@ -27,6 +27,8 @@ export type CommandContext = {
   readonly wantsStackTraces: () => boolean
   /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
   readonly openInterruptSignal: (display: Display, inHand?: string) => AbortSignal
+  /** The same for a command that leaves nothing undone: when its work has ended, the process ends by the signal. */
+  readonly openEndingSignal: () => AbortSignal
   /** Loads the use cases of a command only when they are needed, so that help and usage errors respond at once. */
   readonly load: <UseCases>(load: () => Promise<UseCases>) => Promise<UseCases>
   readonly openStdin: () => AsyncIterable<Uint8Array>
@@ -58,6 +60,7 @@ export function createCommandContext(): CommandContext {
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
     openInterruptSignal: (display, inHand = 'the current page') => createInterruptSignal(display.notify, inHand),
+    openEndingSignal: () => abortOnSignals(endingSignals, (name) => process.on('exit', () => endBySignal(name))),
     load: (load) => load(),
     openStdin: () => process.stdin,
     currentUser,
@@ -118,27 +121,34 @@ export function classifyInterrupt(firstAt: EpochMs | null, now: EpochMs): 'first
 }
 
 /** An AbortSignal that these signals abort; a second one ends the process at once. */
-function abortOnSignals(names: readonly NodeJS.Signals[], onFirst: () => void = () => {}): AbortSignal {
+function abortOnSignals(
+  names: readonly NodeJS.Signals[],
+  onFirst: (name: NodeJS.Signals) => void = () => {},
+): AbortSignal {
   const controller = new AbortController()
   let firstAt: EpochMs | null = null
   const stop = (name: NodeJS.Signals) => {
     const kind = classifyInterrupt(firstAt, Date.now())
-    // The system ends it: an ordinary exit waits for a thread in the middle of a question to SQLite.
-    if (kind === 'again') process.removeAllListeners(name).kill(process.pid, name)
+    if (kind === 'again') endBySignal(name)
     if (kind === 'echo') return
     firstAt = Date.now()
-    onFirst()
+    onFirst(name)
     controller.abort()
   }
   for (const name of names) process.on(name, stop)
   return controller.signal
 }
 
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** The system ends the process: an ordinary exit waits for a thread in the middle of a question to SQLite. */
+function endBySignal(name: NodeJS.Signals): void {
+  process.removeAllListeners(name).kill(process.pid, name)
+}
+
 /** `notify` announces that the command stops after `inHand`. */
 function createInterruptSignal(notify: (line: string) => void, inHand: string): AbortSignal {
-  return abortOnSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], () =>
-    notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`),
-  )
+  return abortOnSignals(endingSignals, () => notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`))
 }
 
 type ProcessSignals = ReturnType<typeof listenForSignals>

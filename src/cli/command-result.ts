@@ -1,6 +1,7 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
 
 import type { ProjectConfig } from '../config/config.ts'
+import type { ProjectName } from '../core/project.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type ErrorExplanation, type ExitCode, explainError, renderError, worstExitCode } from './explain-error.ts'
@@ -27,8 +28,8 @@ export async function runAndPrint(
   else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
 }
 
-export type ProjectResult<T> = { readonly project: string; readonly report: T } | ProjectFailure
-type ProjectFailure = { readonly project: string; readonly error: ErrorExplanation }
+export type ProjectResult<T> = { readonly project: ProjectName; readonly report: T } | ProjectFailure
+type ProjectFailure = { readonly project: ProjectName; readonly error: ErrorExplanation }
 
 /** Runs for each project one after the other. An error of one project does not stop the others. */
 export async function forEachProject<T>(

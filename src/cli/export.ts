@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ExportFormat, type ExportProgress, type ExportReport, exportFormats } from '../core/export.ts'
 import { formatBytes, formatCount, formatDuration, pluralize } from '../core/format.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
@@ -16,7 +17,7 @@ type Options = {
   readonly output?: string
   readonly force?: true
   readonly excel?: true
-  readonly project?: string
+  readonly project?: ProjectName
   readonly since?: string
   readonly until?: string
   readonly timeColumn?: string
@@ -37,7 +38,7 @@ Examples:
   $ deskmirror export visitors --columns name,email --excel --output visitors.csv
   $ deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db      one SQLite file, which a read-only folder may hold
 
-Exit code: 0 exported · 1 failed or interrupted, trying again may help · 2 a person must change something`
+Exit code: 0 exported · 1 failed, trying again may help · 2 a person must change something · 130 interrupted`
 
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
@@ -85,7 +86,7 @@ async function runExport(
   const project =
     options.project === undefined ? null : selectOneProject(config.projects, options.project, 'cannot export')
   const display = context.openDisplay(options.quiet === true)
-  const signal = context.openInterruptSignal(display, 'the current rows')
+  const signal = context.openEndingSignal()
   const { exportFromWarehouse } = await context.load(() => import('../app/export.ts'))
   const request = {
     objects,

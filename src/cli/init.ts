@@ -8,6 +8,7 @@ import { addKeyToEnv, addToEnv, addToYaml, isConfigured, type NewProject } from 
 import { parseBaseUrl } from '../core/base-url.ts'
 import type { CheckItem } from '../core/command-reports.ts'
 import { projectIdProblem } from '../core/path-segment.ts'
+import type { ProjectId } from '../core/project.ts'
 import { secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'
 import { renderChecks, toExitCode } from './check.ts'
@@ -17,7 +18,7 @@ import { worstExitCode } from './explain-error.ts'
 
 type Options = {
   readonly baseUrl?: string
-  readonly projectId?: string
+  readonly projectId?: ProjectId
   readonly apiKeyFile?: string
   readonly name?: string
 }

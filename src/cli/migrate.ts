@@ -5,6 +5,7 @@
 import { Command, Option } from 'commander'
 import type { FactsRebuildReport, GrantReport, RewriteReport } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize } from '../core/format.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
@@ -15,7 +16,7 @@ import { jsonOption, projectOption, quietOption } from './options.ts'
 type Options = {
   readonly rebuildAnalytics?: true
   readonly grant?: string
-  readonly project?: string
+  readonly project?: ProjectName
   readonly quiet?: true
   readonly json?: true
 }

@@ -2,12 +2,13 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { parsePersonName } from '../core/person-name.ts'
+import type { ProjectName } from '../core/project.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The options that most commands have. */
-export type CommonOptions = { readonly project?: string; readonly quiet?: true; readonly json?: true }
+export type CommonOptions = { readonly project?: ProjectName; readonly quiet?: true; readonly json?: true }
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')

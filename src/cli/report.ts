@@ -1,8 +1,9 @@
 /** `deskmirror report`: the week on one page. Reads only the warehouse. */
 import { extname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { LocalDate } from '../core/analytics/fact-rows.ts'
+import type { ProjectName } from '../core/project.ts'
 import { parseDate } from '../core/report-period.ts'
+import type { LocalDate } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { renderMarkdown } from '../document/markdown.ts'
 import { renderHtml } from '../document/page.ts'
@@ -25,7 +26,7 @@ type Format = (typeof formats)[number]
 type Options = {
   readonly from?: LocalDate
   readonly to?: LocalDate
-  readonly project?: string
+  readonly project?: ProjectName
   readonly format?: Format
   readonly html?: true
   readonly markdown?: true

@@ -109,7 +109,8 @@ async function runAgainst(
 ): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
-  const signal = context.openInterruptSignal(context.openDisplay(options.quiet === true))
+  // Ctrl-C ends the process at once.
+  const { signal } = new AbortController()
   const { compareWithDocument } = await context.load(() => import('../app/verify-digests.ts'))
   const results = await forEachProject(projects, signal, (project) =>
     compareWithDocument(config, project, { file, streams: options.streams, signal, now: context.now }),

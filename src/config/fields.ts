@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { parseBaseUrl } from '../core/base-url.ts'
 import { parsePersonName } from '../core/person-name.ts'
+import type { ProjectId } from '../core/project.ts'
 import { parseRate } from '../core/rate-limit/rate.ts'
 import { parseRetention } from '../core/retention.ts'
 import { parseServerUrl } from '../core/server-url.ts'
@@ -33,7 +34,7 @@ export const url = z
     return z.NEVER
   })
 
-export const projectId = parsedField("the project's id, a UUID (in YAML: in quotes)", (text) =>
+export const projectId = parsedField("the project's id, a UUID (in YAML: in quotes)", (text): ProjectId | undefined =>
   /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' && !containsApiKey(text) ? text : undefined,
 )
 export const rate = parsedField('write requests per window, like 600/60s', parseRate)

@@ -9,6 +9,7 @@ import {
   type Schedules,
   scheduleNames,
 } from '../core/default-schedules.ts'
+import type { ProjectName } from '../core/project.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { type Ms, parseDuration } from '../core/time.ts'
 import { analyticsMap, analyticsSettings } from './analytics-settings.ts'
@@ -192,14 +193,14 @@ export const settingMaps: readonly string[] = [scheduleMap.name, analyticsMap.na
 
 export type ProjectSettings = SettingValues<typeof projectSettings> & {
   /** Its name in the YAML file, or `default`. */
-  readonly name: string
+  readonly name: ProjectName
   /** Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does nothing. */
   readonly schedules: Schedules
   readonly analytics: AnalyticsSettings
 }
 
 /** `checked`: by the names in the file. */
-export function toProject(name: string, checked: Readonly<Record<string, unknown>>): ProjectSettings {
+export function toProject(name: ProjectName, checked: Readonly<Record<string, unknown>>): ProjectSettings {
   return {
     name,
     ...valuesOf(projectSettings, checked),

@@ -2,10 +2,11 @@
 import { escapeName, path, withQuery } from '../core/html/address.ts'
 import { attribute, type Html, html, nothing } from '../core/html/html.ts'
 import { type DecisionName, decisions } from '../core/outbox/decisions.ts'
+import type { ProjectName } from '../core/project.ts'
 
 /** What the decision is about: a batch or one write-back. `digest`: names it as it was shown. */
 export type DecisionForm = {
-  readonly project: string
+  readonly project: ProjectName
   readonly about: { readonly batch: string } | { readonly id: string }
   readonly digest?: string
 }

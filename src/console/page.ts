@@ -2,6 +2,7 @@
 import { hasRole, type Viewer } from '../core/console/roles.ts'
 import { path } from '../core/html/address.ts'
 import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../core/html/html.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { EpochMs } from '../core/time.ts'
 import { icon } from './blocks.ts'
 
@@ -21,7 +22,7 @@ export type Frame = {
   /** The projects by name. */
   readonly projects: readonly string[]
   /** The project that the page is about; null = none or all. */
-  readonly project: string | null
+  readonly project: ProjectName | null
   /** IANA name: all times are shown in it. */
   readonly timeZone: string
   readonly now: EpochMs
@@ -34,7 +35,7 @@ export type Frame = {
 }
 
 /** Of a page within one project. */
-export type ProjectFrame = Frame & { readonly project: string }
+export type ProjectFrame = Frame & { readonly project: ProjectName }
 
 /** Apart: a bundler rewrites tagged templates that contain this tag, and adds code of its own for that. */
 const script = (address: string) => trusted(`<script type="module" src="${escapeHtml(address)}"></script>`)

@@ -4,13 +4,14 @@ import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { ReasonGroup } from './outbox/group-reasons.ts'
 import type { StatusCounts } from './outbox/state.ts'
+import type { ProjectName } from './project.ts'
 import type { ServiceBehaviour } from './row.ts'
 import type { StreamName } from './stream-specs.ts'
 import type { Ms } from './time.ts'
 
 /** `sync`, one project. */
 export type SyncReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly mode: SyncMode
   readonly outcome: SyncOutcome
   readonly tookMs: Ms
@@ -72,7 +73,7 @@ export type BudgetView = {
 
 /** `status`, one project. Reads only the warehouse. */
 export type StatusReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly streams: readonly {
     readonly stream: StreamName
     readonly rows: number
@@ -156,7 +157,7 @@ export type GrantReport = {
 
 /** `migrate --rebuild-analytics`, one project. */
 export type FactsRebuildReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly conversations: number
   readonly tookMs: Ms
   /** `interrupted`: the next sync run continues. */
@@ -165,7 +166,7 @@ export type FactsRebuildReport = {
 
 /** `push`, one project. */
 export type PushReport = {
-  readonly project: string
+  readonly project: ProjectName
   /** Write-backs that this process settled, by their new state. */
   readonly settled: StatusCounts
   /** The whole queue at the end, by state. */
@@ -213,7 +214,7 @@ export type CheckItem = {
 
 /** `verify`, one project: the differences between the mirror and the service. */
 export type VerifyReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly streams: readonly {
     readonly stream: StreamName
     readonly compared: number

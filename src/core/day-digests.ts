@@ -1,5 +1,6 @@
 /** Digests of rows by day: equal for equal rows, whichever database stores them and in whatever order they came. Pure. */
 import { createHash, type Hash } from 'node:crypto'
+import type { ProjectId } from './project.ts'
 import type { StreamName } from './stream-specs.ts'
 
 /**
@@ -86,7 +87,7 @@ export function digestOfDays(days: readonly DayDigest[]): string {
 }
 
 /** Of the line `deskmirror-verify 1 <project id>` and one line for each stream: `messages 12 <digest>`. */
-export function digestOfMirror(projectId: string, streams: readonly Omit<StreamDigest, 'days'>[]): string {
+export function digestOfMirror(projectId: ProjectId, streams: readonly Omit<StreamDigest, 'days'>[]): string {
   const lines = streams.map(({ stream, rows, digest }) => `${stream} ${rows} ${digest}\n`)
   return sha256(`deskmirror-verify 1 ${projectId}\n${lines.join('')}`)
 }

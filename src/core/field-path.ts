@@ -10,7 +10,7 @@ export function escapeDots(name: string): string {
   return name.includes('.') ? name.replaceAll('.', '\\.') : name
 }
 
-/** A name with a dot has the path of a nested field, unless the row has both: then its dots stay escaped. */
+/** For names that people write: an escaped dot is a plain one, unless a nested field has that path. */
 export function unescapePaths(values: Map<string, unknown>): void {
   const escaped = [...values.keys()].filter((path) => path.includes('\\.'))
   for (const path of escaped.sort()) {
@@ -21,12 +21,13 @@ export function unescapePaths(values: Map<string, unknown>): void {
   }
 }
 
-/** Undefined if the row has no such field, or an object with fields there. */
+/** As `fieldAtNames`, for a path that a person wrote. */
 export function fieldAtPath(row: Json, path: string): ExtraField | undefined {
-  return (path.includes('\\.') ? fieldAtNames(row, path) : undefined) ?? fieldAtPlainPath(row, path)
+  return fieldAtNames(row, path) ?? fieldAtNames(row, findPath(row, path) ?? path)
 }
 
-function fieldAtNames(row: Json, path: string): ExtraField | undefined {
+/** Undefined if the row has no such field, or an object with fields there. */
+export function fieldAtNames(row: Json, path: string): ExtraField | undefined {
   const names = path.replaceAll('\\.', '\0').split('.')
   let value: Json | undefined = row
   for (const name of names) {
@@ -37,18 +38,19 @@ function fieldAtNames(row: Json, path: string): ExtraField | undefined {
   return value === undefined ? undefined : toExtraField(value, names.length)
 }
 
-/** A dot may also be part of a name; a nested field comes first. */
-function fieldAtPlainPath(row: Json, path: string, depth = 1): ExtraField | undefined {
+/** The path of a field in which dots within names are not escaped. A nested field comes first. */
+export function findPath(row: Json, path: string, depth = 1): string | undefined {
   const fields = asJsonObject(row)
   if (fields === null) return undefined
   for (let dot = path.indexOf('.'); dot !== -1 && depth < maxDepth; dot = path.indexOf('.', dot + 1)) {
     const name = path.slice(0, dot)
-    const found = Object.hasOwn(fields, name)
-      ? fieldAtPlainPath(fields[name] ?? null, path.slice(dot + 1), depth + 1)
+    const rest = Object.hasOwn(fields, name)
+      ? findPath(fields[name] ?? null, path.slice(dot + 1), depth + 1)
       : undefined
-    if (found !== undefined) return found
+    if (rest !== undefined) return `${escapeDots(name)}.${rest}`
   }
-  return Object.hasOwn(fields, path) ? toExtraField(fields[path] ?? null, depth) : undefined
+  const isField = Object.hasOwn(fields, path) && toExtraField(fields[path] ?? null, depth) !== undefined
+  return isField ? escapeDots(path) : undefined
 }
 
 function toExtraField(value: Json, depth: number): ExtraField | undefined {

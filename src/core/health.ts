@@ -2,6 +2,7 @@
 
 import type { BudgetView } from './command-reports.ts'
 import { type FailingJob, failedStream } from './job-failure.ts'
+import type { ProjectName } from './project.ts'
 import type { StreamName } from './stream-specs.ts'
 import type { Ms } from './time.ts'
 
@@ -15,7 +16,7 @@ export type ProjectCounts = {
 
 export type ProjectHealth = ProjectCounts & {
   /** The project's name. */
-  readonly project: string
+  readonly project: ProjectName
   readonly streams: readonly StreamHealth[]
   /** Null: this process has not used it yet. */
   readonly budget: BudgetView | null
@@ -39,7 +40,7 @@ type StreamHealth = {
 
 /** Marks the streams of failing sync jobs as failed: a sync that threw could not record it. */
 export function withFailingJobs(all: readonly ProjectHealth[], failing: readonly FailingJob[]): ProjectHealth[] {
-  const isFailing = (project: string, stream: StreamName) =>
+  const isFailing = (project: ProjectName, stream: StreamName) =>
     failing.some(({ identity, failure }) => identity.project?.name === project && failedStream(failure) === stream)
   return all.map((health) => ({
     ...health,

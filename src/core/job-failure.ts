@@ -1,4 +1,5 @@
 /** The failing jobs of a worker. A failure is recorded until the same job succeeds. */
+import type { ProjectId, ProjectName } from './project.ts'
 import { type StreamName, streamNames } from './stream-specs.ts'
 import type { EpochMs, Ms } from './time.ts'
 
@@ -22,7 +23,7 @@ export type JobKind = (typeof jobKinds)[number]
 export type JobIdentity = {
   readonly job: JobKind
   /** Null: all projects. */
-  readonly project: { readonly name: string; readonly projectId: string } | null
+  readonly project: { readonly name: ProjectName; readonly projectId: ProjectId } | null
   /** The stream and mode of a sync, a lane or a schedule; empty if a project has only one such job. */
   readonly key: string
   readonly stream: StreamName | null
@@ -33,7 +34,7 @@ export type JobIdentity = {
 export type JobFailure = {
   readonly job: JobKind
   /** Empty: all projects. */
-  readonly projectId: string
+  readonly projectId: ProjectId
   readonly key: string
   readonly since: EpochMs
   readonly lastAt: EpochMs

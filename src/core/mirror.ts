@@ -119,6 +119,8 @@ export type Mirror = {
   /** Parents whose children are pending now: refreshes first, then first reads (newest first), then full rereads. */
   readonly readPendingParents: (stream: ChildStreamName, now: EpochMs, max: number) => Promise<readonly PendingParent[]>
   readonly countPendingParents: (stream: ChildStreamName, now: EpochMs) => Promise<number>
+  /** Children that were to be read in the future are due now, if a clock was wrong when they were marked. */
+  readonly correctFutureDueTimes: (stream: ChildStreamName, now: EpochMs) => Promise<void>
   /** Marks children for a full reread: all of them, or the least recently read, `atLeast` of them and one in `oneIn`. */
   readonly requestFullRereads: (stream: ChildStreamName, which: RereadChoice, now: EpochMs) => Promise<number>
 

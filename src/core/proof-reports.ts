@@ -3,12 +3,13 @@ import type { AuditEstimate, AuditResult } from './audit.ts'
 import type { Difference, VerifyReport } from './command-reports.ts'
 import type { StreamDigest } from './day-digests.ts'
 import type { StreamChange } from './digest-changes.ts'
+import type { ProjectId, ProjectName } from './project.ts'
 import type { StreamName } from './stream-specs.ts'
 
 /** `verify --json`, one project: what was compared with the service, what could not be, and what the mirror has. */
 export type VerifyDocument = VerifyReport & {
   /** Its id in the service. */
-  readonly projectId: string
+  readonly projectId: ProjectId
   /** So many conversations and visitors were drawn at random, with their children; null = every row. */
   readonly sample: number | null
   /** When the service was read. */
@@ -31,7 +32,7 @@ export type CountedStream = StreamDigest & { readonly deleted: number; readonly 
 
 /** `verify --against`, one project. */
 export type DigestComparison = {
-  readonly project: string
+  readonly project: ProjectName
   /** What the file says. */
   readonly before: { readonly file: string; readonly countedAt: string; readonly digest: string }
   readonly countedAt: string
@@ -40,7 +41,7 @@ export type DigestComparison = {
 
 /** `audit`, one project: one for each stream; empty if none could be audited yet. */
 export type AuditReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly audits: readonly AuditResult[]
   /** The rows that differed; all of them. */
   readonly differences: readonly Difference[]

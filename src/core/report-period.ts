@@ -1,6 +1,7 @@
 /** The days that a report is about, and the days before them that it is compared with. */
-import type { LocalDate } from './analytics/fact-rows.ts'
+
 import { dateText, dayNumber, weekdayOf } from './analytics/time-zone.ts'
+import type { LocalDate } from './time.ts'
 import { UserError } from './user-error.ts'
 
 /** Local days, both included. */

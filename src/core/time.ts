@@ -8,6 +8,9 @@ export type EpochSeconds = number
 /** A duration. */
 export type Seconds = number
 
+/** `YYYY-MM-DD` on the clock of a project. */
+export type LocalDate = string
+
 /** Milliseconds since 1970 by this machine's clock. For waiting and leases only, never for a cursor. */
 export type EpochMs = number
 export type Ms = number

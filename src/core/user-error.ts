@@ -2,6 +2,7 @@
  * An error that users can fix. The command line prints its three sentences and no stack trace. Anything else that
  * reaches the command line is a bug.
  */
+import type { ProjectName } from './project.ts'
 
 export class UserError extends Error {
   /** What failed: `cannot open the warehouse sqlite:/mnt/mirror.db`. */
@@ -31,11 +32,11 @@ export class UserError extends Error {
 export type CommandHint = (command: string) => string
 
 /** `project` null: the command needs no `--project`. */
-export function commandHintFor(project: string | null): CommandHint {
+export function commandHintFor(project: ProjectName | null): CommandHint {
   return (command) => `deskmirror ${command}${project === null ? '' : ` --project ${project}`}`
 }
 
 /** `projects`: all configured ones. */
-export function projectCommandHint(projects: readonly unknown[], project: string): CommandHint {
+export function projectCommandHint(projects: readonly unknown[], project: ProjectName): CommandHint {
   return commandHintFor(projects.length > 1 ? project : null)
 }

@@ -13,6 +13,7 @@ import type {
   RowWriter,
 } from '../core/export.ts'
 import { nearestNames } from '../core/nearest-names.ts'
+import type { ProjectId } from '../core/project.ts'
 import { parseDate } from '../core/report-period.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -52,7 +53,7 @@ export async function exportObjects(
     }
   } catch (error) {
     await destination.discard()
-    throw error
+    throw deps.signal.aborted ? interruptedError() : error
   }
 }
 
@@ -152,7 +153,7 @@ function unknownObject(name: string, existing: readonly ObjectName[]): UserError
 /** Null or empty: not limited by it. */
 type RowRequest = {
   readonly columns: readonly string[]
-  readonly projectId: string | null
+  readonly projectId: ProjectId | null
   /** A date or an RFC 3339 time; `until` itself is excluded. A date begins at midnight UTC. */
   readonly since: string | null
   readonly until: string | null
@@ -178,7 +179,7 @@ function selectRows(object: ExportObject, request: RowRequest): ExportSelection 
 }
 
 /** Objects without the column belong to no project, and are exported whole. */
-function projectCondition({ columns }: ExportObject, projectId: string | null): readonly ExportCondition[] {
+function projectCondition({ columns }: ExportObject, projectId: ProjectId | null): readonly ExportCondition[] {
   const column = columns.find(({ name }) => name === 'project_id')
   return projectId === null || column === undefined ? [] : [{ column, operator: '=', value: projectId }]
 }

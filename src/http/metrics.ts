@@ -5,6 +5,7 @@ import { auditedStreams } from '../core/audit.ts'
 import type { ProjectHealth } from '../core/health.ts'
 import type { FailingJob } from '../core/job-failure.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
+import type { ProjectName } from '../core/project.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { errorText } from '../core/system-error-text.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
@@ -143,7 +144,7 @@ function createCounters(registry: Registry) {
   return {
     ...workerMetrics,
     /** `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would not show. */
-    startAtZero: (project: string) => {
+    startAtZero: (project: ProjectName) => {
       throttled.inc({ project }, 0)
       for (const stream of auditedStreams) auditDifferences.inc({ project, stream }, 0)
     },
@@ -157,7 +158,8 @@ function createCounters(registry: Registry) {
       tookMs: Ms
     }) => syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
-    countDelivery: (project: string | null, outcome: string) => deliveries.inc({ project: project ?? '', outcome }),
+    countDelivery: (project: ProjectName | null, outcome: string) =>
+      deliveries.inc({ project: project ?? '', outcome }),
     /** Counts a job by its result. */
     countJob: (job: { queue: string; result: string }) => jobs.inc(job),
     /** Counts an error of the queue's store. */

@@ -1,6 +1,7 @@
 /** The webhook receiver: `POST /webhooks/{project}`. Verifies the signature, stores the delivery, and responds. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { ProjectName } from '../core/project.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Logger } from '../log.ts'
 import type { HttpRoutes } from './server.ts'
@@ -15,9 +16,9 @@ export type WebhookReceiver = {
   /** Finds a project by its name in the configuration, or by its id; undefined if unknown. No secrets: its receiver is off. */
   readonly findProject: (named: string) => { readonly name: string; readonly secrets: readonly Secret[] } | undefined
   /** Stores a delivery of the named project; it is processed later. */
-  readonly storeDelivery: (project: string, body: Buffer) => Promise<DeliveryReceipt>
+  readonly storeDelivery: (project: ProjectName, body: Buffer) => Promise<DeliveryReceipt>
   /** `project` null: unknown. */
-  readonly onDelivery: (project: string | null, outcome: DeliveryReceipt | 'rejected') => void
+  readonly onDelivery: (project: ProjectName | null, outcome: DeliveryReceipt | 'rejected') => void
   readonly log: Logger
 }
 
@@ -29,7 +30,7 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
       raw.headers['content-type'] = 'application/octet-stream'
     })
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
-    app.post<{ Params: { project: string } }>('/:project', async (request, reply) => {
+    app.post<{ Params: { project: ProjectName } }>('/:project', async (request, reply) => {
       const receipt = await receiveDelivery(receiver, request.params.project, request)
       // The same response for every reason: the client learns neither which projects exist nor which have a secret.
       if (receipt === null) return reply.code(401).send({ error: 'this is not signed with a secret of this project' })
@@ -45,7 +46,7 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
 
 async function receiveDelivery(
   receiver: WebhookReceiver,
-  projectName: string,
+  projectName: ProjectName,
   request: FastifyRequest,
 ): Promise<DeliveryReceipt | null> {
   const { log, onDelivery } = receiver

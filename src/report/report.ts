@@ -1,8 +1,7 @@
 /** The report of a project: the document that `--format json` prints, and from which the pages are made. */
-import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import { datePartsOf, dateText, dayNumber } from '../core/analytics/time-zone.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
-import { type EpochMs, type Seconds, toTimestamp } from '../core/time.ts'
+import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../core/time.ts'
 import type { DayRow, HourRow, OpenQueue, ReportData, RollupRow } from '../warehouse/analytics/report-data.ts'
 import type { PeriodData, ResponseTimeRow } from '../warehouse/analytics/report-period-data.ts'
 import { type Change, changeOf } from './change.ts'
@@ -28,13 +27,13 @@ export type Report = {
     | 'answeredByHuman'
     | 'answeredByAi'
     | 'closedWithoutAnswer'
-    | 'unanswered'
+    | 'ongoingWaits'
     | 'visitorMessages'
     | 'humanMessages'
     | 'aiMessages'
   >
   readonly responseTimes: readonly ResponseTime[]
-  readonly backlog: Changes<'opened' | 'reopened' | 'handled' | 'openAtEnd' | 'waitingAtEnd'>
+  readonly backlog: Changes<'opened' | 'reopenings' | 'handlings' | 'openAtEnd' | 'waitingAtEnd'>
   readonly waitingNow: OpenQueue
   /** Of the conversations created in the period. */
   readonly ai: Changes<'withAi' | 'aiOnly' | 'handedOver' | 'withAiShare' | 'aiOnlyShare' | 'handedOverShare'>
@@ -76,7 +75,7 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
     asOf: project.asOf,
     period: describePeriod(period, data.today),
     before: period.before,
-    volume: compareVolume(current, before),
+    volume: compareEach(volumeOf(current), before && volumeOf(before)),
     responseTimes: compareResponseTimes(data, before),
     backlog: compareEach(current.backlog, before?.backlog ?? null),
     waitingNow: data.queue,
@@ -108,22 +107,8 @@ function compareEach<Name extends string>(
   ) as Changes<Name>
 }
 
-function compareVolume(current: PeriodData, before: PeriodData | null): Report['volume'] {
-  return compareEach(volumeOf(current), before && volumeOf(before))
-}
-
 function volumeOf({ conversations, waits, messages }: PeriodData) {
-  return {
-    conversationsStarted: conversations.started,
-    waits: waits.waits,
-    answeredByHuman: waits.answeredByHuman,
-    answeredByAi: waits.answeredByAi,
-    closedWithoutAnswer: waits.closedWithoutAnswer,
-    unanswered: waits.unanswered,
-    visitorMessages: messages.visitor,
-    humanMessages: messages.human,
-    aiMessages: messages.ai,
-  }
+  return { conversationsStarted: conversations.started, ...waits, ...messages }
 }
 
 /** Without business hours, the times within them would repeat the others. */
@@ -188,7 +173,7 @@ function daysOf(period: DateRange, rows: readonly DayRow[]): Day[] {
 const emptyDay = {
   started: 0,
   waits: 0,
-  handled: 0,
+  handlings: 0,
   openAtEnd: null,
   waitingAtEnd: null,
   humanAnswerMedianSeconds: null,

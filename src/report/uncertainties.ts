@@ -1,8 +1,7 @@
 /** What is not certain in a report: each reason in a sentence, the most serious first. */
-import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import { localDateAt } from '../core/days.ts'
 import { formatCount, pluralize } from '../core/format.ts'
-import { parseTime } from '../core/time.ts'
+import { type LocalDate, parseTime } from '../core/time.ts'
 import type { ReportData, StreamRow } from '../warehouse/analytics/report-data.ts'
 
 /** `what`: a stable name. */

@@ -1,7 +1,7 @@
 /** The sections about how much came in, what is left of it, and whether the service counts the same. */
 import { formatCount } from '../core/format.ts'
 import type { HeatMap } from '../document/chart.ts'
-import { type Block, number, type Section, type Table, text } from '../document/page.ts'
+import { type Block, number, type Section, section, type Table, text } from '../document/page.ts'
 import { changeTable, formatValue } from './change.ts'
 import type { Day, Report } from './report.ts'
 
@@ -15,12 +15,12 @@ export function volumeSection({ volume, days, hours: hourRows }: Report): Sectio
     ['… answered by a human', volume.answeredByHuman, 'count'],
     ['… answered by the AI', volume.answeredByAi, 'count'],
     ['… closed without an answer', volume.closedWithoutAnswer, 'count'],
-    ['… not answered yet', volume.unanswered, 'count'],
+    ['… not answered yet', volume.ongoingWaits, 'count'],
     ['Messages of visitors', volume.visitorMessages, 'count'],
     ['Messages of humans', volume.humanMessages, 'count'],
     ['Messages of the AI', volume.aiMessages, 'count'],
   ])
-  return { title: 'Volume', blocks: [{ kind: 'table', table }, waitsByDay(days), waitsByHour(hourRows)] }
+  return section('Volume', table, waitsByDay(days), waitsByHour(hourRows))
 }
 
 function waitsByDay(days: readonly Day[]): Block {
@@ -79,12 +79,12 @@ function describeRange(values: readonly number[]): string {
 export function backlogSection({ backlog, days, waitingNow }: Report): Section {
   const table = changeTable('The backlog and what changed it', [
     ['Opened', backlog.opened, 'count'],
-    ['Reopened', backlog.reopened, 'count'],
-    ['Handled', backlog.handled, 'count'],
+    ['Reopenings', backlog.reopenings, 'count'],
+    ['Handlings', backlog.handlings, 'count'],
     ['Open at the end', backlog.openAtEnd, 'count'],
     ['Waiting for an answer at the end', backlog.waitingAtEnd, 'count'],
   ])
-  return { title: 'Backlog', blocks: [{ kind: 'table', table }, backlogByDay(days), ...waitingBlocks(waitingNow)] }
+  return section('Backlog', table, backlogByDay(days), ...waitingParts(waitingNow))
 }
 
 function backlogByDay(days: readonly Day[]): Block {
@@ -105,26 +105,23 @@ function backlogByDay(days: readonly Day[]): Block {
     },
     table: {
       caption: 'Backlog at the end of each day',
-      columns: [text('Day'), number('Handled'), number('Open'), number('Waiting')],
-      rows: days.map(({ date, handled, openAtEnd, waitingAtEnd }) => [
-        ...[date, formatCount(handled), formatValue(openAtEnd, 'count'), formatValue(waitingAtEnd, 'count')],
+      columns: [text('Day'), number('Handlings'), number('Open'), number('Waiting')],
+      rows: days.map(({ date, handlings, openAtEnd, waitingAtEnd }) => [
+        ...[date, formatCount(handlings), formatValue(openAtEnd, 'count'), formatValue(waitingAtEnd, 'count')],
       ]),
     },
   }
 }
 
-function waitingBlocks({ open, waiting, longest }: Report['waitingNow']): Block[] {
+function waitingParts({ open, waiting, longest }: Report['waitingNow']): (string | Table)[] {
   const summary = `Now ${formatCount(open)} open, ${formatCount(waiting)} waiting for an answer.`
-  if (longest.length === 0) return [{ kind: 'text', text: summary }]
+  if (longest.length === 0) return [summary]
   const rows = longest.map(({ conversationId, visitorName, agent, waitingSince, waitingSeconds }) => [
     ...[visitorName ?? '–', conversationId, agent ?? '–', waitingSince, formatValue(waitingSeconds, 'seconds')],
   ])
   const columns = [text('Visitor'), text('Conversation'), text('Agent'), text('Since'), number('Waits for')]
   const caption = waiting > longest.length ? `The ${longest.length} who wait longest` : 'Who is waiting now'
-  return [
-    { kind: 'text', text: summary },
-    { kind: 'table', table: { caption, columns, rows } },
-  ]
+  return [summary, { caption, columns, rows }]
 }
 
 /** Empty if no rollup of the period is mirrored. */
@@ -146,5 +143,5 @@ export function rollupSection({ rollup }: Report): Section[] {
       formatCount(row.notCompared),
     ]),
   }
-  return [{ title: "The service's own numbers", blocks: [{ kind: 'table', table }] }]
+  return [section("The service's own numbers", table)]
 }

@@ -1,8 +1,9 @@
 /** Items of the API → rows of the mirror. Documented fields become columns; other fields are passed on by their paths. */
 import { hash } from 'node:crypto'
-import { escapeDots, maxDepth, unescapePaths } from '../core/field-path.ts'
+import { escapeDots, maxDepth } from '../core/field-path.ts'
 import { findKey, hasName } from '../core/item-fields.ts'
 import { type JsonObject, stringifyJson } from '../core/json.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { ExtraField, Json, MirrorRow, Scalar } from '../core/row.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../core/time.ts'
 
@@ -26,7 +27,6 @@ export function toRow(item: JsonObject, documented: DocumentedFields, own: Mirro
     if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
     else if (field !== 'projectId') collectExtraFields(escapeDots(field), value, extraFields, 1)
   }
-  unescapePaths(extraFields)
   return { columns: Object.assign(columns, own), extraFields, item }
 }
 
@@ -58,7 +58,7 @@ export function itemIdentity(key: string | null, item: Json): string {
 }
 
 /** The project that a row names if it is not `project`, else null. */
-export function foreignProject(item: JsonObject, project: string): string | null {
+export function foreignProject(item: JsonObject, project: ProjectId): string | null {
   if (item.projectId === project) return null
   const named = findKey(item, ['projectid'])
   const nested = findField(item, 'project')

@@ -3,6 +3,7 @@ import { findKey, occurredAt, timesIn } from '../core/item-fields.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { pathSegment } from '../core/path-segment.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { Json, Scalar } from '../core/row.ts'
 import { type ListStreamName, listStreamNames } from '../core/stream-specs.ts'
 import { type DocumentedFields, itemIdentity, occurredAtFields, toRow } from './item.ts'
@@ -93,6 +94,6 @@ export const listStreams = Object.fromEntries(
 export const { conversations, visitors, calls } = listStreams
 
 /** The open conversations: a short list even for large projects, and the only one that shows a changed handled flag. */
-export function openConversationList(project: string): ListEndpoint {
+export function openConversationList(project: ProjectId): ListEndpoint {
   return { ...conversations.list(project), query: { handled: false }, partitions: [] }
 }

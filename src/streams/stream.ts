@@ -3,6 +3,7 @@ import type { LocalDay } from '../core/days.ts'
 import { findKey } from '../core/item-fields.ts'
 import { asJsonObject, type JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { Json, MirrorRow, RejectedRow } from '../core/row.ts'
 import type { StreamKind, StreamNameOf } from '../core/stream-specs.ts'
 import type { EpochSeconds, Seconds } from '../core/time.ts'
@@ -21,22 +22,22 @@ type StreamOf<Kind extends StreamKind> = {
 
 /** A list of the project, paged by time; its rows can also be read by id. */
 export type ListStream = StreamOf<'list'> & {
-  readonly list: (project: string) => ListEndpoint
-  readonly rowPath: (project: string, id: string) => string
+  readonly list: (project: ProjectId) => ListEndpoint
+  readonly rowPath: (project: ProjectId, id: string) => string
   /** `project`: rows that name another project are rejected. */
-  readonly parseRows: (items: readonly Json[], project?: string | null) => ParsedRows
+  readonly parseRows: (items: readonly Json[], project?: ProjectId | null) => ParsedRows
 }
 
 type ChildRowOptions = {
   /** Rows that name another project are rejected. */
-  readonly project?: string | null
+  readonly project?: ProjectId | null
   /** Counts identical rows across the batches of one response, to number them. Mutable. */
   readonly duplicateCounts?: Map<string, number>
 }
 
 /** A list that belongs to one parent. */
 export type ChildListStream = StreamOf<'child-list'> & {
-  readonly list: (project: string, parentId: string) => ListEndpoint
+  readonly list: (project: ProjectId, parentId: string) => ListEndpoint
   /** The parent's time of last activity is that of its newest row. Else it may be later. */
   readonly parentShowsNewest: boolean
   /** Rows with the same key are numbered by their place in the list, so a second has to be read whole. */
@@ -55,13 +56,13 @@ export type ChildObjectStream = StreamOf<'child-object'> & {
 
 /** One object per day. */
 export type DailyStream = StreamOf<'daily'> & {
-  readonly path: (project: string) => string
+  readonly path: (project: ProjectId) => string
   readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: EpochSeconds) => MirrorRow
 }
 
 /** An object that shows the current state only. */
 export type SnapshotStream = StreamOf<'snapshot'> & {
-  readonly path: (project: string) => string
+  readonly path: (project: ProjectId) => string
   readonly parseRow: (item: Json, readAt: EpochSeconds) => MirrorRow
 }
 
@@ -71,7 +72,7 @@ export type Stream = ListStream | ChildListStream | ChildObjectStream | DailyStr
 type RowParser = (item: JsonObject) => MirrorRow | null
 
 /** `project`: the project that the rows have to belong to; null = not checked. */
-export function parseItems(items: readonly Json[], project: string | null, parseRow: RowParser): ParsedRows {
+export function parseItems(items: readonly Json[], project: ProjectId | null, parseRow: RowParser): ParsedRows {
   const rows: MirrorRow[] = []
   const rejectedRows: RejectedRow[] = []
   for (const item of items) {
@@ -82,7 +83,7 @@ export function parseItems(items: readonly Json[], project: string | null, parse
   return { rows, rejectedRows }
 }
 
-function parseItem(item: Json, project: string | null, parseRow: RowParser): MirrorRow | RejectedRow {
+function parseItem(item: Json, project: ProjectId | null, parseRow: RowParser): MirrorRow | RejectedRow {
   const fields = asJsonObject(item)
   if (fields === null) return { id: null, why: 'it is not a JSON object' }
   const other = project === null ? null : foreignProject(fields, project)

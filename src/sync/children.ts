@@ -37,6 +37,7 @@ export async function syncChildren(
   read: ChildReader,
   disproved: () => readonly PendingParent[] = () => [],
 ): Promise<void> {
+  await run.mirror.correctFutureDueTimes(stream, run.now())
   if (run.mode !== 'incremental') {
     await run.mirror.requestFullRereads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
   } else if (stream === 'messages') {

@@ -3,12 +3,13 @@ import type { ClientLog, LogEvent } from '../api/client.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import type { SyncProgress } from '../core/command-reports.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds, Seconds } from '../core/time.ts'
 
 export type SyncDeps = {
   /** The project's id at the service. */
-  readonly projectId: string
+  readonly projectId: ProjectId
   readonly mode: SyncMode
   /** The streams that this run reads. */
   readonly streams: ReadonlySet<StreamName>

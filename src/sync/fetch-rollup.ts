@@ -3,12 +3,13 @@ import { ApiError, isNotFound, isRefused } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse } from '../core/api-request.ts'
 import type { LocalDay } from '../core/days.ts'
 import { asJsonObject } from '../core/json.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import { foreignProject } from '../streams/item.ts'
 import type { DailyStream } from '../streams/stream.ts'
 
-type FetchDeps = { readonly get: ApiGet; readonly projectId: string }
+type FetchDeps = { readonly get: ApiGet; readonly projectId: ProjectId }
 
 /** Throws ApiError, also if the rollup is of another project. */
 export async function fetchDay(

@@ -2,10 +2,12 @@
  * The list of conversations without `handled` may leave some of them out: only open ones, for example. Then it is read in
  * its parts, `handled=true` and `handled=false`.
  */
+
+import type { PageBatch } from '../api/list-reader.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { allTime } from '../core/pagination/pending-ranges.ts'
 import type { MirrorRow, ServiceBehaviour } from '../core/row.ts'
-import type { ListStream } from '../streams/stream.ts'
+import type { ListStream, ParsedRows } from '../streams/stream.ts'
 import { commitPage, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 
@@ -44,6 +46,36 @@ export async function observeHandled(
   return [{ name: hiddenBehaviour, value: hiddenValues.showsHandled, evidence }]
 }
 
+/**
+ * Before a read of the whole list: whether it leaves out any after all. Conversations that were added between two requests
+ * may have looked like hidden ones.
+ */
+export async function retryHidden(run: SyncRun, stream: ListStream): Promise<void> {
+  if (stream.name !== 'conversations' || (await readHidden(run)) !== hiddenValues.notAll) return
+  const list = stream.list(run.projectId)
+  for await (const batch of readPages(run, { stream: stream.name, list, ...aPage, isContinued: false })) {
+    const parsed = stream.parseRows(batch.items, run.projectId)
+    const isHandled = new Set(parsed.rows.map(({ columns }) => columns.handled_at != null))
+    const evidence = 'a page of the list without it shows handled and open conversations'
+    const observations =
+      isHandled.size === 2 ? [{ name: hiddenBehaviour, value: hiddenValues.showsHandled, evidence }] : []
+    return commitObserved(run, stream, batch, parsed, observations)
+  }
+}
+
+/** One that only has to be looked at. */
+const aPage = { ranges: [allTime], priority: 'fresh', isContinued: true } as const
+
+async function commitObserved(
+  run: SyncRun,
+  { name }: ListStream,
+  batch: PageBatch,
+  parsed: ParsedRows,
+  observed: readonly ServiceBehaviour[],
+): Promise<void> {
+  await commitPage(run, name, { ...batch, observations: [...batch.observations, ...observed] }, parsed)
+}
+
 /** `seenRowsKey`: what the list has shown; null = whatever is mirrored. */
 type ShownBefore = { readonly seenRowsKey: string | null; readonly isFirst: boolean }
 
@@ -75,8 +107,7 @@ async function hasShownOpen(run: SyncRun, seenRowsKey: string | null): Promise<b
 
 async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string | null, handled: boolean) {
   const list = { ...stream.list(run.projectId), query: { handled }, partitions: [] }
-  const scan = { stream: stream.name, list, ranges: [allTime], priority: 'fresh', isContinued: true } as const
-  for await (const batch of readPages(run, scan)) {
+  for await (const batch of readPages(run, { stream: stream.name, list, ...aPage })) {
     const parsed = stream.parseRows(batch.items, run.projectId)
     const ids = parsed.rows.map(({ columns }) => String(columns.id))
     const unseen = await run.mirror.listUnseenIds(stream.name, seenRowsKey, ids)
@@ -85,7 +116,7 @@ async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string
     const isHidden = unseen.length > (isUnlike ? 0 : ids.length / 2)
     const evidence = `${unseen.length} of ${ids.length} conversations with handled=${handled} were missing without it`
     const observations = isHidden ? [{ name: hiddenBehaviour, value: hiddenValues.notAll, evidence }] : []
-    await commitPage(run, stream.name, { ...batch, observations: [...batch.observations, ...observations] }, parsed)
+    await commitObserved(run, stream, batch, parsed, observations)
     return isHidden
   }
   return false

@@ -1,13 +1,19 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
 import { documentedPageSizes, type ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { decodeProfile } from '../core/pagination/paging-profile.ts'
-import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
+import {
+  formatPendingRanges,
+  isLessLeft,
+  isReadToEnd,
+  type PendingRanges,
+  parsePendingRanges,
+} from '../core/pagination/pending-ranges.ts'
 import { gapReasons } from '../core/pagination/reading.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { findHiddenConversations, listParts, observeHandled, partSuffixes } from './list-parts.ts'
-import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
+import { findHiddenConversations, listParts, observeHandled, partSuffixes, retryHidden } from './list-parts.ts'
+import { needsBothBounds, recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
 import { commitPage, readPages, toGaps } from './pages.ts'
 import { priorityFor, type SyncRun } from './run.ts'
@@ -21,15 +27,33 @@ const maxCallRereads = 150
 const continuedWithinMs: Ms = 7 * daySeconds * 1000
 
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
+  await extendToStartDate(run, stream)
   if (run.mode !== 'incremental') return readWholeList(run, stream)
   const isFirst = (await run.mirror.readCursor(stream.name)) === null
   await readChanges(run, stream)
-  await storeStartDate(run, stream.name)
+  if (isFirst) noticeRequiredBounds(run, stream)
   if (stream.name !== 'conversations') return
   // What the list left out is read in this sync, too.
   if (await findHiddenConversations(run, stream, { seenRowsKey: null, isFirst })) await readChanges(run, stream)
   if (!isFirst) await readOpenConversations(run, stream)
   await recheckRows(run, stream)
+}
+
+function noticeRequiredBounds(run: SyncRun, { name }: ListStream): void {
+  if (!needsBothBounds(run, name)) return
+  run.notices.add(`The service lists ${name} only between two times, so if any have no time, they are missing.`)
+}
+
+/** What is before the start date of earlier runs is pending from now on, if it was moved back. */
+async function extendToStartDate(run: SyncRun, stream: ListStream): Promise<void> {
+  const added = await newlyCoveredRanges(run, stream.name)
+  for (const cursorName of added.length === 0 ? [] : [stream.name, `${stream.name}:whole`]) {
+    const stored = await run.mirror.readCursor(cursorName)
+    if (stored === null || stored === readToEnd) continue
+    const known = parsePendingRanges(stored, streamRange(run, stream.name))
+    await run.mirror.writeCursor(cursorName, formatPendingRanges([...known, ...added]))
+  }
+  await storeStartDate(run, stream.name)
 }
 
 /** Reads what moved since the cursor of the list, or of each of its parts. */
@@ -40,10 +64,11 @@ async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
     const start = streamRange(run, stream.name)
     const known = parsePendingRanges(stored, start)
     const behind = stored === null ? known : withLookBack(run, stream.name, known)
-    const ranges = stored !== null && (await isRelistedWhole(run, stream, list)) ? [start] : behind
-    const recent = stream.name === 'calls' ? await withLateArrivingCalls(run, ranges) : ranges
-    const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
-    await readRanges(run, stream, { list, cursorName, ranges: all, priority: priorityFor(run, stored === null) })
+    const isRelisted = stored !== null && isReadToEnd(known) && (await isRelistedWhole(run, stream, list))
+    const before = isRelisted ? [start] : known
+    const wider = isRelisted ? before : behind
+    const ranges = stream.name === 'calls' ? await withLateArrivingCalls(run, wider) : wider
+    await readRanges(run, stream, { list, cursorName, before, ranges, priority: priorityFor(run, stored === null) })
   }
 }
 
@@ -86,6 +111,7 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   const seenRowsKey = `${stream.name}:whole`
   const since = await wholeListStart(run, stream)
   for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+  noticeRequiredBounds(run, stream)
   if (stream.name === 'conversations') {
     // Found only now: the parts are read as well, and the list is then known to be shown in parts.
     if (await findHiddenConversations(run, stream, { seenRowsKey, isFirst: false }))
@@ -93,7 +119,6 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
     await retryOpenFilter(run)
   }
   await run.mirror.resolveGaps(stream.name, since)
-  await storeStartDate(run, stream.name)
   // A list that may leave out anything says nothing about the rows that it did not show.
   const isAnyMissing = (await run.mirror.listOpenGaps(stream.name)).some(
     ({ from, to, reason }) => from === null && to === null && reason === gapReasons.unordered,
@@ -114,6 +139,7 @@ async function readWholePart(run: SyncRun, stream: ListStream, list: ListEndpoin
   await readRanges(run, stream, {
     list,
     cursorName,
+    before: ranges,
     ranges,
     priority,
     isContinued: stored !== null,
@@ -130,9 +156,12 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   const seenRowsKey = `${stream.name}:whole`
   const sinceCursorName = `${seenRowsKey}:since`
   const startedAt = run.mode === 'full' ? null : await run.mirror.readCursor(sinceCursorName)
-  if (startedAt !== null && run.now() - Number(startedAt) <= continuedWithinMs) return Number(startedAt)
+  const age = run.now() - Number(startedAt)
+  // One from the future began by a wrong clock: the gaps that it finds now would seem older than it.
+  if (startedAt !== null && age >= 0 && age <= continuedWithinMs) return Number(startedAt)
   await run.mirror.forgetSeenRows(seenRowsKey)
   for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  await retryHidden(run, stream)
   const since = run.now()
   await run.mirror.writeCursor(sinceCursorName, String(since))
   return since
@@ -142,6 +171,9 @@ type RangesRead = {
   readonly list: ListEndpoint
   /** The name of the cursor that is stored with each page. */
   readonly cursorName: string
+  /** What was left to read. A time slice ends once less is left, or the next ones would read the same again. */
+  readonly before: PendingRanges
+  /** With what is read again. */
   readonly ranges: PendingRanges
   readonly priority: Priority
   /** An interrupted read goes on, so that what it has learned is not asked again. */
@@ -152,7 +184,7 @@ type RangesRead = {
 }
 
 async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): Promise<void> {
-  const { list, cursorName, ranges, priority, isContinued = false, endCursors, seenRowsKey } = read
+  const { list, cursorName, before, ranges, priority, isContinued = false, endCursors, seenRowsKey } = read
   for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority, isContinued })) {
     const cursor = formatPendingRanges(batch.pendingRanges)
     const parsed = stream.parseRows(batch.items, run.projectId)
@@ -162,7 +194,7 @@ async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): P
       gaps: toGaps(stream.name, batch),
       ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),
     })
-    if (!batch.isComplete) throwIfSliceOver(run)
+    if (!batch.isComplete && isLessLeft(before, batch.pendingRanges)) throwIfSliceOver(run)
   }
 }
 

@@ -2,7 +2,6 @@
 import { type ListReadOptions, type PageBatch, readList } from '../api/list-reader.ts'
 import { asJsonObject } from '../core/json.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
-import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
 import {
   decodeProfile,
@@ -10,6 +9,8 @@ import {
   isHasMoreKnownUnreliable,
   mergeProfiles,
   resetUnsupported,
+  toForgotten,
+  unknownValue,
 } from '../core/pagination/paging-profile.ts'
 import type { Gap, ServiceBehaviour } from '../core/row.ts'
 import { isListStream, type StreamName } from '../core/stream-specs.ts'
@@ -26,8 +27,8 @@ type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
 
 /** The pages of a list. The caller commits each page before it takes the next one. */
 export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch> {
-  const { stream, list, ranges, priority, isContinued = false } = scan
-  const profile = await loadProfile(run, list, isContinued)
+  const { stream, list, ranges, priority } = scan
+  const profile = await loadProfile(run, scan)
   const isList = isListStream(stream)
   // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
   const ifNotKnown = isList ? null : true
@@ -80,18 +81,25 @@ export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean
 }
 
 /** A reconcile learns anew what an earlier observation may have got wrong, because the service may have changed. */
-async function loadProfile(run: SyncRun, list: ListEndpoint, isContinued: boolean): Promise<PagingProfile> {
+async function loadProfile(run: SyncRun, { stream, list, isContinued = false }: ListScan): Promise<PagingProfile> {
   const cached = run.profiles.get(list.name)
   if (cached !== undefined) return cached
-  const stored = decodeProfile(list, await run.mirror.readBehaviours())
-  run.profiles.set(list.name, run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored))
-  return run.profiles.get(list.name) ?? stored
+  const behaviours = await run.mirror.readBehaviours()
+  const stored = decodeProfile(list, behaviours)
+  const profile = run.mode === 'incremental' || isContinued ? stored : resetUnsupported(list, stored)
+  run.profiles.set(list.name, profile)
+  // Stored, as what was learned against the service holds for later runs, too, until something shows it anew.
+  const observations = toForgotten(list, stored, { ...profile, order: stored.order, ends: stored.ends })
+  for (const { name } of observations) run.forgotten.set(name, behaviours.get(name) ?? unknownValue)
+  if (observations.length > 0) await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), observations })
+  return profile
 }
 
 async function reportObservations(run: SyncRun, stream: StreamName, observations: readonly ServiceBehaviour[]) {
   const before = await run.mirror.readBehaviours()
   for (const { name, value, evidence } of observations) {
-    const was = before.get(name)
+    const stored = before.get(name)
+    const was = stored === unknownValue ? run.forgotten.get(name) : stored
     if (was === undefined || !isBehaviourChange(was, value)) {
       run.log.info({ event: 'behaviour.learned', stream, name, value })
     } else {

@@ -13,6 +13,8 @@ export type SyncRun = SyncDeps & {
   readonly stats: RunStats
   /** Paging profiles by the name of the list. */
   readonly profiles: Map<string, PagingProfile>
+  /** Behaviours that this run learns again, with what was known of them. */
+  readonly forgotten: Map<string, string>
   readonly notices: Set<string>
   /** Streams that cannot begin before others have been read. */
   readonly waitingStreams: Set<StreamName>
@@ -49,6 +51,7 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
     id,
     stats,
     profiles: new Map(),
+    forgotten: new Map(),
     notices: new Set(),
     waitingStreams: new Set(),
     stoppedStreams: new Set(),

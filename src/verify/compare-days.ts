@@ -3,6 +3,7 @@ import type { ApiGet } from '../core/api-request.ts'
 import { localDaysBetween } from '../core/days.ts'
 import { stringifyJson } from '../core/json.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
@@ -12,7 +13,7 @@ import { throwIfAborted } from '../sync/stop.ts'
 import type { Comparison } from './comparison.ts'
 
 export type DayDeps = {
-  readonly projectId: string
+  readonly projectId: ProjectId
   readonly startDate: EpochSeconds | null
   readonly get: ApiGet
   readonly signal: AbortSignal

@@ -11,6 +11,7 @@ import { listOnlyFields, toListShape } from '../core/list-shape.ts'
 import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
 import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
 import { isSameId } from '../core/path-segment.ts'
+import type { ProjectId } from '../core/project.ts'
 import { describeRejectedRow, type MirrorRow } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds } from '../core/time.ts'
@@ -24,7 +25,7 @@ import { differingFields } from './comparison.ts'
 import { childKey } from './verify.ts'
 
 export type CompareDeps = {
-  readonly projectId: string
+  readonly projectId: ProjectId
   /** The streams that the project mirrors: children of others are not compared. */
   readonly streams: ReadonlySet<StreamName>
   readonly startDate: EpochSeconds | null

@@ -1,13 +1,14 @@
 /** Reads all rows of a project from one state of the mirror, and makes digests of them. */
 import { createDayDigests, dayColumns, dayOf, identityColumns } from '../core/day-digests.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../core/export.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { CountedStream } from '../core/proof-reports.ts'
 import { type StreamName, streamSpecs } from '../core/stream-specs.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 
 type DigestOptions = {
   readonly snapshot: ExportSnapshot
-  readonly projectId: string
+  readonly projectId: ProjectId
   readonly streams: readonly StreamName[]
   readonly signal: AbortSignal
   readonly onRows?: (stream: StreamName, rows: number) => void
@@ -44,7 +45,7 @@ async function readStreamDigest(options: DigestOptions, stream: StreamName): Pro
   return { ...digests.finish(stream), deleted: total - rows, openGaps }
 }
 
-async function countOpenGaps(snapshot: ExportSnapshot, projectId: string, stream: StreamName): Promise<number> {
+async function countOpenGaps(snapshot: ExportSnapshot, projectId: ProjectId, stream: StreamName): Promise<number> {
   const object = await snapshot.describe({ name: 'sync_gaps', kind: 'table' })
   const equals = (name: string, value: string | null) =>
     ({ column: column(object, name), operator: '=', value }) as const

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { digestOfDays, digestOfMirror } from '../core/day-digests.ts'
+import type { ProjectId } from '../core/project.ts'
 import { streamNames } from '../core/stream-specs.ts'
 import { systemErrorText } from '../core/system-error-text.ts'
 import { UserError } from '../core/user-error.ts'
@@ -28,7 +29,7 @@ const documentSchema = z.object({
 type StoredCount = z.infer<typeof mirrorSchema>
 
 /** Throws UserError: it cannot be read, is no such document, has no counts of the project, or does not fit its digests. */
-export function readVerifyDocument(path: string, projectId: string): StoredCount {
+export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
   const refuse = (why: string, next: string) =>
     new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
   const document = documentSchema.safeParse(parseOrNull(readText(path)))
@@ -46,7 +47,7 @@ export function readVerifyDocument(path: string, projectId: string): StoredCount
   return mirror
 }
 
-function fitsItsDigests(projectId: string, { streams, digest }: StoredCount): boolean {
+function fitsItsDigests(projectId: ProjectId, { streams, digest }: StoredCount): boolean {
   const fits = ({ rows, days, ...stream }: (typeof streams)[number]) =>
     digestOfDays(days) === stream.digest && days.reduce((sum, day) => sum + day.rows, 0) === rows
   return streams.every(fits) && digestOfMirror(projectId, streams) === digest

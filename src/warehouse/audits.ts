@@ -11,6 +11,7 @@ import type {
   SeenDifference,
 } from '../core/audit-store.ts'
 import type { Difference } from '../core/command-reports.ts'
+import type { ProjectId } from '../core/project.ts'
 import { streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
@@ -208,7 +209,11 @@ export async function listFinishedAudits({ db, project }: ProjectDb, since: Epoc
   return selectFinished(db, project, sql`finished_at >= ${toTimestamp(since)}`)
 }
 
-async function selectFinished(db: Db, project: string, where: ReturnType<typeof sql>): Promise<readonly AuditResult[]> {
+async function selectFinished(
+  db: Db,
+  project: ProjectId,
+  where: ReturnType<typeof sql>,
+): Promise<readonly AuditResult[]> {
   const { rows } = await sql<AuditResult>`
     select id, stream, started_at as "startedAt", finished_at as "finishedAt", population, drawn, compared, differing, gone,
       unreadable, requests, took_ms as "tookMs"

@@ -5,13 +5,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../schema/analytics-tables.ts'
 import { UserError } from '../core/user-error.ts'
-import { replaceSearchEntries } from './console/search-index.ts'
+import { removeSearchEntries } from './console/search-index.ts'
 import { inList } from './database/dialect.ts'
 import { inDurableTransaction } from './database/durable-transaction.ts'
 import type { ProjectDb } from './database/project-db.ts'
 import { clearWords } from './outbox/delete-words.ts'
-import { decidedSql, toTimeValue } from './outbox/row.ts'
-import { inAnyCase } from './outbox/shown-ids.ts'
+import { decidedSql, inAnyCase, toTimeValue } from './outbox/row.ts'
 
 /** Rows by table. */
 export type ErasedRows = Readonly<Record<string, number>>
@@ -119,7 +118,7 @@ async function erase(context: ProjectDb, visitor: string, by: string): Promise<E
         trx.db,
       )
     await eraseWritebacks(trx, ids, by)
-    await replaceSearchEntries(trx, ids.conversations, [])
+    await removeSearchEntries(trx, ids.conversations)
     for (const { table, where } of partsOf(trx, ids))
       await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
     return counted

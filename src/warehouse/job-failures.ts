@@ -1,6 +1,7 @@
 /** Failing jobs of the workers: one row per job, from its first failure until it succeeds. */
 import { sql } from 'kysely'
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
+import type { ProjectId } from '../core/project.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 
@@ -30,7 +31,7 @@ export function createJobFailures(db: Db) {
 }
 
 /** Longest failing first. `project`: only its own failures and those that concern all projects. */
-export async function listFailures(db: Db, project?: string): Promise<JobFailure[]> {
+export async function listFailures(db: Db, project?: ProjectId): Promise<JobFailure[]> {
   const all = db.selectFrom('sync_failures').selectAll()
   const selected = project === undefined ? all : all.where('project_id', 'in', [project, ''])
   const rows = await selected.orderBy('since').orderBy('project_id').orderBy('job').orderBy('subject').execute()

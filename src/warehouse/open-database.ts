@@ -19,6 +19,8 @@ export type WarehouseOptions = {
    * given up, in Postgres. Needs `access: 'read'`.
    */
   readonly apart?: 'brief' | 'long'
+  /** SQLite is read by a thread, and from this signal on nothing waits for it. Needs `access: 'read'`. */
+  readonly signal?: AbortSignal
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
   /** `later`: keys of an older version are left to `rewriteRows`, before which nothing else may write. */
@@ -51,7 +53,7 @@ async function openPool(location: DatabaseLocation, options: WarehouseOptions): 
 
 async function openDriverPool(
   location: DatabaseLocation,
-  { access, apart, readOnly = false, synchronous = 'normal' }: WarehouseOptions,
+  { access, apart, signal, readOnly = false, synchronous = 'normal' }: WarehouseOptions,
 ): Promise<ConnectionPool> {
   const isWriter = access !== 'read'
   if (location.kind === 'postgres') {
@@ -59,8 +61,8 @@ async function openDriverPool(
     const { openPostgresPool, pageLimits } = await import('./database/postgres.ts')
     return openPostgresPool(location.url, isWriter, apart && pageLimits[apart])
   }
-  return apart !== undefined
-    ? openSqliteThread(location.path)
+  return apart !== undefined || signal !== undefined
+    ? openSqliteThread(location.path, signal)
     : openSqlitePool(location.path, { mustExist: !isWriter, readOnly, synchronous })
 }
 
@@ -83,9 +85,9 @@ export function withExplainedErrors(pool: ConnectionPool, location: DatabaseLoca
 function withExplainedReads(local: LocalReads, explain: (error: unknown) => never): LocalReads {
   return {
     ...local,
-    *iterate(text, parameters) {
+    async *readBatches(text, parameters) {
       try {
-        yield* local.iterate(text, parameters)
+        yield* local.readBatches(text, parameters)
       } catch (error) {
         explain(error)
       }

@@ -1,15 +1,13 @@
 /** Opens the warehouse that a URL names and migrates its schema. */
 import { sql } from 'kysely'
-import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { ExportSnapshot } from '../core/export.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
-import type { ReviewReader } from '../core/outbox/review-reader.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
 import type { Retention } from '../core/retention.ts'
 import type { ServiceBehaviour } from '../core/row.ts'
 import type { StreamName } from '../core/stream-specs.ts'
-import { type EpochMs, toTimestamp } from '../core/time.ts'
+import { type EpochMs, type LocalDate, toTimestamp } from '../core/time.ts'
 import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts } from './analytics/project-facts.ts'
@@ -35,11 +33,11 @@ import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { openDatabase, type WarehouseOptions } from './open-database.ts'
-import { createOutboxAdmin } from './outbox/admin.ts'
+import { createOutboxAdmin, type OutboxAdmin } from './outbox/admin.ts'
 import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createRevertSource } from './outbox/revert-source.ts'
-import { createReviewReader } from './outbox/review-rows.ts'
+import { createReviewReader, type ReviewReader } from './outbox/review-rows.ts'
 import { createSends } from './outbox/sends.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
@@ -69,21 +67,21 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
   const { kind } = pool
   const db = openKysely(pool)
   const budgets = createBudgetRecords(pool)
-  const ofProject = (project: string) => createProjectDb(db, kind, project)
+  const ofProject = (project: ProjectId) => createProjectDb(db, kind, project)
   return {
     kind,
     /** What opening did to the schema; null for a reader. */
     migration,
     /** Rewrites the rows that a migration has left to be rewritten. */
     rewriteRows: (options: RewriteOptions) => rewriteRows(db, kind, options),
-    mirror: (project: string, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
+    mirror: (project: ProjectId, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
-    facts: (project: string, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
+    facts: (project: ProjectId, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
     /** The project's queue of write-backs: for the sender, and for people. */
-    outbox: (project: string) => createOutboxRepository(ofProject(project)),
-    outboxAdmin: (project: string) => createOutboxAdmin(ofProject(project)),
+    outbox: (project: ProjectId) => createOutboxRepository(ofProject(project)),
+    outboxAdmin: (project: ProjectId) => createOutboxAdmin(ofProject(project)),
     /** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
-    outboxSnapshot: <T>(project: string, work: (reads: OutboxReads) => Promise<T>): Promise<T> =>
+    outboxSnapshot: <T>(project: ProjectId, work: (reads: OutboxReads) => Promise<T>): Promise<T> =>
       withSnapshotOf(db, kind, (frozen) => {
         const context = createProjectDb(frozen, kind, project)
         return work({ admin: createOutboxAdmin(context), reader: createReviewReader(context) })
@@ -91,32 +89,32 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** The clock by which decisions, graces, expiries and claims go. */
     readClock: () => readClock(db, kind),
     /** How often the project has sent, and whether sending is held. */
-    sends: (project: string) => createSends(ofProject(project)),
-    revertSource: (project: string) => createRevertSource(ofProject(project)),
-    reviewReader: (project: string) => createReviewReader(ofProject(project)),
-    importLookups: (project: string) => createImportLookups(ofProject(project)),
+    sends: (project: ProjectId) => createSends(ofProject(project)),
+    revertSource: (project: ProjectId) => createRevertSource(ofProject(project)),
+    reviewReader: (project: ProjectId) => createReviewReader(ofProject(project)),
+    importLookups: (project: ProjectId) => createImportLookups(ofProject(project)),
     /** Locks streams of the project for this process, and closes runs of dead processes. */
-    lockStreams: (project: string, streams: readonly string[], now: EpochMs) =>
+    lockStreams: (project: ProjectId, streams: readonly string[], now: EpochMs) =>
       acquireStreamLocks(ofProject(project), streams, now),
     /** What was learned about the service. */
-    behaviours: (project: string) => ({
+    behaviours: (project: ProjectId) => ({
       read: () => readBehaviours(ofProject(project)),
       record: (behaviours: readonly ServiceBehaviour[]) => recordBehaviours(ofProject(project), behaviours),
     }),
-    status: (project: string, now: EpochMs, policy: BudgetPolicy, selected?: readonly StreamName[]) =>
+    status: (project: ProjectId, now: EpochMs, policy: BudgetPolicy, selected?: readonly StreamName[]) =>
       readStatus(ofProject(project), now, policy, selected),
     /** Remembers how many rows a stream has, for `status`. `changed`: how many rows a sync changed. */
-    rememberRowCounts: (project: string, changed: ReadonlyMap<StreamName, number>, now: EpochMs) =>
+    rememberRowCounts: (project: ProjectId, changed: ReadonlyMap<StreamName, number>, now: EpochMs) =>
       rememberRowCounts(ofProject(project), changed, now),
     /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
     grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
     /** The numbers of a report. Null: no facts of the project have been derived yet. */
-    reportData: (project: string, now: EpochMs, choosePeriod: (today: LocalDate) => ReportPeriod) =>
+    reportData: (project: ProjectId, now: EpochMs, choosePeriod: (today: LocalDate) => ReportPeriod) =>
       readReportData(db, kind, project, now, choosePeriod),
     /** What the pages of the console show of the project. */
-    console: (project: string) => createConsoleReads(ofProject(project)),
+    console: (project: ProjectId) => createConsoleReads(ofProject(project)),
     /** Random samples of the project's mirror that are read again. */
-    audits: (project: string) => createAuditStore(ofProject(project)),
+    audits: (project: ProjectId) => createAuditStore(ofProject(project)),
     /** Deletes audits that ended before that. */
     deleteAudits: (before: EpochMs) => deleteAudits(db, before),
     auditLog: createAuditLog(db),
@@ -124,7 +122,7 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** The projects that anything has been read of, with the time zone of their facts. */
     listProjects: () => listMirroredProjects(db),
     /** The project's open gaps, oldest first, up to a thousand. */
-    listGaps: (project: string) => listGaps(db, project),
+    listGaps: (project: ProjectId) => listGaps(db, project),
     /** The request budget of that name, shared by all processes that have this warehouse open. */
     budgetRecord: budgets.record,
     /** When the key of that budget was last used, wherever the budget is stored. */
@@ -150,7 +148,7 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
     /** Erases a visitor of the project. */
-    erasure: (project: string) => createErasure(ofProject(project)),
+    erasure: (project: ProjectId) => createErasure(ofProject(project)),
     /** Deletes what has been kept long enough. */
     deleteExpired: (retention: Retention, time: { readonly now: EpochMs; readonly until: number }) =>
       deleteExpired(db, kind, retention, time),

@@ -1,6 +1,7 @@
 /** The state of whole projects: pauses, lost request budgets, write-backs to send. */
 import { sql } from 'kysely'
 import type { DatabaseSchema } from '../../schema/tables.ts'
+import type { ProjectId } from '../core/project.ts'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { listHeld, readSends } from './outbox/sends.ts'
@@ -11,13 +12,13 @@ type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; 
 export function createProjects(db: Db) {
   return {
     /** `null` ends the pause. */
-    setPause: async (project: string, pause: ProjectPause | null): Promise<void> => {
+    setPause: async (project: ProjectId, pause: ProjectPause | null): Promise<void> => {
       const { until = null, keyFingerprint = null, why = null } = pause ?? {}
       const state = { paused_until: until, paused_key: keyFingerprint, paused_why: why }
       if (pause === null) await db.updateTable('sync_projects').set(state).where('project_id', '=', project).execute()
       else await updateProject(db, project, state)
     },
-    readPause: async (project: string): Promise<ProjectPause | null> => {
+    readPause: async (project: ProjectId): Promise<ProjectPause | null> => {
       const row = await readProject(db, project)
       if (row?.paused_until == null) return null
       return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
@@ -28,11 +29,11 @@ export function createProjects(db: Db) {
     },
     /** Why the sending of write-backs is held, by project. */
     listHeld: () => listHeld(db),
-    recordBudgetLoss: (project: string, why: string, at: EpochMs): Promise<void> =>
+    recordBudgetLoss: (project: ProjectId, why: string, at: EpochMs): Promise<void> =>
       updateProject(db, project, { budget_lost_at: at, budget_lost_why: why }),
     /** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
     listWithWritebacks: async (): Promise<ReadonlySet<string>> => {
-      const { rows } = await sql<{ project: string }>`
+      const { rows } = await sql<{ project: ProjectId }>`
         select distinct project_id as project from writebacks where status in ('queued','sending')
         union select project_id from writeback_cancellations where finished_at is null
         union select project_id from writeback_batches where done_to is not null`.execute(db)
@@ -42,11 +43,15 @@ export function createProjects(db: Db) {
   }
 }
 
-function readProject(db: Db, project: string) {
+function readProject(db: Db, project: ProjectId) {
   return db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
 }
 
-async function updateProject(db: Db, project: string, state: Partial<DatabaseSchema['sync_projects']>): Promise<void> {
+async function updateProject(
+  db: Db,
+  project: ProjectId,
+  state: Partial<DatabaseSchema['sync_projects']>,
+): Promise<void> {
   await db
     .insertInto('sync_projects')
     .values({ project_id: project, ...state })
@@ -62,7 +67,7 @@ export async function countWithoutProject(db: Db): Promise<number> {
 }
 
 /** Whether the project is paused, whether sending is held, and when its request budget was last lost. */
-export async function readProjectIncidents(db: Db, project: string, now: EpochMs) {
+export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
   const row = await readProject(db, project)
   const until = row?.paused_until ?? 0
   const lostAt = row?.budget_lost_at ?? null

@@ -1,13 +1,14 @@
 /** How many requests were sent lately: by sync runs (`sync_runs`) and by everything else (`sync_requests`). */
 import { sql } from 'kysely'
 import { stringifyJson } from '../core/json.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 
 export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks' | 'audit'
 
 export type RequestSource = {
-  readonly project: string
+  readonly project: ProjectId
   /** Unique for each push, dry run, audit or worker process. */
   readonly id: string
   readonly purpose: RequestPurpose
@@ -34,7 +35,7 @@ export async function recordRequests(db: Db, source: RequestSource, requests: nu
 }
 
 /** Requests within the last `withinMs`: of sync runs, as far as they have reported them, and of everything else. */
-export async function countRecentRequests(db: Db, project: string, withinMs: number, now: EpochMs): Promise<number> {
+export async function countRecentRequests(db: Db, project: ProjectId, withinMs: number, now: EpochMs): Promise<number> {
   const since = now - withinMs
   const { rows } = await sql<{ log: string | null }>`
     select request_log as log from sync_runs where project_id = ${project} and beat_at > ${since}

@@ -1,4 +1,5 @@
 /** Reads the status of one project without loading the rest of the warehouse, which would take longer than reading it. */
+import type { ProjectId } from '../core/project.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs } from '../core/time.ts'
@@ -10,7 +11,7 @@ import { readStatus } from './status.ts'
 
 /** As the arguments of `readStatus`. */
 type StatusQuery = {
-  readonly project: string
+  readonly project: ProjectId
   readonly now: EpochMs
   readonly policy: BudgetPolicy
   readonly streams: readonly StreamName[]

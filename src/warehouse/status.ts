@@ -5,6 +5,7 @@ import type { FailureReport, GapReport, StatusReport } from '../core/command-rep
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { failedStream, type JobFailure } from '../core/job-failure.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
+import type { ProjectId } from '../core/project.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import { estimateRequestsMs, steadyLimits } from '../core/rate-limit/estimate.ts'
 import { decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
@@ -39,7 +40,7 @@ export async function readStatus(
   now: number,
   policy: BudgetPolicy,
   selected: readonly StreamName[] = streamNames,
-): Promise<StatusReport> {
+): Promise<Omit<StatusReport, 'project'>> {
   const { db, project } = context
   const failures = await listFailures(db, project)
   const statusOf = await readStreamStatuses(db, project, failures)
@@ -64,7 +65,6 @@ export async function readStatus(
   const { rate } = policy
   const { paused, held, lost } = await readProjectIncidents(db, project, now)
   return {
-    project,
     streams,
     failures: failures.map(toFailureReport),
     lastRun: await readLastRun(db, project),
@@ -121,7 +121,7 @@ function toUnreadable(error: unknown) {
 }
 
 /** When each stream was last read to its end, and why the last attempt failed. */
-async function readStreamStatuses(db: Db, project: string, failures: readonly JobFailure[]) {
+async function readStreamStatuses(db: Db, project: ProjectId, failures: readonly JobFailure[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   return (stream: StreamName) => {
     const row = rows.find((row) => row.stream === stream)
@@ -137,7 +137,7 @@ function toFailureReport({ job, key, since, lastAt, failures, reason }: JobFailu
   return { job, subject: key, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
 }
 
-async function readLastRun(db: Db, project: string): Promise<StatusReport['lastRun']> {
+async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['lastRun']> {
   const { rows } = await sql<NonNullable<StatusReport['lastRun']>>`
     select id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests from sync_runs
     where project_id = ${project} order by id desc limit 1`.execute(db)
@@ -145,7 +145,7 @@ async function readLastRun(db: Db, project: string): Promise<StatusReport['lastR
 }
 
 /** The open gaps, oldest first, up to `maxGaps`. */
-export async function listGaps(db: Db, project: string): Promise<readonly GapReport[]> {
+export async function listGaps(db: Db, project: ProjectId): Promise<readonly GapReport[]> {
   const { rows } = await sql<GapReport>`
     select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
     where project_id = ${project} and resolved_at is null order by id limit ${maxGaps}`.execute(db)
@@ -161,7 +161,7 @@ export async function countWritebacks(context: ProjectDb): Promise<Record<string
 }
 
 /** Lanes that wait until a person resolves an uncertain write-back. */
-export async function countBlockedLanes(db: Db, project: string): Promise<number> {
+export async function countBlockedLanes(db: Db, project: ProjectId): Promise<number> {
   const { rows } = await sql<{ lanes: number }>`
     select count(distinct lane) as lanes from writebacks
     where project_id = ${project} and status = 'uncertain'`.execute(db)
@@ -169,7 +169,7 @@ export async function countBlockedLanes(db: Db, project: string): Promise<number
 }
 
 /** What was learned about the service. */
-export async function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours']> {
+export async function readBehaviours(db: Db, project: ProjectId): Promise<StatusReport['behaviours']> {
   const { rows } = await sql<StatusReport['behaviours'][number]>`
     select name, value, evidence, learned_at as "learnedAt" from service_behaviours
     where project_id = ${project} order by name`.execute(db)

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { ProjectCounts } from '../core/health.ts'
 import type { StreamReport } from '../core/mirror.ts'
+import type { ProjectId } from '../core/project.ts'
 import { type ChildStreamName, isChildStream, type StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
@@ -27,12 +28,12 @@ export const noSyncState: ProjectSyncState = {
 export function createStreamStates(db: Db) {
   return {
     /** Child streams of the project that have pending children. */
-    pendingChildStreams: (project: string, now: EpochMs) => listPendingStreams(db, project, now),
+    pendingChildStreams: (project: ProjectId, now: EpochMs) => listPendingStreams(db, project, now),
     /** The same for all projects, by id. */
     allPendingChildStreams: async (now: EpochMs): Promise<ReadonlyMap<string, readonly ChildStreamName[]>> =>
       new Map([...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]])),
     /** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
-    markSynced: (project: string, streams: readonly StreamName[], now: EpochMs) =>
+    markSynced: (project: ProjectId, streams: readonly StreamName[], now: EpochMs) =>
       markSynced(db, project, streams, now),
     /** By project and stream. */
     readAll: () => readStreamStates(db),
@@ -43,7 +44,7 @@ export function createStreamStates(db: Db) {
   }
 }
 
-async function markSynced(db: Db, project: string, streams: readonly StreamName[], now: EpochMs): Promise<void> {
+async function markSynced(db: Db, project: ProjectId, streams: readonly StreamName[], now: EpochMs): Promise<void> {
   if (streams.length === 0) return
   const state = { synced_at: toTimestamp(now), failed: null, failed_since: null }
   await db
@@ -79,14 +80,14 @@ export type ProjectRuns = {
 
 async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<string, ProjectRuns>> {
   const from = toTimestamp(since)
-  const projects = await sql<{ project: string; first: string; idle: string | null }>`
+  const projects = await sql<{ project: ProjectId; first: string; idle: string | null }>`
     select project_id as project, min(started_at) as first,
       min(case when rows_changed = 0 and strings_escaped = 0 then finished_at end) as idle
     from sync_runs group by project_id`.execute(db)
-  const runs = await sql<{ project: string; at: string; outcome: string; streams: string }>`
+  const runs = await sql<{ project: ProjectId; at: string; outcome: string; streams: string }>`
     select project_id as project, started_at as at, outcome, streams from sync_runs
     where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from} order by id`.execute(db)
-  const audits = await sql<{ project: string; at: string; stream: string }>`
+  const audits = await sql<{ project: ProjectId; at: string; stream: string }>`
     select project_id as project, finished_at as at, stream from sync_audits
     where finished_at >= ${from} order by id`.execute(db)
   // What an interrupted reconcile has left of a child stream is pending; a list has to be reconciled to its end.
@@ -107,10 +108,10 @@ async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<string, Pro
 
 async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
   const pending = await countAllPending(db, now)
-  const gaps = await sql<{ project: string; count: number }>`
+  const gaps = await sql<{ project: ProjectId; count: number }>`
     select project_id as project, count(*) as count from sync_gaps
     where resolved_at is null group by project_id`.execute(db)
-  const queue = await sql<{ project: string; status: string; count: number }>`
+  const queue = await sql<{ project: ProjectId; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
   const streamStates = await readStreamStates(db)

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import { idIdentity } from '../core/path-segment.ts'
+import type { ProjectId } from '../core/project.ts'
 import { listStreamNames, streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
 import type { MirroredRow } from '../core/webhook-reference.ts'
@@ -26,30 +27,32 @@ export const maxDoneDeliveries = 20_000
 export function createDeliveries(db: Db, kind: DatabaseKind) {
   return {
     /** Whether the project has as many pending deliveries as it may have. */
-    isFull: async (project: string): Promise<boolean> => {
+    isFull: async (project: ProjectId): Promise<boolean> => {
       const { rows } = await sql`
         select 1 from webhook_deliveries where project_id = ${project} and due_at is not null
         limit 1 offset ${maxPendingDeliveries - 1}`.execute(db)
       return rows.length > 0
     },
     /** False: it was already stored. */
-    store: (project: string, delivery: { id: string; body: string; bytes: number }, now: EpochMs) =>
+    store: (project: ProjectId, delivery: { id: string; body: string; bytes: number }, now: EpochMs) =>
       store(db, kind, project, delivery, now),
     /** Claims deliveries that are due, oldest first. */
-    claim: (project: string, now: EpochMs, limit: number) => claim(db, project, now, limit),
+    claim: (project: ProjectId, now: EpochMs, limit: number) => claim(db, project, now, limit),
     /** Marks it done. `found`: what was read because of it, for people. */
-    settle: async (project: string, id: string, found: string, now: EpochMs) => {
+    settle: async (project: ProjectId, id: string, found: string, now: EpochMs) => {
       await updateDeliveries(project, [id])
         .set({ due_at: null, taken_at: toTimestamp(now), found })
         .execute()
     },
     /** They are due again at `until`. */
-    postpone: async (project: string, ids: readonly string[], until: EpochMs) => {
+    postpone: async (project: ProjectId, ids: readonly string[], until: EpochMs) => {
       if (ids.length > 0) await updateDeliveries(project, ids).set({ due_at: until }).execute()
     },
     /** One due delivery of each project that has any. */
-    firstDuePerProject: async (now: EpochMs): Promise<readonly { readonly project: string; readonly id: string }[]> => {
-      const { rows } = await sql<{ project: string; id: string }>`
+    firstDuePerProject: async (
+      now: EpochMs,
+    ): Promise<readonly { readonly project: ProjectId; readonly id: string }[]> => {
+      const { rows } = await sql<{ project: ProjectId; id: string }>`
         select project_id as project, min(id) as id from webhook_deliveries
         where due_at is not null and due_at <= ${now} group by project_id`.execute(db)
       return rows
@@ -62,10 +65,10 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
     /** Deletes the oldest done deliveries of projects that have more than `maxDoneDeliveries`. */
     trimDone: () => trimDone(db),
     /** The mirrored rows with these ids, by the identity of their ids; unknown ids are missing. */
-    locateRows: (project: string, ids: readonly string[]) => locateRows(db, kind, project, ids),
+    locateRows: (project: ProjectId, ids: readonly string[]) => locateRows(db, kind, project, ids),
   }
 
-  function updateDeliveries(project: string, ids: readonly string[]) {
+  function updateDeliveries(project: ProjectId, ids: readonly string[]) {
     return db.updateTable('webhook_deliveries').where('project_id', '=', project).where('id', 'in', ids)
   }
 }
@@ -73,7 +76,7 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
 async function store(
   db: Db,
   kind: DatabaseKind,
-  project: string,
+  project: ProjectId,
   { id, body, bytes }: { id: string; body: string; bytes: number },
   now: EpochMs,
 ): Promise<boolean> {
@@ -93,7 +96,7 @@ async function store(
 }
 
 async function trimDone(db: Db): Promise<number> {
-  const { rows } = await sql<{ project: string }>`
+  const { rows } = await sql<{ project: ProjectId }>`
     select project_id as project from webhook_deliveries where due_at is null
     group by project_id having count(*) > ${maxDoneDeliveries}`.execute(db)
   let deleted = 0n
@@ -109,7 +112,7 @@ async function trimDone(db: Db): Promise<number> {
   return Number(deleted)
 }
 
-async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<WebhookDelivery[]> {
+async function claim(db: Db, project: ProjectId, now: EpochMs, limit: number): Promise<WebhookDelivery[]> {
   // The condition stands outside the subquery too: Postgres checks it again for a row that another process has just
   // claimed.
   const { rows } = await sql<WebhookDelivery>`
@@ -124,7 +127,7 @@ async function claim(db: Db, project: string, now: EpochMs, limit: number): Prom
 async function locateRows(
   db: Db,
   kind: DatabaseKind,
-  project: string,
+  project: ProjectId,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, MirroredRow>> {
   const parts = listStreamNames.map(

@@ -36,8 +36,8 @@ for (const db of databases) {
     expect(report.backlog.openAtEnd.value).not.toBeNull()
     expect(report.days.reduce((sum, { started }) => sum + started, 0)).toBe(conversations.length)
     expect(report.hours.reduce((sum, { waits }) => sum + waits, 0)).toBe(report.volume.waits.value)
-    const { answeredByHuman, answeredByAi, closedWithoutAnswer, unanswered, waits } = report.volume
-    const ends = [answeredByHuman, answeredByAi, closedWithoutAnswer, unanswered]
+    const { answeredByHuman, answeredByAi, closedWithoutAnswer, ongoingWaits, waits } = report.volume
+    const ends = [answeredByHuman, answeredByAi, closedWithoutAnswer, ongoingWaits]
     expect(ends.reduce((sum, { value }) => sum + (value ?? 0), 0)).toBe(waits.value)
     expect(report.agents.reduce((sum, { messages }) => sum + (messages.value ?? 0), 0)).toBe(
       report.volume.humanMessages.value,

@@ -21,7 +21,7 @@ type UseCases = Partial<
     typeof import('../../src/app/push.ts') &
     typeof import('../../src/app/report.ts') &
     typeof import('../../src/app/review.ts') &
-    typeof import('../../src/app/select-by-outcome.ts') &
+    typeof import('../../src/app/review.ts') &
     typeof import('../../src/app/migrate.ts') &
     typeof import('../../src/app/status.ts') &
     typeof import('../../src/app/sync.ts') &
@@ -94,6 +94,7 @@ export async function runCommand(
     openLog: async () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     wantsStackTraces: () => false,
     openInterruptSignal: () => options.signal ?? new AbortController().signal,
+    openEndingSignal: () => options.signal ?? new AbortController().signal,
     load: async <Module>() => useCases as Module,
     openStdin: () => ReadableStream.from(options.input === undefined ? [] : [options.input]),
     currentUser: () => 'ada',

@@ -92,6 +92,7 @@ async function run(args: readonly string[], { cwd, env = {}, input = '' }: RunOp
     loadConfig: (needs) => loadConfig(needs, cwd, env),
     wantsStackTraces: () => wantsStackTraces(env),
     openInterruptSignal: () => new AbortController().signal,
+    openEndingSignal: () => new AbortController().signal,
     openStdin: () => ReadableStream.from([Buffer.from(input)]),
   }
   const program = new Command('deskmirror').enablePositionalOptions()

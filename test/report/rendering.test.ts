@@ -114,18 +114,10 @@ test('Markdown shows the numbers in tables', () => {
 })
 
 test('a period without data says so', () => {
-  const none = { waits: 0, firstWaits: 0, answeredByHuman: 0, answeredByAi: 0, closedWithoutAnswer: 0, unanswered: 0 }
-  const conversations = {
-    started: 0,
-    incomplete: 0,
-    oneTouch: 0,
-    unanswered: 0,
-    aiOnly: 0,
-    humanAndAi: 0,
-    humanOnly: 0,
-  }
+  const none = { waits: 0, answeredByHuman: 0, answeredByAi: 0, closedWithoutAnswer: 0, ongoingWaits: 0 }
+  const conversations = { started: 0, incomplete: 0, aiOnly: 0, humanAndAi: 0 }
   const calls = { calls: 0, callers: 0, withRecording: 0, withLength: 0, seconds: 0, medianSeconds: null }
-  const backlog = { opened: 0, reopened: 0, handled: 0, openAtEnd: null, waitingAtEnd: null }
+  const backlog = { opened: 0, reopenings: 0, handlings: 0, openAtEnd: null, waitingAtEnd: null }
   const current = periodData({ waits: none, conversations, calls, backlog, agents: [], targets: [] })
   const page = reportPage([buildReport('shop', reportData({ current }), now)])
   expect(page.parts[0]?.notes[0]).toBe('Nothing was counted in this period.')

@@ -28,7 +28,7 @@ test('shares are of the conversations that they can be about', () => {
 })
 
 test('a share of nothing is no number', () => {
-  const none = { started: 0, incomplete: 0, oneTouch: 0, unanswered: 0, aiOnly: 0, humanAndAi: 0, humanOnly: 0 }
+  const none = { started: 0, incomplete: 0, aiOnly: 0, humanAndAi: 0 }
   const { ai } = report({ current: periodData({ conversations: none }) })
   expect(ai.aiOnlyShare).toMatchObject({ value: null, comparison: 'nothing now' })
   expect(ai.withAiShare.value).toBeNull()
@@ -58,7 +58,7 @@ test('calls that are not mirrored are not zero calls', () => {
 })
 
 test('every day of the period is there, also one without any number', () => {
-  const known = { date: '2026-11-10', started: 1, waits: 2, handled: 0 }
+  const known = { date: '2026-11-10', started: 1, waits: 2, handlings: 0 }
   const { days } = report({
     days: [{ ...known, openAtEnd: 3, waitingAtEnd: 1, humanAnswerMedianSeconds: 5 }],
   })

@@ -8,6 +8,7 @@ import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
 import type { SyncMode } from '../../src/core/mirror.ts'
 import type { StreamName } from '../../src/core/stream-specs.ts'
+import type { EpochSeconds } from '../../src/core/time.ts'
 import { createLog } from '../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
@@ -40,6 +41,7 @@ export async function runOnce(
   warehouse: Warehouse,
   mode: SyncMode,
   onAnswer: (n: number) => 'continue' | 'abort' | 'end slice' = () => 'continue',
+  startDate: EpochSeconds | null = null,
 ) {
   const abort = new AbortController()
   const budget = createRequestBudget(createMemoryStore(unlimitedPolicy))
@@ -51,7 +53,7 @@ export async function runOnce(
       mode,
       streams: new Set(streamsOf(service)),
       mirrored: new Set(streamsOf(service)),
-      startDate: null,
+      startDate,
       timeZone: 'UTC',
       lookBackSeconds: 600,
       get: async (...request) => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { fieldAtPath } from '../../src/core/field-path.ts'
+import { fieldAtNames, fieldAtPath } from '../../src/core/field-path.ts'
 import type { Json } from '../../src/core/row.ts'
 import { toRow } from '../../src/streams/item.ts'
 import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
@@ -103,15 +103,22 @@ for (const db of databases) {
       ])
     })
 
-    test('a name with a dot and a nested field of the same path have columns of their own', async () => {
+    test('a name with a dot and a nested field of the same path have columns of their own, also in different rows', async () => {
       const { mirror, all, list } = await openTestWarehouse(db)
-      await mirror.commit(commit('visitors', [visitor('v1', { 'utm.source': 'name', utm: { source: 'nested' } })]))
-      const [dotted, nested] = await list(
-        "select column_name from discovered_fields where path like 'utm%' order by path desc",
-      )
-      expect(await all(`select "${dotted}" as dotted, "${nested}" as nested from visitors`)).toEqual([
+      await mirror.commit(commit('visitors', [visitor('v1', { 'utm.source': 'name' })]))
+      await mirror.commit(commit('visitors', [visitor('v2', { utm: { source: 'nested' } })]))
+      await mirror.commit(commit('visitors', [visitor('v3', { 'utm.source': 'name', utm: { source: 'nested' } })]))
+      await mirror.startRun('incremental', 1)
+      const paths = await all("select path, column_name from discovered_fields where path like 'utm%'")
+      const columnOf = new Map(paths.map((row) => [row.path, row.column_name]))
+      expect(columnOf.get('utm\\.source')).toBe('utm__source')
+      const both = `utm__source as dotted, "${columnOf.get('utm.source')}" as nested`
+      expect(await all(`select ${both} from visitors order by id`)).toEqual([
+        { dotted: 'name', nested: null },
+        { dotted: null, nested: 'nested' },
         { dotted: 'name', nested: 'nested' },
       ])
+      expect(await list('select count(*) from discovered_fields')).toEqual([2])
     })
 
     test('integers beyond 2^53 are integers, beyond 64 bits text', async () => {
@@ -248,7 +255,7 @@ test('a field is found in a stored row as it was found when the row arrived', ()
   fc.assert(
     fc.property(wire, (row) => {
       const { extraFields } = toRow(row, {})
-      for (const [path, extra] of extraFields) expect(fieldAtPath(row, path)).toEqual(extra)
+      for (const [path, extra] of extraFields) expect(fieldAtNames(row, path)).toEqual(extra)
     }),
     { numRuns: 300 },
   )
@@ -257,4 +264,5 @@ test('a field is found in a stored row as it was found when the row arrived', ()
     isJsonText: true,
   })
   expect(fieldAtPath({ a: { b: 2 } }, 'a')).toBe(undefined)
+  expect(fieldAtPath({ a: { 'b.c': 2 } }, 'a.b.c')?.value).toBe(2)
 })

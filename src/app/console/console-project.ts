@@ -3,13 +3,14 @@ import type { ProjectConfig } from '../../config/config.ts'
 import { isTimeZone } from '../../config/fields.ts'
 import type { Schedule, ScheduleName, Schedules } from '../../core/default-schedules.ts'
 import { formatDuration } from '../../core/format.ts'
+import type { ProjectId, ProjectName } from '../../core/project.ts'
 import type { BudgetPolicy } from '../../core/rate-limit/budget.ts'
 import { type StreamName, streamNames } from '../../core/stream-specs.ts'
 import type { Ms } from '../../core/time.ts'
 
 export type ConsoleProject = {
-  readonly name: string
-  readonly projectId: string
+  readonly name: ProjectName
+  readonly projectId: ProjectId
   /** IANA name. */
   readonly timeZone: string
   readonly streams: readonly StreamName[]
@@ -52,10 +53,10 @@ const defaultRates: BudgetPolicy = {
 }
 
 /** Of a warehouse that is opened without a configuration. Its time zone may be one that this machine does not know. */
-export function unconfiguredProject(projectId: string, timeZone: string | null): ConsoleProject {
+export function unconfiguredProject(projectId: ProjectId, timeZone: string | null): ConsoleProject {
   const unknown = { schedules: null, limit: null, rates: defaultRates, approveOwn: true, graceMs: 0, hasSearch: true }
   const known = timeZone !== null && isTimeZone(timeZone) ? timeZone : 'UTC'
-  return { name: projectId, projectId, timeZone: known, streams: streamNames, ...unknown }
+  return { name: String(projectId), projectId, timeZone: known, streams: streamNames, ...unknown }
 }
 
 const dayMs: Ms = 86_400_000

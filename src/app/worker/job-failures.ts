@@ -3,6 +3,7 @@
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
 import { type FailingJob, failedSync, isExpired, type JobFailure, type JobIdentity } from '../../core/job-failure.ts'
+import type { ProjectId, ProjectName } from '../../core/project.ts'
 import { errorText } from '../../core/system-error-text.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
@@ -15,7 +16,7 @@ export type JobFailures = ReturnType<typeof createJobFailures>
 
 type JobFailuresDeps = {
   readonly jobFailures: JobFailureRepository
-  readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
+  readonly projects: () => readonly { readonly name: ProjectName; readonly projectId: ProjectId }[]
   readonly log: Logger
   readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
   /** The file of the warehouse was removed or replaced: only a new process uses another one. */
@@ -204,7 +205,7 @@ function failureKey({ job, projectId, key }: Pick<JobFailure, 'job' | 'projectId
 function toJobIdentity(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobIdentity {
   const { job, projectId, key } = failure
   const known = projects.find((project) => project.projectId === projectId)
-  const project = projectId === '' ? null : (known ?? { name: projectId, projectId })
+  const project = projectId === '' ? null : (known ?? { name: String(projectId), projectId })
   return { job, project, key, ...failedSync(failure) }
 }
 

@@ -6,6 +6,7 @@ import type { AuditResult } from '../../core/audit.ts'
 import type { JobIdentity } from '../../core/job-failure.ts'
 import type { StreamReport } from '../../core/mirror.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import type { ProjectName } from '../../core/project.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'
 import type { Logger } from '../../log.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
@@ -18,12 +19,16 @@ import { type Service, type ServiceOptions, withService } from '../service.ts'
 /** The metrics that this folder counts, implemented by `createMetrics`. */
 export type WorkerMetrics = {
   /** A request got a response, or was given up. */
-  readonly countRequest: (request: { project: string; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }) => void
-  readonly countStream: (project: string, report: StreamReport) => void
+  readonly countRequest: (request: {
+    project: ProjectName
+    priority: Priority
+    outcome: 'ok' | ApiFailure['kind']
+  }) => void
+  readonly countStream: (project: ProjectName, report: StreamReport) => void
   /** An audit has finished. */
-  readonly countAudit: (project: string, result: AuditResult) => void
+  readonly countAudit: (project: ProjectName, result: AuditResult) => void
   /** A write-back reached this status. */
-  readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
+  readonly countSettled: (writeback: { project: ProjectName; status: WritebackStatus }) => void
   readonly countJobFailure: (identity: JobIdentity) => void
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../../core/api-failure.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Ms } from '../../core/time.ts'
 import { syncReferencedRows, type WebhookDeps } from '../../sync/referenced-rows.ts'
 import { createRunStats } from '../../sync/run-stats.ts'
@@ -17,7 +18,7 @@ type StoreDeliveryResult = { readonly id: string; readonly result: 'stored' | 'r
 
 export async function storeDelivery(
   { deliveries }: Warehouse,
-  project: string,
+  project: ProjectId,
   body: Buffer,
 ): Promise<StoreDeliveryResult> {
   const id = createHash('sha256').update(body).digest('hex')

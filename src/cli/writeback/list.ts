@@ -2,13 +2,13 @@
 import { Command, Option } from 'commander'
 import { formatCount } from '../../core/format.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
-import type { OutboxEntry } from '../../core/outbox/outbox-entry.ts'
+import { type OutboxEntry, targetIdOf } from '../../core/outbox/outbox-entry.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
 import { type Operation, operations, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { csvHeader, toCsvRow } from '../../writeback/import/csv-columns.ts'
-import { targetIdOf } from '../../writeback/name-entries.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
@@ -104,7 +104,7 @@ function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now:
   ]
 }
 
-function entryToCsv(entry: OutboxEntry, projectId: string): string {
+function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
   const { operation, payload, ref, expect, expiresAt } = entry
   // Invalid rows are exported unchanged, so that they can be corrected.
   const request = {

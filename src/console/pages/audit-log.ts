@@ -3,14 +3,20 @@ import type { AuditEvent } from '../../core/console/data.ts'
 import { formatCount } from '../../core/format.ts'
 import { withQuery } from '../../core/html/address.ts'
 import { html } from '../../core/html/html.ts'
+import type { ProjectId, ProjectName } from '../../core/project.ts'
 import { table } from '../../document/table.ts'
 import { older } from '../blocks.ts'
 import type { Frame, Page } from '../page.ts'
 import { foreignText, timeOf } from '../text.ts'
 
-type AuditLogData = { readonly events: readonly AuditEvent[]; readonly next: string | null }
+type AuditLogData = {
+  readonly events: readonly AuditEvent[]
+  readonly next: string | null
+  /** Of the configured projects. */
+  readonly names: ReadonlyMap<ProjectId, ProjectName>
+}
 
-export function auditLogPage({ events, next }: AuditLogData, frame: Frame): Page {
+export function auditLogPage({ events, next, names }: AuditLogData, frame: Frame): Page {
   const content = html`<p class="faint">Every sign-in and every decision. Looking at a page is not an event. Times are UTC.</p>
 ${table({
   caption: 'Events, the newest first',
@@ -26,7 +32,7 @@ ${table({
     timeOf(at, frame),
     html`${foreignText(person)} <span class="faint">${role}</span>`,
     action.replaceAll('_', ' '),
-    foreignText([project, subject ?? ''].filter((part) => part !== '').join(' ')),
+    foreignText([names.get(project) ?? project, subject ?? ''].filter((part) => part !== '').join(' ')),
     count === null ? '–' : formatCount(count),
     foreignText(detail),
   ]),

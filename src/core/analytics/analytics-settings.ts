@@ -1,6 +1,6 @@
 /** What a project configures about its analytics, as the derivations need it. */
-import type { Seconds } from '../time.ts'
-import type { LocalDate, SpeakerRole } from './fact-rows.ts'
+import type { LocalDate, Seconds } from '../time.ts'
+import type { SenderRole } from './conversation-history.ts'
 
 /** Minutes of the day, 0 to 1440; `closes` is excluded. */
 export type OpeningHours = { readonly opens: number; readonly closes: number }
@@ -19,7 +19,7 @@ export type Target = {
   readonly name: string
   /** Ends with the next answer by anyone, or with the next human one. */
   readonly clock: 'any' | 'human'
-  /** The first wait of each conversation, or every one. */
+  /** The first wait of each conversation, also if it is handled without an answer; or every one. */
   readonly which: 'first' | 'every'
   readonly withinSeconds: Seconds
   readonly inBusinessHours: boolean
@@ -35,7 +35,7 @@ type ActivityFields = Readonly<Record<'activityKind' | 'activityPage', string | 
 
 export type AnalyticsSettings = {
   /** By sender type, in place of the guesses. */
-  readonly roles: Readonly<Record<string, SpeakerRole | 'other'>>
+  readonly roles: Readonly<Record<string, SenderRole>>
   /** Null: round the clock. */
   readonly hours: WeeklyHours | null
   readonly holidays: Holidays

@@ -2,9 +2,8 @@
  * Availability by local hour. A snapshot holds until the next one, but only for a limited time, because the mirror may
  * have stopped in between. A span over the end of an hour is divided, second by second.
  */
-import type { EpochSeconds, Seconds } from '../time.ts'
+import type { EpochSeconds, LocalDate, Seconds } from '../time.ts'
 import type { Calendar } from './calendar.ts'
-import type { AvailabilityHourRow } from './fact-rows.ts'
 
 export type AvailabilitySnapshot = {
   readonly at: EpochSeconds
@@ -16,16 +15,14 @@ export type AvailabilitySnapshot = {
   readonly count?: number
 }
 
-type MutableRow = { -readonly [Column in keyof AvailabilityHourRow]: AvailabilityHourRow[Column] }
-
 /** `snapshots`: in the order of time. The last one holds for no time: it is not known for how long. */
 export function deriveAvailabilityHours(
   snapshots: readonly AvailabilitySnapshot[],
   holdSeconds: Seconds,
   calendar: Calendar,
-): AvailabilityHourRow[] {
-  const rows = new Map<string, MutableRow>()
-  const rowAt = (at: EpochSeconds): MutableRow => {
+): HourRow[] {
+  const rows = new Map<string, HourRow>()
+  const rowAt = (at: EpochSeconds) => {
     const [date, hour] = [calendar.dateOf(at), calendar.hourOf(at)]
     const key = `${date} ${hour}`
     const row = rows.get(key) ?? emptyRow(date, hour)
@@ -47,12 +44,14 @@ export function deriveAvailabilityHours(
   return [...rows.values()]
 }
 
-function emptyRow(date: string, hour: number): MutableRow {
-  const none = { snapshots: 0, observed_seconds: 0, available_seconds: 0, agent_seconds: 0 }
-  return { date, hour, ...none, agents_min: null, agents_max: null }
+type HourRow = ReturnType<typeof emptyRow>
+
+function emptyRow(date: LocalDate, hour: number) {
+  const agents: Record<'agents_min' | 'agents_max', number | null> = { agents_min: null, agents_max: null }
+  return { date, hour, snapshots: 0, observed_seconds: 0, available_seconds: 0, agent_seconds: 0, ...agents }
 }
 
-function addSpan(row: MutableRow, snapshot: AvailabilitySnapshot, seconds: Seconds): void {
+function addSpan(row: HourRow, snapshot: AvailabilitySnapshot, seconds: Seconds): void {
   addAgents(row, snapshot)
   if (snapshot.available === null || snapshot.agentsOnline === null) return
   row.observed_seconds += seconds
@@ -60,7 +59,7 @@ function addSpan(row: MutableRow, snapshot: AvailabilitySnapshot, seconds: Secon
   row.agent_seconds += seconds * snapshot.agentsOnline
 }
 
-function addAgents(row: MutableRow, { agentsOnline }: AvailabilitySnapshot): void {
+function addAgents(row: HourRow, { agentsOnline }: AvailabilitySnapshot): void {
   if (agentsOnline === null) return
   row.agents_min = Math.min(row.agents_min ?? agentsOnline, agentsOnline)
   row.agents_max = Math.max(row.agents_max ?? agentsOnline, agentsOnline)

@@ -1,17 +1,10 @@
 /** The rows that show analysts what the settings of a project say: its offsets, business hours, dates and targets. */
-import type { EpochSeconds } from '../time.ts'
+import type { EpochSeconds, LocalDate, Seconds } from '../time.ts'
 import type { Target } from './analytics-settings.ts'
 import { type BusinessHours, type CalendarSettings, createBusinessHours, firstOpening } from './calendar.ts'
-import type { BusinessSpanRow, DateRow, LocalDate, SlaRow, ZoneOffsetRow } from './fact-rows.ts'
 import { createTimeZone, datePartsOf, dateText, localDayOf, startOfDay, type TimeZone } from './time-zone.ts'
 
 export type TimeRange = { readonly from: EpochSeconds; readonly to: EpochSeconds }
-
-type CalendarRows = {
-  readonly zone_offsets: readonly ZoneOffsetRow[]
-  readonly business_spans: readonly BusinessSpanRow[]
-  readonly dim_date: readonly DateRow[]
-}
 
 /** From 2000 to the end of the year after next. */
 export function calendarRange(now: EpochSeconds): TimeRange {
@@ -19,7 +12,7 @@ export function calendarRange(now: EpochSeconds): TimeRange {
   return { from: firstOpening, to: Date.UTC(lastYear + 1, 0, 1) / 1000 }
 }
 
-export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, range: TimeRange): CalendarRows {
+export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, range: TimeRange) {
   const zone = createTimeZone(timeZone)
   const business = createBusinessHours(zone, hours, holidays)
   return {
@@ -29,27 +22,22 @@ export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, ra
   }
 }
 
-function offsetRows(zone: TimeZone, { from, to }: TimeRange): ZoneOffsetRow[] {
-  const rows: ZoneOffsetRow[] = []
+function offsetRows(zone: TimeZone, { from, to }: TimeRange) {
+  const rows: { readonly from_s: EpochSeconds; readonly offset_s: Seconds }[] = []
   for (const span of zone.offsetSpans(from, to)) {
     if (rows.at(-1)?.offset_s !== span.offset) rows.push({ from_s: span.from, offset_s: span.offset })
   }
   return rows
 }
 
-function dateRows(
-  zone: TimeZone,
-  business: BusinessHours,
-  holidays: ReadonlySet<string>,
-  { from, to }: TimeRange,
-): DateRow[] {
-  const rows: DateRow[] = []
+function dateRows(zone: TimeZone, business: BusinessHours, holidays: ReadonlySet<string>, { from, to }: TimeRange) {
+  const rows: ReturnType<typeof dateRow>[] = []
   const last = localDayOf(zone, to - 1)
   for (let day = localDayOf(zone, from), starts = startOfDay(zone, day); day <= last; day++) {
     const ends = startOfDay(zone, day + 1)
     const date = dateText(day)
     // Pacific/Apia skipped 2011-12-30.
-    if (starts < ends) rows.push(dateRow(day, { starts_at: starts, ends_at: ends }, business, holidays.has(date)))
+    if (starts < ends) rows.push(dateRow(day, { from: starts, to: ends }, business, holidays.has(date)))
     starts = ends
   }
   return rows
@@ -57,10 +45,10 @@ function dateRows(
 
 function dateRow(
   day: number,
-  { starts_at, ends_at }: Pick<DateRow, 'starts_at' | 'ends_at'>,
+  { from: starts_at, to: ends_at }: TimeRange,
   business: BusinessHours,
   isHoliday: boolean,
-): DateRow {
+) {
   const parts = datePartsOf(day)
   return {
     date: dateText(day),
@@ -77,7 +65,7 @@ function dateRow(
 const fromTheBeginning: LocalDate = '1970-01-01'
 
 /** A target without an end holds until another one of its name begins. */
-export function slaRows(targets: readonly Target[]): SlaRow[] {
+export function slaRows(targets: readonly Target[]) {
   return targets.map((target) => ({
     name: target.name,
     clock: target.clock,

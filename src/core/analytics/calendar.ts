@@ -1,7 +1,6 @@
 /** A project's local time and business hours, as functions of seconds since 1970. */
 import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, type Seconds } from '../time.ts'
 import type { AnalyticsSettings, Holidays, OpeningHours, WeeklyHours } from './analytics-settings.ts'
-import type { BusinessSpanRow } from './fact-rows.ts'
 import {
   createTimeZone,
   type DayNumber,
@@ -21,6 +20,11 @@ export type Calendar = {
   readonly hourEnd: (at: EpochSeconds) => EpochSeconds
   /** Seconds within business hours from `from` to `to`; negative if `to` is the earlier one. */
   readonly businessSeconds: (from: EpochSeconds, to: EpochSeconds) => Seconds
+}
+
+/** Nulls for a time that is not known. */
+export function localTime(calendar: Calendar, at: EpochSeconds | null) {
+  return at === null ? { date: null, hour: null } : { date: calendar.dateOf(at), hour: calendar.hourOf(at) }
 }
 
 /** `timeZone`: an IANA name, already checked. */
@@ -51,6 +55,13 @@ export function createCalendar({ timeZone, hours, holidays }: CalendarSettings):
   return { dateOf, hourOf, hourEnd, businessSeconds: business.secondsBetween }
 }
 
+/** A row of `business_spans`. */
+type BusinessSpan = {
+  readonly opens_s: EpochSeconds
+  readonly closes_s: EpochSeconds
+  readonly seconds_before: Seconds
+}
+
 /**
  * Business hours as spans of time. Business is open whenever the local clock shows a time within the hours: an hour that
  * occurs twice when the clocks change counts twice, and one that is skipped does not count.
@@ -59,7 +70,7 @@ export type BusinessHours = {
   /** Negative if `to` is the earlier one. */
   readonly secondsBetween: (from: EpochSeconds, to: EpochSeconds) => Seconds
   /** The spans that end after `from`, up to `to`. */
-  readonly spansBetween: (from: EpochSeconds, to: EpochSeconds) => BusinessSpanRow[]
+  readonly spansBetween: (from: EpochSeconds, to: EpochSeconds) => BusinessSpan[]
 }
 
 /** Outside of these years business is closed, unless it is open round the clock: no time of a service lies there. */
@@ -91,7 +102,7 @@ function hoursByDay(hours: WeeklyHours | null, holidays: Holidays): HoursOfDay {
 
 /** The spans up to the latest time that was asked for, so that a project of one year costs one year. */
 function scheduledHours(zone: TimeZone, hoursOfDay: HoursOfDay): BusinessHours {
-  const spans: { opens_s: EpochSeconds; closes_s: EpochSeconds; seconds_before: Seconds }[] = []
+  const spans: BusinessSpan[] = []
   let known = firstOpening
   const extendTo = (at: EpochSeconds) => {
     while (known <= at && known < lastClosing) {
@@ -104,7 +115,7 @@ function scheduledHours(zone: TimeZone, hoursOfDay: HoursOfDay): BusinessHours {
   }
   const append = (opens: EpochSeconds, closes: EpochSeconds) => {
     const last = spans.at(-1)
-    if (last?.closes_s === opens) last.closes_s = closes
+    if (last?.closes_s === opens) spans.splice(-1, 1, { ...last, closes_s: closes })
     else
       spans.push({ opens_s: opens, closes_s: closes, seconds_before: last === undefined ? 0 : secondsUntilEnd(last) })
   }
@@ -122,12 +133,12 @@ function scheduledHours(zone: TimeZone, hoursOfDay: HoursOfDay): BusinessHours {
   return { secondsBetween: (from, to) => secondsBefore(to) - secondsBefore(from), spansBetween }
 }
 
-function secondsUntilEnd({ opens_s, closes_s, seconds_before }: BusinessSpanRow): Seconds {
+function secondsUntilEnd({ opens_s, closes_s, seconds_before }: BusinessSpan): Seconds {
   return seconds_before + closes_s - opens_s
 }
 
 /** The index of the last span that opens at `at` or before; -1 if there is none. */
-function lastOpenedBy(spans: readonly BusinessSpanRow[], at: EpochSeconds): number {
+function lastOpenedBy(spans: readonly BusinessSpan[], at: EpochSeconds): number {
   let [low, high] = [0, spans.length]
   while (low < high) {
     const middle = (low + high) >>> 1

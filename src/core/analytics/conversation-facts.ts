@@ -1,31 +1,19 @@
 /** All facts of one conversation, derived from its stored rows. */
 import type { EpochSeconds, Seconds } from '../time.ts'
-import type { Calendar } from './calendar.ts'
+import { type Calendar, localTime } from './calendar.ts'
 import type { ConversationHistory, HistoryMessage, Role, TimedMessage } from './conversation-history.ts'
-import type { AnsweredBy, ContributionRow, ConversationRow, StateRow, WaitRow } from './fact-rows.ts'
 import { type FlagChange, handledHistory } from './handlings.ts'
-import { deriveWaits, messagesInOrder, type Turn, turnsOf } from './waits.ts'
-
-type ConversationFacts = {
-  readonly conversation: ConversationRow
-  readonly waits: readonly WaitRow[]
-  readonly states: readonly StateRow[]
-  readonly contributions: readonly ContributionRow[]
-}
+import { deriveWaits, messagesInOrder, type Turn, turnsOf, type WaitRow } from './waits.ts'
 
 /** `mirroredSince`: since when changes of the project's conversations are watched. */
-export function deriveConversationFacts(
-  history: ConversationHistory,
-  calendar: Calendar,
-  mirroredSince: EpochSeconds,
-): ConversationFacts {
+export function deriveConversationFacts(history: ConversationHistory, calendar: Calendar, mirroredSince: EpochSeconds) {
   const messages = messagesInOrder(history.messages)
   const { flagChanges, handlings } = handledHistory(history, messages, mirroredSince)
   const turns = turnsOf(messages, handlings)
   const states = deriveStates(history, flagChanges, calendar)
   const waits = deriveWaits({ id: history.id, turns, handlings, states }, calendar)
   const contributions = deriveContributions(history.id, messages, calendar)
-  const conversation: ConversationRow = {
+  const conversation = {
     ...ownColumns(history, calendar),
     ...messageColumns(history, messages.length),
     ...turnColumns(turns),
@@ -39,14 +27,15 @@ export function deriveConversationFacts(
 
 function ownColumns(history: ConversationHistory, calendar: Calendar) {
   const { createdAt } = history
+  const created = localTime(calendar, createdAt)
   return {
     conversation_id: history.id,
     visitor_id: history.visitorId,
     origin: history.origin,
     assigned_agent_id: history.assignedAgentId,
     created_at: createdAt,
-    created_date: createdAt === null ? null : calendar.dateOf(createdAt),
-    created_hour: createdAt === null ? null : calendar.hourOf(createdAt),
+    created_date: created.date,
+    created_hour: created.hour,
     is_open: history.handledAt === null,
   }
 }
@@ -68,7 +57,7 @@ function messageColumns({ messages, isMessagesComplete }: ConversationHistory, t
   }
 }
 
-function answeredBy(hasHuman: boolean, hasAi: boolean): AnsweredBy {
+function answeredBy(hasHuman: boolean, hasAi: boolean) {
   if (hasHuman) return hasAi ? 'human and ai' : 'human'
   return hasAi ? 'ai' : 'nobody'
 }
@@ -137,7 +126,7 @@ function stateColumns({ createdAt, handledAt }: ConversationHistory, states: rea
   const isTimed = createdAt !== null && handledAt !== null
   return {
     handled_at: handledAt,
-    handled_date: handledAt === null ? null : calendar.dateOf(handledAt),
+    handled_date: localTime(calendar, handledAt).date,
     handled_seconds: isTimed ? handledAt - createdAt : null,
     handled_business_seconds: isTimed ? calendar.businessSeconds(createdAt, handledAt) : null,
     first_handled_at: firstHandledAt,
@@ -159,27 +148,31 @@ function historyColumns(createdAt: EpochSeconds | null, mirroredSince: EpochSeco
   }
 }
 
-/** `messages`: in order. */
-function deriveContributions(
-  conversationId: string,
-  messages: readonly TimedMessage[],
-  calendar: Calendar,
-): ContributionRow[] {
-  const rows: { -readonly [Column in keyof ContributionRow]: ContributionRow[Column] }[] = []
-  for (const { at, role, name: author } of messages) {
-    const date = calendar.dateOf(at)
-    const name = role === 'human' || role === 'ai' ? author : ''
+/** How many messages each writer wrote on each day; `messages`: in order. */
+function deriveContributions(id: string, messages: readonly TimedMessage[], calendar: Calendar) {
+  const rows: ReturnType<typeof contributionRow>[] = []
+  for (const message of messages) {
+    const added = contributionRow(id, message, calendar)
     // Its row is nearly always among the last ones.
-    const known = rows.findLast((row) => row.role === role && row.date === date && row.name === name)
-    if (known === undefined) rows.push({ conversation_id: conversationId, date, role, name, messages: 1, first_at: at })
+    const known = rows.findLast(
+      ({ role, date, name }) => role === added.role && date === added.date && name === added.name,
+    )
+    if (known === undefined) rows.push(added)
     else known.messages++
   }
   return rows
 }
 
+function contributionRow(id: string, { at, role, name }: TimedMessage, calendar: Calendar) {
+  const shownName = role === 'human' || role === 'ai' ? name : ''
+  return { conversation_id: id, date: calendar.dateOf(at), role, name: shownName, messages: 1, first_at: at }
+}
+
+type StateRow = ReturnType<typeof stateRow>
+
 /** None for a conversation without a creation time. */
 function deriveStates(
-  { id, createdAt }: Pick<ConversationHistory, 'id' | 'createdAt'>,
+  { id, createdAt }: ConversationHistory,
   flagChanges: readonly FlagChange[],
   calendar: Calendar,
 ): StateRow[] {
@@ -197,17 +190,17 @@ type Span = {
   readonly to: EpochSeconds | null
 }
 
-function stateRow({ id, number, began, to }: Span, calendar: Calendar): StateRow {
+function stateRow({ id, number, began, to }: Span, calendar: Calendar) {
   return {
     conversation_id: id,
     state_number: number,
-    state: number % 2 === 1 ? 'open' : 'handled',
+    state: number % 2 === 1 ? ('open' as const) : ('handled' as const),
     from_at: began.at,
     from_date: calendar.dateOf(began.at),
     from_hour: calendar.hourOf(began.at),
     began_by: began.by,
     to_at: to,
-    to_date: to === null ? null : calendar.dateOf(to),
+    to_date: localTime(calendar, to).date,
     seconds: to === null ? null : to - began.at,
     business_seconds: to === null ? null : calendar.businessSeconds(began.at, to),
   }

@@ -1,8 +1,14 @@
 /** What the facts of a conversation are derived from: its stored rows, with times in seconds since 1970. */
 import type { EpochSeconds } from '../time.ts'
 
-/** Who wrote a message. `other`: an utterance whose sender type has no known role. `event`: not an utterance. */
-export type Role = 'visitor' | 'human' | 'ai' | 'other' | 'event'
+/** The roles whose messages make up a conversation. */
+export type SpeakerRole = 'visitor' | 'human' | 'ai'
+
+/** Of an utterance. `other`: its sender type has no known role. */
+export type SenderRole = SpeakerRole | 'other'
+
+/** Who wrote a message. `event`: not an utterance. */
+export type Role = SenderRole | 'event'
 
 export type HistoryMessage = {
   readonly id: number

@@ -4,9 +4,9 @@
  */
 import type { EpochSeconds } from '../time.ts'
 import type { ConversationHistory, TimedMessage } from './conversation-history.ts'
-import type { StateBeginning } from './fact-rows.ts'
 
-export type FlagChange = { readonly at: EpochSeconds; readonly by: StateBeginning }
+/** `by`: how exactly `at` is known; `service`: the service's own time of the handling. */
+export type FlagChange = { readonly at: EpochSeconds; readonly by: 'created' | 'service' | 'message' | 'seen' }
 
 type HandledHistory = {
   /** In order: the first handling, the reopening after it, the next handling and so on. */

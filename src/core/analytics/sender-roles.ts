@@ -1,8 +1,7 @@
 /** Who the senders of messages are. The service does not document its sender types, so their names are interpreted. */
 import type { AnalyticsSettings } from './analytics-settings.ts'
-import type { SenderTypeRow } from './fact-rows.ts'
+import type { SenderRole } from './conversation-history.ts'
 
-type SenderRole = SenderTypeRow['role']
 type Overrides = AnalyticsSettings['roles']
 
 /** The role of an utterance by its sender type. */
@@ -34,7 +33,7 @@ export function createRoleOfSender(overrides: Overrides): RoleOfSender {
 }
 
 /** What analysts see of the roles. */
-export function senderTypeRows(senderTypes: readonly string[], overrides: Overrides): SenderTypeRow[] {
+export function senderTypeRows(senderTypes: readonly string[], overrides: Overrides) {
   const roleOf = createRoleOfSender(overrides)
   return senderTypes.map((sender_type) => ({ sender_type, role: roleOf(sender_type) }))
 }

@@ -1,7 +1,14 @@
 /** Time zones: their UTC offsets, found once for each stretch of time that is asked for, and their days. */
-import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, rfc3339, type Seconds } from '../time.ts'
+import {
+  daySeconds,
+  type EpochSeconds,
+  hourSeconds,
+  type LocalDate,
+  minuteSeconds,
+  rfc3339,
+  type Seconds,
+} from '../time.ts'
 import type { Weekday } from './analytics-settings.ts'
-import type { LocalDate } from './fact-rows.ts'
 
 /** A span without a change of the clocks. */
 export type OffsetSpan = {

@@ -1,7 +1,6 @@
 /** Visits: runs of a visitor's activity without a longer gap. */
 import type { EpochSeconds, Seconds } from '../time.ts'
 import type { Calendar } from './calendar.ts'
-import type { VisitRow } from './fact-rows.ts'
 
 export type ActivityEntry = {
   readonly visitorId: string
@@ -11,7 +10,7 @@ export type ActivityEntry = {
 }
 
 /** All entries of some visitors, in any order; of those of one second, the given order counts. */
-export function deriveVisits(entries: readonly ActivityEntry[], gapSeconds: Seconds, calendar: Calendar): VisitRow[] {
+export function deriveVisits(entries: readonly ActivityEntry[], gapSeconds: Seconds, calendar: Calendar) {
   const visitors = Map.groupBy(entries, ({ visitorId }) => visitorId)
   return [...visitors].flatMap(([visitorId, ofVisitor]) =>
     runsOf(
@@ -35,7 +34,7 @@ function runsOf(entries: readonly ActivityEntry[], gapSeconds: Seconds): Run[] {
   return runs
 }
 
-function visitRow(visitorId: string, number: number, run: Run, calendar: Calendar): VisitRow {
+function visitRow(visitorId: string, number: number, run: Run, calendar: Calendar) {
   const startedAt = run[0].at
   const endedAt = run.at(-1)?.at ?? startedAt
   return {

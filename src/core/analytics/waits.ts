@@ -3,50 +3,61 @@
  * answers come before it. Each answer counts once on each clock. A handling that comes first ends both.
  */
 import type { EpochSeconds, Seconds } from '../time.ts'
-import type { Calendar } from './calendar.ts'
-import type { HistoryMessage, Role, TimedMessage } from './conversation-history.ts'
-import type { SpeakerRole, StateRow, WaitRow } from './fact-rows.ts'
+import { type Calendar, localTime } from './calendar.ts'
+import type { HistoryMessage, Role, SpeakerRole, TimedMessage } from './conversation-history.ts'
 import { handlingFrom, isHandledBetween } from './handlings.ts'
 
 type Conversation = {
   readonly id: string
   readonly turns: readonly Turn[]
   readonly handlings: readonly EpochSeconds[]
-  readonly states: readonly StateRow[]
+  readonly states: readonly State[]
 }
+
+/** A row of `fct_state`. */
+type State = {
+  readonly state: 'open' | 'handled'
+  readonly from_at: EpochSeconds
+  readonly to_at: EpochSeconds | null
+}
+
+export type WaitRow = ReturnType<typeof deriveWaits>[number]
 
 /** One row for each turn of the visitor. */
-export function deriveWaits({ id, turns, handlings, states }: Conversation, calendar: Calendar): WaitRow[] {
+export function deriveWaits({ id, turns, handlings, states }: Conversation, calendar: Calendar) {
   const humanAnswers = humanAnswersOf(turns, handlings)
-  const rows: WaitRow[] = []
-  for (const [index, turn] of turns.entries()) {
-    if (turn.role !== 'visitor') continue
+  let waits = 0
+  return turns.flatMap((turn, index) => {
+    if (turn.role !== 'visitor') return []
     const end = endOfWait(turn, turns[index + 1], handlings)
-    const answerSeconds = secondsOf(calendar, turn.startedAt, end.isAnswer ? end.at : null)
-    const openFrom = openFromOf(states, turn.startedAt, end.at)
-    rows.push({
-      conversation_id: id,
-      wait_number: rows.length + 1,
-      started_at: turn.startedAt,
-      started_date: calendar.dateOf(turn.startedAt),
-      started_hour: calendar.hourOf(turn.startedAt),
-      open_from_date: openFrom === null ? null : calendar.dateOf(openFrom),
-      open_from_hour: openFrom === null ? null : calendar.hourOf(openFrom),
-      messages: turn.messages,
-      ended_by: end.by,
-      ended_at: end.at,
-      ended_date: end.at === null ? null : calendar.dateOf(end.at),
-      ended_hour: end.at === null ? null : calendar.hourOf(end.at),
-      ended_by_name: end.name,
-      answer_seconds: answerSeconds.all,
-      answer_business_seconds: answerSeconds.business,
-      ...humanColumns(turn, humanAnswers.get(turn), calendar),
-    })
-  }
-  return rows
+    const openFrom = localTime(calendar, openFromOf(states, turn.startedAt, end.at))
+    const ended = localTime(calendar, end.at)
+    const answer = secondsOf(calendar, turn.startedAt, end.isAnswer ? end.at : null)
+    return [
+      {
+        conversation_id: id,
+        wait_number: ++waits,
+        started_at: turn.startedAt,
+        started_date: calendar.dateOf(turn.startedAt),
+        started_hour: calendar.hourOf(turn.startedAt),
+        open_from_date: openFrom.date,
+        open_from_hour: openFrom.hour,
+        messages: turn.messages,
+        ended_by: end.by,
+        ended_at: end.at,
+        ended_date: ended.date,
+        ended_hour: ended.hour,
+        ended_by_name: end.name,
+        answer_seconds: answer.all,
+        answer_business_seconds: answer.business,
+        ...humanColumns(turn, humanAnswers.get(turn), calendar),
+      },
+    ]
+  })
 }
 
-type EndOfWait = Readonly<Record<'by', WaitRow['ended_by']>> & {
+type EndOfWait = {
+  readonly by: 'human' | 'ai' | 'handled' | 'nobody'
   readonly at: EpochSeconds | null
   readonly name: string | null
   readonly isAnswer: boolean
@@ -60,7 +71,7 @@ function endOfWait(turn: Turn, next: Turn | undefined, handlings: readonly Epoch
 }
 
 /** From when on the conversation was open during the wait. Once open, it stays so until the wait ends. */
-function openFromOf(states: readonly StateRow[], startedAt: EpochSeconds, endedAt: EpochSeconds | null) {
+function openFromOf(states: readonly State[], startedAt: EpochSeconds, endedAt: EpochSeconds | null) {
   const open = states.find(({ state, to_at }) => state === 'open' && (to_at === null || to_at > startedAt))
   if (open === undefined) return null
   const from = Math.max(open.from_at, startedAt)
@@ -97,44 +108,20 @@ function humanAnswersOf(turns: readonly Turn[], handlings: readonly EpochSeconds
   return answers
 }
 
-type HumanColumns = Pick<
-  WaitRow,
-  | 'human_answered_at'
-  | 'human_answered_date'
-  | 'human_answered_hour'
-  | 'human_name'
-  | 'human_seconds'
-  | 'human_business_seconds'
-  | 'ai_answers'
-  | 'after_ai_seconds'
-  | 'after_ai_business_seconds'
->
-
-const noHumanAnswer: HumanColumns = {
-  human_answered_at: null,
-  human_answered_date: null,
-  human_answered_hour: null,
-  human_name: null,
-  human_seconds: null,
-  human_business_seconds: null,
-  ai_answers: null,
-  after_ai_seconds: null,
-  after_ai_business_seconds: null,
-}
-
-function humanColumns(turn: Turn, answer: HumanAnswer | undefined, calendar: Calendar): HumanColumns {
-  if (answer === undefined) return noHumanAnswer
-  const answeredAt = answer.turn.startedAt
-  const wait = secondsOf(calendar, turn.startedAt, answeredAt)
-  const waitAfterAi = secondsOf(calendar, answer.waitedSince, answer.aiAnswers > 0 ? answeredAt : null)
+function humanColumns(turn: Turn, answer: HumanAnswer | undefined, calendar: Calendar) {
+  const at = answer?.turn.startedAt ?? null
+  const answered = localTime(calendar, at)
+  const wait = secondsOf(calendar, turn.startedAt, at)
+  const hasAi = answer !== undefined && answer.aiAnswers > 0
+  const waitAfterAi = secondsOf(calendar, hasAi ? answer.waitedSince : turn.startedAt, hasAi ? at : null)
   return {
-    human_answered_at: answeredAt,
-    human_answered_date: calendar.dateOf(answeredAt),
-    human_answered_hour: calendar.hourOf(answeredAt),
-    human_name: answer.turn.firstName,
+    human_answered_at: at,
+    human_answered_date: answered.date,
+    human_answered_hour: answered.hour,
+    human_name: answer?.turn.firstName ?? null,
     human_seconds: wait.all,
     human_business_seconds: wait.business,
-    ai_answers: answer.aiAnswers,
+    ai_answers: answer?.aiAnswers ?? null,
     after_ai_seconds: waitAfterAi.all,
     after_ai_business_seconds: waitAfterAi.business,
   }

@@ -5,6 +5,7 @@ import type { FailureReport, GapReport } from '../command-reports.ts'
 import type { SyncMode, SyncOutcome } from '../mirror.ts'
 import type { WritebackStatus } from '../outbox/state.ts'
 import type { Operation } from '../outbox/writeback-request.ts'
+import type { ProjectId } from '../project.ts'
 import type { Priority } from '../rate-limit/priority.ts'
 import type { ServiceBehaviour } from '../row.ts'
 import type { StreamName } from '../stream-specs.ts'
@@ -206,7 +207,8 @@ export type DayRow = {
 export type AuditEvent = {
   readonly id: string
   readonly at: string
-  readonly project: string
+  /** Empty: it concerns none. */
+  readonly project: ProjectId
   readonly person: string
   readonly role: string
   readonly action: string

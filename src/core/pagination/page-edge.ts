@@ -76,5 +76,6 @@ export function joinsEdge(
   }
   const edge = edgeSecond(way, range)
   const isBeyond = (at: EpochSeconds) => (way === 'forward' ? at < edge : at > edge) || (at === edge && isEndKnown)
-  return page.times.some((row) => order.fields.some((field) => isBeyond(row.get(field) ?? Number.NaN)))
+  // By each time that may order the list: another one may lie beyond the edge in any row.
+  return order.fields.every((field) => page.times.some((row) => isBeyond(row.get(field) ?? Number.NaN)))
 }

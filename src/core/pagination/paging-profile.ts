@@ -83,6 +83,17 @@ export function toObservations(list: ListEndpoint, before: PagingProfile, now: P
   return changed.map(([name, value]): ServiceBehaviour => ({ name: `${list.name}.${name}`, value, evidence }))
 }
 
+/** The facts that are to be learned again, as rows whose value is unknown. */
+export function toForgotten(list: ListEndpoint, before: PagingProfile, now: PagingProfile): ServiceBehaviour[] {
+  const kept = new Map(encodeProfile(list, now))
+  const forgotten = encodeProfile(list, before).filter(([name]) => !kept.has(name))
+  const evidence = 'a reconcile learns it again'
+  return forgotten.map(([name]) => ({ name: `${list.name}.${name}`, value: unknownValue, evidence }))
+}
+
+/** Decoded as any other unreadable value. */
+export const unknownValue = 'unknown'
+
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
   const { order, ends, inclusiveBounds, support, isHasMoreReliableIfShort, largestPage } = profile
   const directionText = profile.hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')

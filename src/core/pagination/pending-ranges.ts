@@ -51,6 +51,22 @@ function parseTimeRange(text: string): TimeRange | undefined {
   return { lo, hi, ...(loMark ? { seenLo: true } : {}), ...(hiMark ? { seenHi: true } : {}) }
 }
 
+/** The list has been read: only what follows the last second seen is left. */
+export function isReadToEnd([range, ...others]: PendingRanges): boolean {
+  return others.length === 0 && range?.hi === null && range.seenLo !== true
+}
+
+/**
+ * Runs that all end after so much reach the end. That the open range was read does not count beside others, because new
+ * rows open it again.
+ */
+export function isLessLeft(before: PendingRanges, left: PendingRanges): boolean {
+  const isOpenInHand = before.length === 1 || left.some(({ hi, seenLo }) => hi === null && seenLo)
+  const isWhollyLeft = ({ lo, hi }: TimeRange) =>
+    left.some((range) => range.lo <= lo && (range.hi === null || (hi !== null && range.hi >= hi)))
+  return before.some((range) => (range.hi !== null || isOpenInHand) && !isWhollyLeft(range))
+}
+
 export type LookBackOptions = {
   readonly lookBackSeconds: Seconds
   /** This machine's clock. */

@@ -14,6 +14,7 @@ import type { SelectionData } from '../../core/console/writeback-data.ts'
 import { path } from '../../core/html/address.ts'
 import { type DecisionName, decisions, isDecision } from '../../core/outbox/decisions.ts'
 import { presentStatuses } from '../../core/outbox/state.ts'
+import type { ProjectName } from '../../core/project.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ConsoleOptions } from './console-options.ts'
 import { targetOf, valuesOf } from './decision-target.ts'
@@ -28,7 +29,7 @@ type Asked = {
 }
 
 export function addDecisions(app: FastifyInstance, options: ConsoleOptions, frameFor: FrameFor, send: SendPage): void {
-  app.post<{ Params: { project: string } }>('/p/:project/decide', async (request, reply) => {
+  app.post<{ Params: { project: ProjectName } }>('/p/:project/decide', async (request, reply) => {
     const { viewer, params } = request
     const made = options.decisions()
     const project = (await options.projects()).find(({ name }) => name === params.project)
@@ -124,7 +125,13 @@ function auditOf({ project, viewer, target, digest }: Asked, isMade: boolean, co
     ...(isMade ? [] : ['refused: the selection had changed']),
   ]
   return {
-    ...{ project: project.name, person: viewer.name, role: viewer.role, action: decisions[decision].audited, count },
+    ...{
+      project: project.projectId,
+      person: viewer.name,
+      role: viewer.role,
+      action: decisions[decision].audited,
+      count,
+    },
     subject: [batch, ...(ids ?? []).slice(0, 3)].filter((part) => part !== null).join(' '),
     detail: parts.length === 0 ? null : parts.join(' · '),
   }

@@ -7,6 +7,7 @@ import type { ImportRequest } from '../../app/console/import-drafts.ts'
 import { type ImportView, importPage } from '../../console/pages/import.ts'
 import { importRole } from '../../core/console/permissions.ts'
 import { path } from '../../core/html/address.ts'
+import type { ProjectName } from '../../core/project.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { ConsoleOptions } from './console-options.ts'
@@ -26,7 +27,7 @@ export async function addImport(
     throwFileSizeLimit: true,
     limits: { fileSize: maxFileBytes, files: 1, fields: 10, fieldSize: 4000, parts: 12 },
   })
-  app.post<{ Params: { project: string } }>('/p/:project/import', async (request, reply) => {
+  app.post<{ Params: { project: ProjectName } }>('/p/:project/import', async (request, reply) => {
     const { viewer, params } = request
     if (!(await requireRole(request, reply, importRole, send))) return reply
     const decisions = options.decisions()
@@ -47,7 +48,7 @@ export async function addImport(
     if (part === undefined || part.filename === '') return show(400, { problem: 'choose a file' })
     const fileName = withoutControls(part.filename).slice(0, maxNameLength)
     const audit: ImportRequest['audit'] = (count, known, batch) => ({
-      ...{ project: project.name, person: viewer.name, role: viewer.role, action: 'imported_drafts', count },
+      ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'imported_drafts', count },
       subject: count === 0 ? null : batch,
       detail: `${fileName}${known === 0 ? '' : ` · ${known} rows were queued before`}`,
     })

@@ -9,6 +9,7 @@ import { projectsPage } from '../../console/pages/overview.ts'
 import { problemPage } from '../../console/pages/sign-in.ts'
 import type { Role, Viewer } from '../../core/console/roles.ts'
 import { decodeSegment, path } from '../../core/html/address.ts'
+import type { ProjectName } from '../../core/project.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import { tooManyText } from '../auth.ts'
@@ -153,7 +154,7 @@ function addLive(app: FastifyInstance, options: ConsoleOptions, { sessions }: Ac
   const common = { viewer: null, projects: [], assets, isReadOnly, canDecide: false }
   const live = createLiveStreams(options, ({ name, timeZone }) => ({ ...common, project: name, timeZone, now: now() }))
   app.addHook('preClose', async () => live.close())
-  app.get<{ Params: { project: string } }>('/p/:project/live', async (request, reply) => {
+  app.get<{ Params: { project: ProjectName } }>('/p/:project/live', async (request, reply) => {
     const project = (await projects()).find(({ name }) => name === request.params.project)
     const person = request.viewer?.name ?? ''
     if (project === undefined || live.isFull(person)) return reply.code(project === undefined ? 404 : 503).send('')
@@ -216,7 +217,9 @@ export function addGlobalScreens(
     const { before } = request.query
     const events = await audit.list(typeof before === 'string' && before !== '' ? before : null, eventsPerPage)
     const next = events.length < eventsPerPage ? null : (events.at(-1)?.id ?? null)
-    return send(reply, auditLogPage({ events, next }, await frameFor(request.viewer, null)), request.viewer)
+    const names = new Map((await projects()).map(({ projectId, name }) => [projectId, name]))
+    const page = auditLogPage({ events, next, names }, await frameFor(request.viewer, null))
+    return send(reply, page, request.viewer)
   })
 }
 

@@ -4,13 +4,12 @@ import { deriveConversationFacts } from '../../core/analytics/conversation-facts
 import type { ConversationHistory, HandledChange, HistoryMessage } from '../../core/analytics/conversation-history.ts'
 import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
 import { type EpochSeconds, parseTime } from '../../core/time.ts'
-import { type IndexedConversation, replaceSearchEntries } from '../console/search-index.ts'
-import { inList } from '../database/dialect.ts'
+import { insertSearchEntries, removeSearchEntries } from '../console/search-index.ts'
+import { epochSeconds, inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { deleteRows, insertRows } from './fact-rows.ts'
-import type { FactDerivation, FactSource } from './fact-source.ts'
+import { type FactDerivation, type FactSource, idsOf } from './fact-source.ts'
 import { createSenderTypes } from './reference-tables.ts'
-import { epochSeconds } from './sql-time.ts'
 
 /** Messages that are held in memory at once, unless one conversation has more. */
 const maxMessagesPerGroup = 10_000
@@ -22,7 +21,7 @@ const messagesPerTransaction = 50_000
 export const conversationFacts: FactDerivation = {
   kind: 'conversation',
   replaceFacts,
-  listIds,
+  listIds: idsOf(['conversations', 'id'], ['fct_conversation', 'conversation_id']),
   idsPerRebuildStep: 2000,
 }
 
@@ -51,10 +50,10 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
 async function replaceGroup(
   source: FactSource,
   ids: readonly string[],
-  histories: readonly ConversationHistory[],
+  histories: readonly StoredHistory[],
 ): Promise<void> {
   const facts = histories.map((history) => deriveConversationFacts(history, source.calendar, source.mirroredSince))
-  await deleteFacts(source, ids)
+  await removeSearchEntries(source, await deleteFacts(source, ids))
   const rowsOf = {
     fct_conversation: facts.map(({ conversation }) => conversation),
     fct_wait: facts.flatMap(({ waits }) => waits),
@@ -65,33 +64,29 @@ async function replaceGroup(
   await insertRows(source, 'fct_wait', rowsOf.fct_wait)
   await insertRows(source, 'fct_state', rowsOf.fct_state)
   await insertRows(source, 'fct_contribution', rowsOf.fct_contribution)
-  await replaceSearchEntries(source, ids, source.hasSearch ? histories.map(toIndexed) : [])
+  if (source.hasSearch) await insertSearchEntries(source, histories.map(toIndexed))
 }
 
-function toIndexed({ id, createdAt, messages }: ConversationHistory): IndexedConversation {
-  return { id, lastAt: messages.reduce((last, { at }) => Math.max(last, at ?? 0), createdAt ?? 0) }
+function toIndexed({ id, createdAt, messages }: StoredHistory) {
+  const lastAt = messages.reduce((last, { at }) => Math.max(last, at ?? 0), createdAt ?? 0)
+  const texts = messages.flatMap(({ role, content }) => (role === 'event' || content === null ? [] : [content]))
+  return { id, lastAt, texts }
 }
 
-/** Each conversation that has facts has a row in fct_conversation: there is nothing else to delete for a new one. */
-async function deleteFacts(source: FactSource, ids: readonly string[]): Promise<void> {
+/**
+ * Returns those that had any. Each conversation that has facts, or can be searched, has a row in fct_conversation: there is
+ * nothing else to delete for a new one, and Postgres would read the whole table to find that out while it grows.
+ */
+async function deleteFacts(source: FactSource, ids: readonly string[]): Promise<string[]> {
   const { db, kind, project } = source
   const { rows } = await sql<{ id: string }>`
     delete from fct_conversation where project_id = ${project} and conversation_id ${inList(kind, ids)}
     returning conversation_id as id`.execute(db)
-  if (rows.length === 0) return
   const known = rows.map(({ id }) => id)
+  if (known.length === 0) return known
   for (const table of ['fct_wait', 'fct_state', 'fct_contribution'] as const)
     await deleteRows(source, table, 'conversation_id', known)
-}
-
-async function listIds({ db, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from (select id from conversations where project_id = ${project} and id > ${after} order by id limit ${limit}) as stored
-    union
-    select id from (select conversation_id as id from fct_conversation
-      where project_id = ${project} and conversation_id > ${after} order by conversation_id limit ${limit}) as derived
-    order by id limit ${limit}`.execute(db)
-  return rows.map(({ id }) => id)
+  return known
 }
 
 /** Reads what the facts of conversations are derived from: stored rows, with times in seconds since 1970. */
@@ -105,13 +100,17 @@ type ConversationColumns = {
   readonly isMessagesComplete: boolean | number | null
 }
 
+/** `content`: null also if words are not indexed. */
+type StoredMessage = HistoryMessage & { readonly content: string | null }
+type StoredHistory = Omit<ConversationHistory, 'messages'> & { readonly messages: readonly StoredMessage[] }
+
 /** The conversations with these ids that exist, unless they have more messages. */
 async function readHistories(
-  source: ProjectDb,
+  source: FactSource,
   ids: readonly string[],
   roleOf: RoleOfSender,
   maxMessages: number,
-): Promise<ConversationHistory[] | 'too many messages'> {
+): Promise<StoredHistory[] | 'too many messages'> {
   const { db, kind, project } = source
   const messages = await readMessages(source, ids, roleOf, maxMessages)
   if (messages === null) return 'too many messages'
@@ -132,16 +131,16 @@ async function readHistories(
 
 /** In the order of their ids. Null: there are more. */
 async function readMessages(
-  { db, kind, project }: ProjectDb,
+  { db, kind, project, hasSearch }: FactSource,
   conversationIds: readonly string[],
   roleOf: RoleOfSender,
   maxMessages: number,
-): Promise<Map<string, HistoryMessage[]> | null> {
+): Promise<Map<string, StoredMessage[]> | null> {
   const limit = Number.isFinite(maxMessages) ? sql`limit ${sql.lit(maxMessages + 1)}` : sql``
-  type Row = Pick<HistoryMessage, 'id' | 'at'> & Record<'conversation' | 'sender' | 'kind' | 'name', string | null>
-  const { rows } = await sql<Row>`
+  type Texts = Record<'conversation' | 'sender' | 'kind' | 'name' | 'content', string | null>
+  const { rows } = await sql<Pick<StoredMessage, 'id' | 'at'> & Texts>`
     select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
-      sender_display_name as name from messages
+      sender_display_name as name, ${hasSearch ? sql`content` : sql`null`} as content from messages
     where project_id = ${project} and deleted_at is null
       and conversation_id ${inList(kind, conversationIds)}
     order by conversation_id, id ${limit}`.execute(db)
@@ -154,6 +153,7 @@ async function readMessages(
       at: row.at,
       role: row.kind === 'utterance' ? roleOf(row.sender) : 'event',
       name: row.name ?? '',
+      content: row.content,
     }),
   )
 }

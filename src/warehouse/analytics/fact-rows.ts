@@ -17,11 +17,22 @@ import { withoutNullability } from '../mirror/stream-tables.ts'
 
 type AnalyticsTable = keyof typeof analyticsTables
 
+type ColumnsOf<T extends AnalyticsTable> = (typeof analyticsTables)[T]['columns']
 type Value = string | number | boolean | null
-type ColumnsOf<T extends AnalyticsTable> = keyof (typeof analyticsTables)[T]['columns']
+type ValueOf<Declared> = Declared extends `${infer Type}?`
+  ? ValueOf<Type> | null
+  : Declared extends 'boolean'
+    ? boolean
+    : Declared extends 'integer' | 'int32' | 'utc_time'
+      ? number
+      : string
 
-/** A row without `project_id`; times are seconds since 1970. */
-type AnalyticsRow<T extends AnalyticsTable> = Readonly<Record<Exclude<ColumnsOf<T>, 'project_id'>, Value>>
+/** A row as its table declares it, without `project_id`; times are seconds since 1970. */
+type AnalyticsRow<T extends AnalyticsTable> = {
+  readonly [C in Exclude<keyof ColumnsOf<T>, 'project_id'>]: ColumnsOf<T>[C] extends readonly [infer Declared, string]
+    ? ValueOf<Declared>
+    : never
+}
 type AnyRow = Readonly<Record<string, Value>>
 
 /** Texts of statements by number of rows. */

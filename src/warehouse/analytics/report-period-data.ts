@@ -2,24 +2,19 @@
 import { type RawBuilder, sql } from 'kysely'
 import { percentilesOf } from '../../../schema/analytics-views/by-windows.ts'
 import { completeWaits } from '../../../schema/analytics-views/report-waits.ts'
-import type { LocalDate } from '../../core/analytics/fact-rows.ts'
 import type { DateRange } from '../../core/report-period.ts'
-import type { Seconds } from '../../core/time.ts'
+import type { LocalDate, Seconds } from '../../core/time.ts'
 import type { SnapshotReader } from '../database/snapshot.ts'
 
 export type PeriodData = {
-  /** Those created in the period, as they are now. The last four add up to `started`. */
-  readonly conversations: Counts<
-    'started' | 'incomplete' | 'oneTouch' | 'unanswered' | 'aiOnly' | 'humanAndAi' | 'humanOnly'
-  >
+  /** Those created in the period, as they are now. */
+  readonly conversations: Counts<'started' | 'incomplete' | 'aiOnly' | 'humanAndAi'>
   /** By the day on which the visitors asked. The last four add up to `waits`. */
-  readonly waits: Counts<
-    'waits' | 'answeredByHuman' | 'answeredByAi' | 'closedWithoutAnswer' | 'unanswered' | 'firstWaits'
-  >
+  readonly waits: Counts<'waits' | 'answeredByHuman' | 'answeredByAi' | 'closedWithoutAnswer' | 'ongoingWaits'>
   /** By the day on which they were written. */
-  readonly messages: Counts<'visitor' | 'human' | 'ai'>
+  readonly messages: Counts<'visitorMessages' | 'humanMessages' | 'aiMessages'>
   readonly responseTimes: readonly ResponseTimeRow[]
-  readonly backlog: Counts<'opened' | 'reopened' | 'handled'> & {
+  readonly backlog: Counts<'opened' | 'reopenings' | 'handlings'> & {
     /** At the end of the last day that has begun; null = the period has no such day. */
     readonly openAtEnd: number | null
     readonly waitingAtEnd: number | null
@@ -106,7 +101,7 @@ async function readAgents(read: SnapshotReader, project: string, range: DateRang
 }
 
 async function readCallMedian(read: SnapshotReader, project: string, range: DateRange): Promise<Seconds | null> {
-  const values = `fct_call where seconds is not null and started_date ${between(range)}`
+  const values = `fct_call w where seconds is not null and started_date ${between(range)}`
   const [lengths] = await read(percentiles(project, {}, 'seconds', values))
   return lengths?.medianSeconds ?? null
 }
@@ -126,16 +121,15 @@ const responseTimeKinds = (['first', 'every'] as const).flatMap((which) =>
   ),
 )
 
-/** Count, median and 90th percentile of all values together, or of each group. */
+/** Count, median and 90th percentile of all values together, or of each group. `from`: the rows `w`. */
 function percentiles<Group = unknown>(
   project: string,
   groups: Readonly<Record<string, string>>,
   value: string,
   from: string,
 ) {
-  const alias = value.includes('.') ? 'w.' : ''
   const names = Object.keys(groups).map((name) => `${name}, `)
-  const query = percentilesOf({ groups: { project_id: `${alias}project_id`, ...groups }, value, from })
+  const query = percentilesOf({ groups: { project_id: 'w.project_id', ...groups }, value, from })
   return sql<Durations & Group>`
     select ${sql.raw(names.join(''))}values_counted as answers, median_value as "medianSeconds",
       p90_value as "p90Seconds"
@@ -157,18 +151,17 @@ const count = (condition: string) => sql.raw(`count(case when ${condition} then 
 
 function countConversations(project: string, { from, to }: DateRange) {
   return sql<PeriodData['conversations']>`
-    select count(*) as started, ${count('not is_complete')} as incomplete, ${count('is_one_touch')} as "oneTouch",
-      ${count("answered_by = 'nobody'")} as unanswered, ${count("answered_by = 'ai'")} as "aiOnly",
-      ${count("answered_by = 'human and ai'")} as "humanAndAi", ${count("answered_by = 'human'")} as "humanOnly"
+    select count(*) as started, ${count('not is_complete')} as incomplete, ${count("answered_by = 'ai'")} as "aiOnly",
+      ${count("answered_by = 'human and ai'")} as "humanAndAi"
     from fct_conversation
     where project_id = ${project} and created_date between ${from} and ${to}`
 }
 
 function countWaits(project: string, { from, to }: DateRange) {
   return sql<PeriodData['waits']>`
-    select count(*) as waits, ${count('wait_number = 1')} as "firstWaits",
+    select count(*) as waits,
       ${count("ended_by = 'human'")} as "answeredByHuman", ${count("ended_by = 'ai'")} as "answeredByAi",
-      ${count("ended_by = 'handled'")} as "closedWithoutAnswer", ${count("ended_by = 'nobody'")} as unanswered
+      ${count("ended_by = 'handled'")} as "closedWithoutAnswer", ${count("ended_by = 'nobody'")} as "ongoingWaits"
     from fct_wait
     where project_id = ${project} and started_date between ${from} and ${to}`
 }
@@ -176,25 +169,26 @@ function countWaits(project: string, { from, to }: DateRange) {
 function countMessages(project: string, { from, to }: DateRange) {
   const sum = (role: string) => sql.raw(`coalesce(sum(case when role = '${role}' then messages end), 0)`)
   return sql<PeriodData['messages']>`
-    select ${sum('visitor')} as visitor, ${sum('human')} as human, ${sum('ai')} as ai
+    select ${sum('visitor')} as "visitorMessages", ${sum('human')} as "humanMessages", ${sum('ai')} as "aiMessages"
     from fct_contribution
     where project_id = ${project} and date between ${from} and ${to}`
 }
 
-type BacklogDay = Counts<'opened' | 'reopened' | 'handled' | 'openAtEnd' | 'waitingAtEnd'>
+type BacklogDay = Counts<'opened' | 'reopenings' | 'handlings' | 'openAtEnd' | 'waitingAtEnd'>
 
 function backlogByDay(project: string, { from, to }: DateRange) {
   return sql<BacklogDay>`
-    select opened, reopenings as reopened, handlings as handled, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd"
+    select opened, reopenings, handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd"
     from report_backlog_day
     where project_id = ${project} and date between ${from} and ${to}
     order by date`
 }
 
 function summariseBacklog(days: readonly BacklogDay[]): PeriodData['backlog'] {
-  const sum = (name: 'opened' | 'reopened' | 'handled') => days.reduce((total, day) => total + day[name], 0)
+  const sum = (name: 'opened' | 'reopenings' | 'handlings') => days.reduce((total, day) => total + day[name], 0)
   const { openAtEnd = null, waitingAtEnd = null } = days.at(-1) ?? {}
-  return { opened: sum('opened'), reopened: sum('reopened'), handled: sum('handled'), openAtEnd, waitingAtEnd }
+  const changes = { opened: sum('opened'), reopenings: sum('reopenings'), handlings: sum('handlings') }
+  return { ...changes, openAtEnd, waitingAtEnd }
 }
 
 function contributionsByAgent(project: string, { from, to }: DateRange) {

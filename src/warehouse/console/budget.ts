@@ -1,14 +1,15 @@
 /** Requests over time, and when none could be sent. Written by every process that sends some, once a minute. */
 import { sql } from 'kysely'
 import type { BudgetBar, BudgetData, BudgetPause } from '../../core/console/data.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../core/time.ts'
-import { epochSeconds } from '../analytics/sql-time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 export type MinuteRequests = {
-  readonly project: string
+  readonly project: ProjectId
   /** Its first millisecond. */
   readonly minute: EpochMs
   readonly priority: Priority
@@ -21,7 +22,7 @@ type StoredBudget = Pick<BudgetData, 'from' | 'to' | 'stepMs' | 'bars' | 'pauses
 export function createBudgetHistory(db: Db) {
   return {
     add: (minutes: readonly MinuteRequests[]) => addMinutes(db, minutes),
-    recordPause: (project: string, pause: BudgetPause) => recordPause(db, project, pause),
+    recordPause: (project: ProjectId, pause: BudgetPause) => recordPause(db, project, pause),
     deleteBefore: (before: EpochMs) => deleteBefore(db, before),
   }
 }
@@ -42,7 +43,7 @@ async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Promise<v
 }
 
 /** A pause that another process saw, too, or that is seen again, stays one. */
-async function recordPause(db: Db, project: string, { kind, from, to }: BudgetPause): Promise<void> {
+async function recordPause(db: Db, project: ProjectId, { kind, from, to }: BudgetPause): Promise<void> {
   const sameMs = 5000
   const { numAffectedRows } = await sql`
     update budget_pauses set to_ms = case when to_ms > ${to} then to_ms else ${to} end

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { wordsOf } from '../../core/console/search-words.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { EpochSeconds } from '../../core/time.ts'
 import { type Db, sendStatement } from '../database/connection-pool.ts'
 import { inList, rowsParameter } from '../database/dialect.ts'
@@ -12,19 +13,17 @@ import type { ProjectDb } from '../database/project-db.ts'
 
 type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
 
-/** A conversation that exists, and when its last message was written. */
-export type IndexedConversation = { readonly id: string; readonly lastAt: EpochSeconds }
+/** A conversation that exists: when its last message was written, and what was written in it. */
+type IndexedConversation = { readonly id: string; readonly lastAt: EpochSeconds; readonly texts: readonly string[] }
 
-/** Replaces the entries of these ids; a conversation that no longer exists has none. */
-export async function replaceSearchEntries(
+/** For conversations without an entry. */
+export async function insertSearchEntries(
   context: Context,
-  ids: readonly string[],
-  existing: readonly IndexedConversation[],
+  conversations: readonly IndexedConversation[],
 ): Promise<void> {
-  await removeEntries(context, ids)
-  if (existing.length === 0) return
-  const numbers = await chooseNumbers(context, existing)
-  const texts = await readTexts(context, ids)
+  if (conversations.length === 0) return
+  const texts = new Map(conversations.map((conversation) => [conversation.id, conversation.texts]))
+  const numbers = await chooseNumbers(context, conversations)
   const entries = [...numbers].map(([id, number]) => ({ id, number, words: [...wordsOf(texts.get(id) ?? [])] }))
   if (context.kind === 'postgres') return insertAll(context, entries)
   for (const entry of entries) await insertEntry(context, entry)
@@ -32,7 +31,8 @@ export async function replaceSearchEntries(
 
 type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
 
-async function removeEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
+export async function removeSearchEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
   const entries = sql`select id from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
   await sendStatement(db, sql`delete from search_words where ${key} in (${entries})`)
@@ -87,7 +87,7 @@ async function chooseNumbers(
   return new Map([...chosen].map(([number, id]) => [id, number]))
 }
 
-function firstChoice(project: string, id: string, lastAt: EpochSeconds): number {
+function firstChoice(project: ProjectId, id: string, lastAt: EpochSeconds): number {
   const hash = createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
   return Math.max(0, lastAt) * numbersPerSecond + hash
 }
@@ -95,18 +95,4 @@ function firstChoice(project: string, id: string, lastAt: EpochSeconds): number 
 async function findNumbers(db: Db, numbers: readonly number[]): Promise<readonly number[]> {
   const rows = await db.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
   return rows.map(({ id }) => Number(id))
-}
-
-/** What was written in each conversation. */
-async function readTexts({ db, kind, project }: Context, ids: readonly string[]): Promise<Map<string, string[]>> {
-  const { rows } = await sql<{ id: string; content: string }>`
-    select conversation_id as id, content from messages where project_id = ${project} and deleted_at is null
-      and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}`.execute(db)
-  const texts = new Map<string, string[]>()
-  for (const { id, content } of rows) {
-    const known = texts.get(id)
-    if (known === undefined) texts.set(id, [content])
-    else known.push(content)
-  }
-  return texts
 }

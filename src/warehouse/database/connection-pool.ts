@@ -19,17 +19,20 @@ import type { DatabaseSchema } from '../../../schema/tables.ts'
 export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
 
 /** Where a column of a result comes from; null = from an expression. */
-type ColumnOrigin = {
+export type ColumnOrigin = {
   readonly table: string | null
   readonly column: string | null
   readonly declaredType: string | null
 }
 
+/** A row. */
+export type ValueList = readonly unknown[]
+
 /** What only SQLite offers, because its rows are not sent by a server. */
 export type LocalReads = {
-  /** Rows one by one, as lists of values. Nothing else may run on the connection meanwhile. */
-  readonly iterate: (text: string, parameters: readonly unknown[]) => Iterable<readonly unknown[]>
-  readonly columnOrigins: (text: string) => readonly ColumnOrigin[]
+  /** Rows in batches of bounded size, as lists of values. Nothing else may run on the connection meanwhile. */
+  readonly readBatches: (text: string, parameters: readonly unknown[]) => AsyncIterable<readonly ValueList[]>
+  readonly columnOrigins: (text: string) => Promise<readonly ColumnOrigin[]>
 }
 
 export type DbConnection = {

@@ -1,7 +1,15 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { ConnectionPool, DbConnection, LocalReads, StatementResult } from './connection-pool.ts'
+import { maxRows, rowSize, targetSize } from './batch-size.ts'
+import type {
+  ColumnOrigin,
+  ConnectionPool,
+  DbConnection,
+  LocalReads,
+  StatementResult,
+  ValueList,
+} from './connection-pool.ts'
 import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 
 type SqliteOptions = {
@@ -53,7 +61,12 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
   }
   const run = (text: string, parameters: readonly unknown[]) =>
     retryWhileBusy(database, () => attempt(text, parameters))
-  const acquire = serializeAccess(run, createLocalReads(database))
+  const acquire = serializeAccess(run, {
+    async *readBatches(text, parameters) {
+      yield* readBatches(database, text, parameters)
+    },
+    columnOrigins: async (text) => columnOrigins(database, text),
+  })
   // No other statement runs in the middle of a transaction, so the one connection suffices; a second one would compete
   // with it for the file.
   const openSeparate = (): ConnectionPool => ({ kind: 'sqlite', acquire, openSeparate, close: async () => {} })
@@ -150,16 +163,25 @@ function narrowInteger(value: unknown): unknown {
   return typeof value === 'bigint' && BigInt.asIntN(54, value) === value ? Number(value) : value
 }
 
-function createLocalReads(database: Database.Database): LocalReads {
-  return {
-    *iterate(text, parameters) {
-      const statement = database.prepare<unknown[], unknown[]>(text).raw(true).safeIntegers(true)
-      for (const row of statement.iterate(...parameters)) yield row.map(narrowInteger)
-    },
-    columnOrigins: (text) =>
-      database
-        .prepare(text)
-        .columns()
-        .map(({ table, column, type }) => ({ table, column, declaredType: type })),
+/** See `LocalReads`. */
+export function* readBatches(
+  database: Database.Database,
+  text: string,
+  parameters: readonly unknown[],
+): Generator<readonly ValueList[]> {
+  const statement = database.prepare<unknown[], unknown[]>(text).raw(true).safeIntegers(true)
+  let [batch, size]: [ValueList[], number] = [[], 0]
+  for (const row of statement.iterate(...parameters)) {
+    batch.push(row.map(narrowInteger))
+    size += rowSize(row)
+    if (size < targetSize && batch.length < maxRows) continue
+    yield batch
+    ;[batch, size] = [[], 0]
   }
+  if (batch.length > 0) yield batch
+}
+
+export function columnOrigins(database: Database.Database, text: string): readonly ColumnOrigin[] {
+  const columns = database.prepare(text).columns()
+  return columns.map(({ table, column, type }) => ({ table, column, declaredType: type }))
 }

@@ -1,7 +1,7 @@
 /** Fills new columns of stored rows from `raw`, batch by batch, without requests to the service. */
 import { sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
-import { fieldAtPath } from '../../core/field-path.ts'
+import { fieldAtNames } from '../../core/field-path.ts'
 import { parseJson } from '../../core/json.ts'
 import type { RowKey } from '../../core/mirror.ts'
 import { type MirroredTable, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
@@ -76,7 +76,7 @@ async function backfillRow(
 ): Promise<void> {
   const item = parseJson(decodeJson(kind, row.raw))
   const filled = fields.flatMap(({ path, type, column_name }) => {
-    const extra = fieldAtPath(item, decodeText(path))
+    const extra = fieldAtNames(item, decodeText(path))
     if (extra === undefined || extra.value === null) return []
     const [held, own] = [type as FieldType, fieldTypeOf(extra)]
     if (own !== null && !canHold(held, extra))

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { ExtraField, MirrorRow } from '../../core/row.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -40,7 +41,7 @@ export type DiscoveredFields = {
 type DiscoveryOptions = {
   readonly db: Db
   readonly kind: DatabaseKind
-  readonly project: string
+  readonly project: ProjectId
   /** `freeze`: columns are neither added nor widened. */
   readonly schema: 'discover' | 'freeze'
 }

@@ -1,6 +1,7 @@
 /** The discovered fields as they are stored in `discovered_fields`. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -27,7 +28,7 @@ export type StreamFields = {
 export type KnownFields = StreamFields & { readonly recordedPaths: ReadonlySet<string> }
 
 /** The projects of a warehouse share columns, so a field of one project is known to all. */
-export async function readDiscoveredFields(db: Db, project: string, stream: StreamName): Promise<KnownFields> {
+export async function readDiscoveredFields(db: Db, project: ProjectId, stream: StreamName): Promise<KnownFields> {
   const rows = await db
     .selectFrom('discovered_fields')
     .select(['project_id', 'path', 'column_name', 'type', 'needed_type'])
@@ -59,7 +60,7 @@ export type FieldRecord = {
 }
 type FieldScope = {
   readonly kind: DatabaseKind
-  readonly project: string
+  readonly project: ProjectId
   readonly stream: StreamName
   readonly at: number
 }

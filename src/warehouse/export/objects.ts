@@ -61,7 +61,7 @@ export async function describeSqliteObject(
   const found = await run(sql<CatalogColumn>`
     select name, type as declared, pk as key_position from pragma_table_xinfo(${name}) where hidden <> 1 order by cid`)
   const schemaType = await readSchemaTypes(run)
-  const origins = columnOrigins(
+  const origins = await columnOrigins(
     `select ${found.map((column) => quoteName(column.name)).join(', ')} from ${quoteName(name)}`,
   )
   const types = found.map((column, n) => {

@@ -14,7 +14,8 @@ import type {
 } from '../../core/export.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
-import type { ConnectionPool, Db, DbConnection, LocalReads } from '../database/connection-pool.ts'
+import { maxRows, rowSize, targetSize } from '../database/batch-size.ts'
+import type { ConnectionPool, Db, DbConnection, LocalReads, ValueList } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, encodeText } from '../database/escape.ts'
 import {
@@ -30,9 +31,8 @@ type Reader = {
   readonly list: ExportSnapshot['listObjects']
   readonly describe: (object: ObjectName) => Promise<SourceObject>
   /** Rows as the database returns them, as lists of values. */
-  readonly readBatches: (query: CompiledQuery, columns: readonly string[]) => AsyncIterable<readonly StoredRow[]>
+  readonly readBatches: (query: CompiledQuery, columns: readonly string[]) => AsyncIterable<readonly ValueList[]>
 }
-type StoredRow = readonly unknown[]
 
 /** The transaction only reads. It keeps no one from writing, in neither database. */
 export async function withSnapshot<T>(
@@ -104,25 +104,11 @@ function explainViewError({ name, kind }: ObjectName, error: unknown): never {
   })
 }
 
-/** How much a batch should hold, in characters. */
-const targetSize = 1_000_000
-const maxRows = 1000
-
 function sqliteReader(run: RunQuery, local: LocalReads): Reader {
   return {
     list: () => listSqliteObjects(run),
     describe: (object) => describeSqliteObject(run, local, object),
-    async *readBatches({ sql, parameters }) {
-      let [batch, size]: [StoredRow[], number] = [[], 0]
-      for (const row of local.iterate(sql, parameters)) {
-        batch.push(row)
-        size += rowSize(row)
-        if (size < targetSize && batch.length < maxRows) continue
-        yield batch
-        ;[batch, size] = [[], 0]
-      }
-      if (batch.length > 0) yield batch
-    },
+    readBatches: ({ sql, parameters }) => local.readBatches(sql, parameters),
   }
 }
 
@@ -150,13 +136,9 @@ function postgresReader(run: RunQuery, connection: DbConnection): Reader {
 }
 
 /** As many as should fit, judged by the last ones, and at most ten times as many: the next ones may be larger. */
-function nextFetch(rows: number, batch: readonly StoredRow[]): number {
+function nextFetch(rows: number, batch: readonly ValueList[]): number {
   const size = batch.reduce((sum, row) => sum + rowSize(row), 0)
   return Math.max(1, Math.min(maxRows, rows * 10, Math.floor((targetSize * rows) / Math.max(1, size))))
-}
-
-function rowSize(row: StoredRow): number {
-  return row.reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
 }
 
 /** The queries of a selection: its rows in key order, and their number. */
@@ -236,7 +218,7 @@ const decoders: Readonly<Record<ExportType, (value: unknown, kind: DatabaseKind)
 
 /** As Postgres stores it, which has no NUL. In SQLite a text may have one. */
 function toText(value: unknown): string {
-  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
   const text = typeof value === 'string' ? value : String(value)
   return text.includes('\0') ? text.replaceAll('\0', encodeText('postgres', '\0')) : text
 }

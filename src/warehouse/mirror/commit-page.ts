@@ -1,5 +1,6 @@
 /** Commits one page: its rows, its cursors and everything that follows from them, in one transaction. */
 import { sql } from 'kysely'
+import { clockToleranceSeconds } from '../../core/cursor-limit.ts'
 import { escapeDots, unescapePaths } from '../../core/field-path.ts'
 import { parseJson } from '../../core/json.ts'
 import type { ChildReadResult, CommitResult, MirrorCommit } from '../../core/mirror.ts'
@@ -157,7 +158,7 @@ async function updateCheckedAt({ trx, plan, rows, requestedAt }: Page, column: '
     const parts = plan.keyIndexes.map((i) => sql`${sql.ref(columns[i]?.name ?? '')} = ${row[i]}`)
     await sql`
       update ${sql.table(table)} set ${sql.ref(column)} = ${row[at]}
-      where project_id = ${trx.project} and ${sql.join(parts, sql` and `)} and asked_at <= ${requestedAt}
+      where project_id = ${trx.project} and ${sql.join(parts, sql` and `)} and (asked_at <= ${requestedAt} or asked_at > ${trx.clock() + clockToleranceSeconds * 1000})
         and ${sql.ref(column)} is distinct from ${trx.typed('time', row[at])}`.execute(trx.db)
   }
 }

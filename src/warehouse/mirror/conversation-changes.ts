@@ -1,6 +1,7 @@
 /** Changes of conversations: the history that the service does not keep, and the children that become pending. */
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
+import type { ProjectId } from '../../core/project.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import { batchesOf, inList } from '../database/dialect.ts'
 import { newId } from '../database/new-id.ts'
@@ -85,7 +86,7 @@ export async function recordChanges(trx: ProjectDb, page: ConversationPage): Pro
   for (const batch of batchesOf(changes, 100)) await trx.db.insertInto('conversation_changes').values(batch).execute()
 }
 
-function diffConversation(project: string, { plan, before, requestedAt }: ConversationPage, row: EncodedRow) {
+function diffConversation(project: ProjectId, { plan, before, requestedAt }: ConversationPage, row: EncodedRow) {
   const id = idOf(plan, row)
   const previous = before.get(id)
   if (previous === undefined) return []

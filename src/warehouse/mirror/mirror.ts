@@ -1,6 +1,7 @@
 /** The mirror of one project: implements the core's port `Mirror` in SQL. */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Mirror, MirrorReader } from '../../core/mirror.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { createProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
@@ -15,6 +16,7 @@ import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours } from './learned-behaviours.ts'
 import {
+  correctFutureDueTimes,
   countPendingParents,
   markChildrenPending,
   readPendingParents,
@@ -50,14 +52,15 @@ const maxRewriteMs = 2000
 export function createMirror(
   db: Db,
   kind: DatabaseKind,
-  project: string,
+  project: ProjectId,
   { schema = 'discover', lockToken, clock }: MirrorOptions,
 ): Mirror & MirrorReader {
   let runId: string | null = null
+  const projectDb = createProjectDb(db, kind, project, clock)
   const context: ProjectContext = {
-    ...createProjectDb(db, kind, project, clock),
+    ...projectDb,
     escapeCount: { escaped: 0 },
-    upsert: createUpsert(db, kind),
+    upsert: createUpsert(db, kind, projectDb.clock),
     fields: createDiscoveredFields({ db, kind, project, schema }),
     runSerially: createSerialQueue(),
     currentRunId: () => runId,
@@ -130,6 +133,7 @@ function createWrites(context: ProjectContext) {
       writeCursors(trx, { [name]: position }),
     ),
     recordChildFailure: inOneTransaction(recordChildFailure),
+    correctFutureDueTimes: serially(correctFutureDueTimes),
     requestFullRereads: serially(requestFullRereads),
     markFutureDatedPending: serially(markFutureDatedPending),
     markChildrenPending: inOneTransaction(markChildrenPending),

@@ -1,8 +1,10 @@
 /** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
+import { clockToleranceSeconds } from '../../core/cursor-limit.ts'
 import type { ChildReadResult, PendingParent, RereadChoice } from '../../core/mirror.ts'
+import type { ProjectId } from '../../core/project.ts'
 import { type ChildStreamName, childStreamNames, streamSpecs } from '../../core/stream-specs.ts'
-import { type EpochMs, parseTime } from '../../core/time.ts'
+import { type EpochMs, type Ms, parseTime } from '../../core/time.ts'
 import { markFactsOfUpdated } from '../analytics/pending-facts.ts'
 import { type Db, sendStatement } from '../database/connection-pool.ts'
 import { inList, listParameter, rowsParameter } from '../database/dialect.ts'
@@ -130,6 +132,27 @@ const pendingConditions = {
   fullReread: 'fetched > 0 and whole is not null',
 } as const
 
+/** Delays are shorter than this. */
+const maxDelayMs: Ms = 30 * 86_400_000
+
+/**
+ * Children that were marked pending in the future, by a clock that has been set back since, become due now: their parent
+ * shows nothing more. Those that wait for a reason wait on, unless no delay is that long.
+ */
+export async function correctFutureDueTimes(
+  { db, project, typed }: ProjectDb,
+  stream: ChildStreamName,
+  now: EpochMs,
+): Promise<void> {
+  const latest = now + clockToleranceSeconds * 1000
+  for (const condition of Object.values(pendingConditions)) {
+    await sql`
+      update sync_children set due_at = ${typed('integer', now)}
+      where project_id = ${project} and stream = ${stream} and due_at is not null and due_at > ${latest}
+        and ${sql.raw(condition)} and (attempts = 0 and wanted > fetched or due_at > ${now + maxDelayMs})`.execute(db)
+  }
+}
+
 /** The conditions in SQL, in the same order. */
 function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
   return Object.values(pendingConditions).map(
@@ -179,7 +202,7 @@ export async function countPendingParents({ db, project }: ProjectDb, stream: Ch
 }
 
 /** Child streams of the project that have pending children. */
-export async function listPendingStreams(db: Db, project: string, now: EpochMs): Promise<ChildStreamName[]> {
+export async function listPendingStreams(db: Db, project: ProjectId, now: EpochMs): Promise<ChildStreamName[]> {
   const found: ChildStreamName[] = []
   for (const stream of childStreamNames) {
     const exists = pendingSql(now).map(
@@ -196,7 +219,7 @@ export async function listPendingStreams(db: Db, project: string, now: EpochMs):
 export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string, Map<ChildStreamName, number>>> {
   const counts = new Map<string, Map<ChildStreamName, number>>()
   for (const isPending of pendingSql(now)) {
-    const { rows } = await sql<{ project: string; stream: ChildStreamName; count: number }>`
+    const { rows } = await sql<{ project: ProjectId; stream: ChildStreamName; count: number }>`
       select project_id as project, stream, count(*) as count from sync_children
       where ${isPending} group by project_id, stream`.execute(db)
     for (const { project, stream, count } of rows) {

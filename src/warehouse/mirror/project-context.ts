@@ -1,6 +1,7 @@
 /** What all parts of a project's mirror share. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -62,6 +63,6 @@ function undoingInMemory<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   })
 }
 
-export function acquireWriteLock(trx: Db, kind: DatabaseKind, project: string): Promise<void> {
+export function acquireWriteLock(trx: Db, kind: DatabaseKind, project: ProjectId): Promise<void> {
   return acquireLock(trx, kind, `deskmirror.write ${project}`)
 }

@@ -7,6 +7,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { entryId, renewActivityKey } from '../../core/activity-key.ts'
 import { occurredAt } from '../../core/item-fields.ts'
 import { parseJson } from '../../core/json.ts'
+import type { ProjectId } from '../../core/project.ts'
 import { UserError } from '../../core/user-error.ts'
 import { markFactsOfRows } from '../analytics/pending-facts.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -25,7 +26,7 @@ import {
 const isOlder = sql`length(entry_hash) = 64`
 
 /** The next rows are of this visitor or a later one. `rereadProject`: the last project whose activity is to be read again. */
-type Position = readonly [project: string, visitor: string, rereadProject: string | null]
+type Position = readonly [project: ProjectId, visitor: string, rereadProject: string | null]
 
 const rewrite: Rewrite<Position, StoredEntry> = {
   name: 'visitor_activity.entry_hash',
@@ -58,7 +59,7 @@ export async function requireActivityKeys(db: Db): Promise<void> {
 }
 
 type StoredEntry = {
-  readonly project: string
+  readonly project: ProjectId
   readonly visitor: string
   readonly older: string
   readonly ordinal: number

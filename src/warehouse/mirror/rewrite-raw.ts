@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { asJsonObject, parseJson } from '../../core/json.ts'
 import { fieldsNotInColumns, messageFields } from '../../core/message-fields.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Scalar } from '../../core/row.ts'
 import type { Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -14,8 +15,8 @@ import { decodeJson, encodeJson } from '../database/escape.ts'
 import { type Rewrite, type RewriteOptions, rewriteInBatches, rowsPerBatch } from './rewrite-in-batches.ts'
 
 /** The last row that has been rewritten. */
-type Position = readonly [project: string, conversation: string, id: string]
-type StoredRow = Readonly<Record<string, Scalar>> & { readonly project: string; readonly raw: string | null }
+type Position = readonly [project: ProjectId, conversation: string, id: string]
+type StoredRow = Readonly<Record<string, Scalar>> & { readonly project: ProjectId; readonly raw: string | null }
 
 const rewrite: Rewrite<Position, StoredRow> = {
   name: 'messages.raw',

@@ -1,5 +1,6 @@
 /** Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
 import { sql } from 'kysely'
+import type { ProjectId } from '../../core/project.ts'
 import { type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { sendStatement } from '../database/connection-pool.ts'
 import { inList, listParameter } from '../database/dialect.ts'
@@ -76,12 +77,12 @@ export async function listUnseenIds(
 /** Ids are equal whatever the case of their letters. */
 const lower = (id: string) => id.toLowerCase()
 
-function inScope(project: string, scope: Scope) {
+function inScope(project: ProjectId, scope: Scope) {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
   return sql`row.project_id = ${project} and row.deleted_at is null ${open}`
 }
 
-function notSeen(project: string, key: string) {
+function notSeen(project: ProjectId, key: string) {
   return sql`not exists (select 1 from sync_census as seen
     where seen.project_id = ${project} and seen.census = ${key} and seen.id = row.id)`
 }

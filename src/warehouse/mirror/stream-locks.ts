@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import type { ProjectId } from '../../core/project.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { acquireLock } from '../database/dialect.ts'
@@ -93,7 +94,7 @@ export function processLabel({ host, pid }: { host: string; pid: number }): stri
   return `process ${pid} on ${host}`
 }
 
-function createLockHandle(db: Db, project: string, token: string, streams: number) {
+function createLockHandle(db: Db, project: ProjectId, token: string, streams: number) {
   return {
     token,
     heartbeat: async (now: EpochMs) => {
@@ -108,7 +109,7 @@ function createLockHandle(db: Db, project: string, token: string, streams: numbe
 }
 
 /** The process that has been syncing the project for longest; null if none is. */
-export async function findLockHolder(db: Db, project: string, now: number) {
+export async function findLockHolder(db: Db, project: ProjectId, now: number) {
   const rows = await db
     .selectFrom('sync_locks')
     .selectAll()

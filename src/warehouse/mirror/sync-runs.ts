@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
 import type { StreamReadStatus, StreamReport, SyncMode, SyncOutcome } from '../../core/mirror.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -90,7 +91,7 @@ export async function readStreamStatuses({ db, project }: ProjectDb, streams: re
 }
 
 /** Closes the runs of dead processes as failed, at the time of their last heartbeat. */
-export async function failAbandonedRuns(trx: Db, project: string): Promise<void> {
+export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<void> {
   const abandoned = await sql<{ id: string; beat_at: EpochMs }>`
     select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
       and (holder is null or holder not in (select token from sync_locks where project_id = ${project}))`.execute(trx)

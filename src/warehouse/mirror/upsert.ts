@@ -5,7 +5,9 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
+import { clockToleranceSeconds } from '../../core/cursor-limit.ts'
 import { messageFields } from '../../core/message-fields.ts'
+import type { EpochMs } from '../../core/time.ts'
 import { arrayInsert, arrayParameter, rowsPerArrayInsert } from '../database/array-parameter.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { batchesOf, maxParameters, rowsPerStatement } from '../database/dialect.ts'
@@ -31,9 +33,11 @@ type UpsertResult = { readonly changed: number; readonly returned: readonly stri
 /** Upserts rows within a transaction. No key may occur twice. */
 export type UpsertRows = (trx: Db, shape: StatementShape, rows: readonly EncodedRow[]) => Promise<UpsertResult>
 
-/** Caches the compiled statements. */
-export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
-  const statementsOf = kind === 'sqlite' ? createRowStatements(db) : createArrayStatements(db)
+/** Caches the compiled statements. `clock`: that of the requests, by which rows are compared. */
+export function createUpsert(db: Db, kind: DatabaseKind, clock: () => EpochMs): UpsertRows {
+  const latestPossible = () => clock() + clockToleranceSeconds * 1000
+  const statementsOf =
+    kind === 'sqlite' ? createRowStatements(db, latestPossible) : createArrayStatements(db, latestPossible)
   return async (trx, shape, rows) => {
     let changed = 0
     const returned: string[] = []
@@ -49,7 +53,7 @@ export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
 type Statements = (shape: StatementShape, rows: readonly EncodedRow[]) => Iterable<CompiledQuery<never>>
 
 /** A parameter for each value, for those of the page once, and a text for each of few numbers of rows. */
-function createRowStatements(db: Db): Statements {
+function createRowStatements(db: Db, latestPossible: () => EpochMs): Statements {
   const texts = new WeakMap<StatementShape, Map<number, string>>()
   return function* (shape, rows) {
     const sizes = texts.get(shape) ?? new Map<number, string>()
@@ -57,13 +61,14 @@ function createRowStatements(db: Db): Statements {
     for (const batch of splitIntoBatches(shape.columns.length, rows)) {
       const text = sizes.get(batch.length) ?? compileRowUpsert(db, shape, batch.length)
       sizes.set(batch.length, text)
-      yield CompiledQuery.raw(text, flatten(shape.pageColumns, batch)) as CompiledQuery<never>
+      const parameters = [...flatten(shape.pageColumns, batch), latestPossible()]
+      yield CompiledQuery.raw(text, parameters) as CompiledQuery<never>
     }
   }
 }
 
 /** A parameter for each column, and one text for any number of rows. */
-function createArrayStatements(db: Db): Statements {
+function createArrayStatements(db: Db, latestPossible: () => EpochMs): Statements {
   const texts = new WeakMap<StatementShape, string>()
   return function* (shape, rows) {
     const { table, columns } = shape
@@ -78,7 +83,7 @@ function createArrayStatements(db: Db): Statements {
               batch.map((row) => row[i] ?? null),
             ),
       )
-      yield CompiledQuery.raw(text, arrays) as CompiledQuery<never>
+      yield CompiledQuery.raw(text, [...arrays, latestPossible()]) as CompiledQuery<never>
     }
   }
 }
@@ -91,7 +96,7 @@ function flatten(pageColumns: number, rows: readonly EncodedRow[]): SqlValue[] {
 }
 
 function* splitIntoBatches<T>(width: number, rows: readonly T[]): Generator<readonly T[]> {
-  const maxRows = Math.max(1, Math.floor(maxParameters / width))
+  const maxRows = Math.max(1, Math.floor((maxParameters - 1) / width))
   let from = 0
   for (const batchSize of rowsPerStatement) {
     const size = Math.min(maxRows, batchSize)
@@ -140,7 +145,9 @@ function updateCondition({ table, newerBy }: StatementShape) {
     newerBy === null
       ? sql``
       : sql` and (${stored(newerBy)} is null or ${sql.ref(`excluded.${newerBy}`)} >= ${stored(newerBy)})`
-  return sql`(${isDifferent}${isRestored}) and excluded.asked_at >= ${stored('asked_at')}${isNotOlder}`
+  // A row that was requested in the future was stored while a clock was wrong, so its time orders nothing.
+  const isRequestedLater = sql`(excluded.asked_at >= ${stored('asked_at')} or ${stored('asked_at')} > ${null})`
+  return sql`(${isDifferent}${isRestored}) and ${isRequestedLater}${isNotOlder}`
 }
 
 function keyOf(table: StoredTable): readonly string[] {

@@ -69,11 +69,15 @@ function* withNulls(lists: Iterable<readonly Row[]>, nulls: readonly number[]): 
       if (count <= rows.length) yield rows.map((row, i) => (i < count ? { ...row, at: null } : row))
 }
 
-/** Each row has a second time: before, among or after those by which the list is sorted, and in order by chance. */
+/** Of each row, a second time: before, among or after those by which the list is sorted, and in order by chance. */
+const otherTimes = [
+  ...[500, 1005, 2000].flatMap((first) => [10, -10].map((step) => [0, 1, 2, 3, 4].map((i) => first + step * i))),
+  // In order on most pages.
+  [985, 1015, 975, 1005, 1025],
+]
+
 function* withOtherTimes(lists: Iterable<readonly Row[]>): Generator<readonly Row[]> {
-  for (const rows of lists)
-    for (const first of [500, 1005, 2000])
-      for (const step of [10, -10]) yield rows.map((row, i) => ({ ...row, other: first + step * i }))
+  for (const rows of lists) for (const times of otherTimes) yield rows.map((row, i) => ({ ...row, other: times[i]! }))
 }
 
 const behaviours = [...everyBehaviour()]

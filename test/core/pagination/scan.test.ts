@@ -253,6 +253,21 @@ test('an assumed order that a page refutes moves no cursor past a row', async ()
   expect(outcome.ids.size).toBe(1000)
 })
 
+test('a gap that is known before the first request is committed, and its range is not pending any more', async () => {
+  const { support, ...profile } = emptyProfile(sinceList)
+  const ranges = [
+    { lo: 2_000_000_000, hi: null, seenLo: true },
+    { lo: 0, hi: 1_900_000_000 },
+  ]
+  const { get } = serveList(spaced(10), { ...plainBehaviour, lower: 'ignored' }, sinceList)
+  const ignored = { ...profile, support: { ...support, lower: 'ignored' as const } }
+  const [first] = await Array.fromAsync(
+    readList(get, { list: sinceList, profile: ignored, ranges, priority: 'backfill' }),
+  )
+  expect(first?.missedRanges).toMatchObject([{ range: { lo: 2_000_000_000, hi: null } }])
+  expect(first?.pendingRanges).toEqual([ranges[1], { lo: 2_000_000_000, hi: null }])
+})
+
 test('a service that always sets `hasMore` is recognized, and its `hasMore` is then not trusted', async () => {
   const behaviour = { ...plainBehaviour, hasMore: 'always' } as const
   const first = await scanList(spaced(30), behaviour, sinceList)

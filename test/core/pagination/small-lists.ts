@@ -222,7 +222,11 @@ const nothing: Committed = { ids: new Set(), gaps: [], profile: null, pending: [
 
 function firstState(reading: Reading): State {
   const { done, value } = reading.next()
-  return { committed: nothing, request: done ? null : value, reply: null, previous: null, next: new Map(), reading }
+  const { missedRanges, pendingRanges, profile } = done ? value : value.progress
+  // A gap that is known before the first request is committed before it.
+  const isCommitted = done === true || missedRanges.length > 0
+  const committed = isCommitted ? { ...nothing, gaps: missedRanges, pending: pendingRanges, profile } : nothing
+  return { committed, request: done ? null : value, reply: null, previous: null, next: new Map(), reading }
 }
 
 function goOn(previous: State, reply: PageReply, repeat: () => Reading): State {
@@ -237,7 +241,7 @@ function goOn(previous: State, reply: PageReply, repeat: () => Reading): State {
     profile,
     pending: pendingRanges,
     requests: before.requests + 1,
-    before: before.requests === 0 ? null : before,
+    before: before === nothing ? null : before,
   }
   const state = {
     committed,

@@ -1,0 +1,100 @@
+/** Begins ordinary changes in a copy of the sources: the compiler names the files that CONTRIBUTING.md says to touch. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createTempFolder } from '../support/temp-folder.ts'
+
+const root = new URL('../..', import.meta.url).pathname
+
+type Change = {
+  /** The first cell of its row in CONTRIBUTING.md. */
+  readonly row: string
+  /** What is inserted before a text in a file. */
+  readonly edits: readonly (readonly [file: string, before: string, inserted: string])[]
+  /** The files of the sources that no longer compile. */
+  readonly named: readonly string[]
+}
+
+const spec = (kind: string) => `{ kind: '${kind}', timeColumn: 'at', startColumn: 'at', hasStartDate: false,`
+const table = "note: '', key: ['project_id', 'id'], columns: { ...mirroredColumns, ...deletionColumns, id: ['key', '']"
+
+const changes: readonly Change[] = [
+  {
+    row: 'a list stream',
+    edits: [
+      [
+        'src/core/stream-specs.ts',
+        '  calls: {\n',
+        `tickets: ${spec('list')} table: 'tickets', singular: 'ticket', hasUuids: true, newerBy: null },\n`,
+      ],
+      ['schema/mirror-tables.ts', '  conversations: {\n', `tickets: { ${table}, at: ['time?', ''] } },\n`],
+    ],
+    named: ['src/streams/list-streams.ts', 'src/core/day-digests.ts'],
+  },
+  {
+    row: '… with children',
+    edits: [
+      [
+        'src/core/stream-specs.ts',
+        '  calls: {\n',
+        `comments: ${spec('child-list')} parent: 'visitors', table: 'comments' },\n`,
+      ],
+      ['schema/mirror-tables.ts', '  conversations: {\n', `comments: { ${table}, at: ['time?', ''] } },\n`],
+    ],
+    named: ['src/streams/all-streams.ts', 'src/core/day-digests.ts', 'src/verify/verify.ts'],
+  },
+  {
+    row: 'a write-back operation',
+    edits: [
+      [
+        'src/core/outbox/writeback-request.ts',
+        '  note: {\n',
+        `tag: { target: 'visitor', isIdempotent: true, notRevertible: null, isPublic: false, words: ['tag', 'tags'],
+           sets: [], fields: { tag: contentField }, evidenceFields: [], summary: '', examples: [] },\n`,
+      ],
+    ],
+    named: [
+      'src/core/outbox/batch-estimate.ts',
+      'src/core/outbox/revert.ts',
+      'src/core/outbox/review-check.ts',
+      'src/core/outbox/review-lane.ts',
+      'src/core/outbox/review.ts',
+      'src/writeback/operations/handlers.ts',
+    ],
+  },
+  {
+    row: 'an export format',
+    edits: [['src/core/export.ts', "'sqlite'] as const", "'avro', "]],
+    named: ['src/cli/export.ts', 'src/export/destination.ts'],
+  },
+  {
+    row: 'a queue backend',
+    edits: [['jobs/backends/backend.ts', "'embedded'\n", "'nats' | "]],
+    named: ['jobs/backends/open-backend.ts'],
+  },
+]
+
+test('the compiler names what is missing after each, and CONTRIBUTING.md names it, too', () => {
+  const folder = createTempFolder()
+  for (const part of ['src', 'schema', 'jobs', 'package.json', 'tsconfig.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  for (const [file, before, inserted] of changes.flatMap(({ edits }) => edits)) {
+    const [head, tail, ...more] = readFileSync(join(folder, file), 'utf8').split(before)
+    expect([file, tail === undefined, more]).toEqual([file, false, []])
+    writeFileSync(join(folder, file), `${head}${inserted}${before}${tail}`)
+  }
+  writeFileSync(join(folder, 'changed.json'), '{ "extends": "./tsconfig.json", "include": ["src", "schema", "jobs"] }')
+  const compiler = join(root, 'node_modules/.bin/tsc')
+  const { stdout } = spawnSync(compiler, ['-p', 'changed.json', '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
+  const files = new Set([...stdout.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, file = '']) => file))
+  expect([...files].sort(), stdout).toEqual([...new Set(changes.flatMap(({ named }) => named))].sort())
+
+  const rows = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').split('\n')
+  for (const { row, edits, named } of changes) {
+    const line = rows.find((text) => text.startsWith(`| ${row} |`)) ?? ''
+    for (const file of [...edits.map(([edited]) => edited), ...named])
+      expect(line, `${row}: ${file}`).toContain(file.slice(file.lastIndexOf('/') + 1))
+  }
+})
