@@ -132,7 +132,7 @@ export function needsApproval(
 }
 
 /** Long enough to be unique, short enough to type. */
-export function shortDigest({ buffer }: ImportFile): string {
+function shortDigest({ buffer }: ImportFile): string {
   return buffer.digest.slice(0, 12)
 }
 

@@ -161,7 +161,7 @@ export function matchReply(
 }
 
 /** Messages that were not there before and are not matched to another write-back. */
-export function newMessages(
+function newMessages(
   messages: readonly SnapshotMessage[],
   before: ReadonlySet<string>,
   matchedIds: ReadonlySet<string>,
@@ -175,13 +175,13 @@ export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlyS
 }
 
 /** A digest of the messages' texts, independent of their order. */
-export function digestMessages(messages: readonly SnapshotMessage[]): string {
+function digestMessages(messages: readonly SnapshotMessage[]): string {
   const lines = messages.map(({ id, content }) => JSON.stringify([id, content])).sort()
   return createHash('sha256').update(lines.join('\n')).digest('base64url')
 }
 
 /** Whether the texts of the earlier messages changed; false if one is missing or no digest was stored. */
-export function hasContentChanged(
+function hasContentChanged(
   messages: readonly SnapshotMessage[],
   before: ReadonlySet<string>,
   digest: string | undefined,
