@@ -1,9 +1,8 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
 import type { Ms } from '../time.ts'
-import type { CheckedOutcomes } from './deviation.ts'
 import type { ReasonGroup } from './group-reasons.ts'
-import type { NamedEntry } from './named-entry.ts'
-import type { EventLogEntry, OutboxEntry } from './outbox-entry.ts'
+import type { EventLogEntry, NamedEntry, OutboxEntry } from './outbox-entry.ts'
+import type { CheckedOutcomes } from './review-check.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 

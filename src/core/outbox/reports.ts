@@ -1,9 +1,8 @@
 /** What the `writeback` commands return: the data behind `--json` and behind the text output. */
 
 import type { Ms } from '../time.ts'
-import type { MistakeKind } from './mistake-kinds.ts'
-import type { NamedEntry } from './named-entry.ts'
-import type { EventLogEntry } from './outbox-entry.ts'
+import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
+import type { MistakeKind } from './request-mistake.ts'
 import type { ReadCheck } from './review-check.ts'
 import type { ReviewSummary } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'

@@ -1,9 +1,8 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
-import type { Deviation } from './deviation.ts'
-import type { NamedEntry } from './named-entry.ts'
-import type { OutboxEntry } from './outbox-entry.ts'
+
+import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
 import type { FieldChange, ReviewAction, ReviewOutcome, ReviewReason } from './review.ts'
-import type { CheckedReview } from './review-check.ts'
+import type { CheckedReview, Deviation } from './review-check.ts'
 import type { ReviewGroup } from './review-summary.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {

@@ -3,11 +3,12 @@
  * compared with its target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
  * already set. Pure.
  */
+
+import { excerpt } from '../invisible.ts'
 import type { EpochMs } from '../time.ts'
 import type { TargetSnapshot } from './repository.ts'
 import { mistakeText } from './request-mistake.ts'
 import { applyRequest, emptyLane, type LaneState } from './review-lane.ts'
-import { excerpt } from './review-words.ts'
 import {
   hasExpired,
   type Operation,

@@ -5,9 +5,9 @@ import { localDateAt } from '../../core/days.ts'
 import type { DateRange, ReportPeriod } from '../../core/report-period.ts'
 import type { EpochMs, LocalDate, Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import { inSnapshot, type SnapshotReader } from '../database/snapshot.ts'
 import { type PeriodData, readPeriodData } from './report-period-data.ts'
-import { epochSeconds } from './sql-time.ts'
 
 export type ReportData = {
   readonly period: ReportPeriod
@@ -119,28 +119,11 @@ async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: str
 
 function readDays(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<DayRow[]> {
   return read(sql<DayRow>`
-    select d.date, coalesce(c.started, 0) as started, coalesce(w.waits, 0) as waits,
-      coalesce(b.handlings, 0) as handlings, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
-      a.median_seconds as "humanAnswerMedianSeconds"
-    from dim_date d
-    left join (
-      select created_date, count(*) as started from fct_conversation
-      where project_id = ${project} and created_date between ${from} and ${to} group by created_date
-    ) c on c.created_date = d.date
-    left join (
-      select started_date, count(*) as waits from fct_wait
-      where project_id = ${project} and started_date between ${from} and ${to} group by started_date
-    ) w on w.started_date = d.date
-    left join (
-      select date, handlings, open_at_end, waiting_at_end from report_backlog_day
-      where project_id = ${project} and date between ${from} and ${to}
-    ) b on b.date = d.date
-    left join (
-      select date, median_seconds from report_answer_day
-      where project_id = ${project} and clock = 'human' and hours = 'all' and date between ${from} and ${to}
-    ) a on a.date = d.date
-    where d.project_id = ${project} and d.date between ${from} and ${to}
-    order by d.date`)
+    select date, started, waits, handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd",
+      human_answer_median_seconds as "humanAnswerMedianSeconds"
+    from report_day
+    where project_id = ${project} and date between ${from} and ${to}
+    order by date`)
 }
 
 function readHours(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<HourRow[]> {

@@ -101,7 +101,7 @@ async function readAgents(read: SnapshotReader, project: string, range: DateRang
 }
 
 async function readCallMedian(read: SnapshotReader, project: string, range: DateRange): Promise<Seconds | null> {
-  const values = `fct_call where seconds is not null and started_date ${between(range)}`
+  const values = `fct_call w where seconds is not null and started_date ${between(range)}`
   const [lengths] = await read(percentiles(project, {}, 'seconds', values))
   return lengths?.medianSeconds ?? null
 }
@@ -121,16 +121,15 @@ const responseTimeKinds = (['first', 'every'] as const).flatMap((which) =>
   ),
 )
 
-/** Count, median and 90th percentile of all values together, or of each group. */
+/** Count, median and 90th percentile of all values together, or of each group. `from`: the rows `w`. */
 function percentiles<Group = unknown>(
   project: string,
   groups: Readonly<Record<string, string>>,
   value: string,
   from: string,
 ) {
-  const alias = value.includes('.') ? 'w.' : ''
   const names = Object.keys(groups).map((name) => `${name}, `)
-  const query = percentilesOf({ groups: { project_id: `${alias}project_id`, ...groups }, value, from })
+  const query = percentilesOf({ groups: { project_id: 'w.project_id', ...groups }, value, from })
   return sql<Durations & Group>`
     select ${sql.raw(names.join(''))}values_counted as answers, median_value as "medianSeconds",
       p90_value as "p90Seconds"

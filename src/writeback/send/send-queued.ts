@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { Rest } from '../../core/outbox/batch-estimate.ts'
-import { createOutcomeCounter, type OutcomeCounts, type SettledWriteback } from '../../core/outbox/outcome-counter.ts'
+import { createOutcomeCounter, type OutcomeCounts, type SettledWriteback } from '../../core/outbox/group-reasons.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
-import type { WritebackDeps } from '../deps.ts'
+import type { WritebackDeps } from '../operations/operation-handler.ts'
 import {
   type CircuitState,
   closedCircuits,
