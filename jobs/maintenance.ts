@@ -50,7 +50,7 @@ export function createMaintenance(
     // Refreshing forgets them.
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
     await failures.refresh()
-    await notePausedQueues(queues, failures)
+    await notePausedQueues(queues, backend, failures)
     await noteLargeLog(workerContext.describeLargeLog(), failures)
     const isLeader = isAlone || (await workerContext.tryAcquireLeadership())
     if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
@@ -78,13 +78,17 @@ function isHousekeepingLate(runs: ReadonlyMap<string, ProjectRuns>): boolean {
 }
 
 /** This program never pauses one, but whoever can reach the queue's store can, and then nothing else fails. */
-async function notePausedQueues(queues: JobQueues, failures: JobFailures): Promise<void> {
+async function notePausedQueues(
+  queues: JobQueues,
+  { resumeStep }: Pick<Backend, 'resumeStep'>,
+  failures: JobFailures,
+): Promise<void> {
   for (const [key, queue] of Object.entries(queues)) {
     const identity = { job: 'queue', project: null, key, stream: null } as const
     if (await queue.isPaused())
       await failures.recordFailure(
         identity,
-        new Error(`it is paused as ${queue.name ?? key}, so no worker takes its jobs until someone resumes it`),
+        new Error(`it is paused, so no worker takes its jobs; to resume it: ${resumeStep(queue.name ?? key)}`),
       )
     else await failures.recordSuccess(identity)
   }

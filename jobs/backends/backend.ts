@@ -13,6 +13,8 @@ export type Backend = {
   readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => void
   /** Brings these schedules up to date, safely with other processes doing the same. Other schedules stay. */
   readonly ensureSchedules: <D>(queue: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => Promise<void>
+  /** How a person resumes a queue of this name in the store; empty if none can be paused. */
+  readonly resumeStep: (queue: string) => string
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
   /** Whether the error means that the store is disconnected; if so, logs it, so that callers need not. */
@@ -49,7 +51,7 @@ export type NewJob<D> = {
 }
 
 /** `timestamp`: when it was added. */
-export type RunningJob<D> = { readonly id?: string; readonly data: D; readonly timestamp: EpochMs }
+type RunningJob<D> = { readonly id?: string; readonly data: D; readonly timestamp: EpochMs }
 
 export type JobHandler<D> = (job: RunningJob<D>) => Promise<JobResult>
 

@@ -81,8 +81,18 @@ export function createBullBackend(
     if (isConnectionLost && error instanceof Error) onError(error)
     return isConnectionLost
   }
-  const { kind, warnings, ping } = store
-  return { kind, warnings, queue, worker, ensureSchedules, ping, isConnectionError: reportIfConnectionError, close }
+  const { kind, warnings, ping, resumeStep } = store
+  return {
+    kind,
+    warnings,
+    resumeStep,
+    queue,
+    worker,
+    ensureSchedules,
+    ping,
+    isConnectionError: reportIfConnectionError,
+    close,
+  }
 }
 
 /**

@@ -23,6 +23,7 @@ export function openInProcess(): Backend {
     worker: (name, work, { concurrency = 1 } = {}) => queueOf(name).start(work as JobHandler<unknown>, concurrency),
     ensureSchedules: async (of, schedules) =>
       [...queues.values()].find(({ port }) => port === of)?.setSchedules(schedules),
+    resumeStep: () => '',
     ping: async () => {},
     isConnectionError: () => false,
     close: async () => void (await Promise.all([...queues.values()].map(({ close }) => close()))),

@@ -52,6 +52,7 @@ export async function openPostgres(
     },
     sendToBack: (queue, jobId) => sendToBack(slowedPool, queue, jobId),
     runExclusively: (work) => withAdvisoryLock(server, `deskmirror schedules ${schema}`, work),
+    resumeStep: (queue) => `run in the queue's database: select "${schema}".pause('${queue}', false)`,
     ping,
     close: () => pool.end(),
   }

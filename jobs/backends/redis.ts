@@ -43,6 +43,7 @@ export async function openRedis(
     sendToBack: async () => {},
     // Each of BullMQ's steps is atomic in Redis, so no lock is needed.
     runExclusively: (work) => work(),
+    resumeStep: (queue) => `redis-cli -u "$DESKMIRROR_QUEUE_URL" hdel ${prefix}:${queue}:meta paused`,
     // A server that refuses writes answers PING as ever.
     ping: async () => void (await adding.set(`${prefix}:ping`, 1, 'PX', 60_000)),
     close: async () => {
@@ -177,7 +178,7 @@ return ''
 `
 
 /** Throws UserError: the database does not exist, or the user lacks a permission. */
-export async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
+async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
   await requireDatabase(client, url)
   // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not supported.
   const key = `${prefix}:probe:${randomUUID()}`

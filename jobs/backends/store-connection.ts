@@ -1,7 +1,7 @@
 /** What differs between the backends: how BullMQ connects to its store, and how that is opened, pinged and closed. */
 import type { BackendFactory, IQueueBackend } from 'bullmq'
 import type { Ms } from '../../src/core/time.ts'
-import type { BackendKind } from './backend.ts'
+import type { Backend, BackendKind } from './backend.ts'
 
 /** The factory holds the connection; BullMQ insists on a connection option, so it gets the kind's name. */
 export type BullBackendFactory = BackendFactory<IQueueBackend, BackendKind>
@@ -19,6 +19,7 @@ export type StoreConnection = {
   readonly sendToBack: (queue: string, jobId: string) => Promise<void>
   /** Runs `work` while no other process runs such work. */
   readonly runExclusively: (work: () => Promise<void>) => Promise<void>
+  readonly resumeStep: Backend['resumeStep']
   /** Rejects within seconds when the store does not answer, or refuses writes. */
   readonly ping: () => Promise<void>
   /** To be called after all queues and workers are closed. */

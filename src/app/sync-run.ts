@@ -73,6 +73,6 @@ export function startLockHeartbeat(lock: Pick<AcquiredLock, 'heartbeat'>, onLost
       (isHeld) => isHeld || onLost(),
       () => {},
     )
-  const timer = setInterval(() => void sendHeartbeat(), heartbeatTimeoutMs / 6)
+  const timer = setInterval(() => void sendHeartbeat(), heartbeatTimeoutMs / 6).unref()
   return () => clearInterval(timer)
 }

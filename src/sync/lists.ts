@@ -13,7 +13,7 @@ import type { Priority } from '../core/rate-limit/priority.ts'
 import { daySeconds, type EpochMs, type Ms } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { findHiddenConversations, listParts, observeHandled, partSuffixes, retryHidden } from './list-parts.ts'
-import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
+import { needsBothBounds, recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
 import { commitPage, readPages, toGaps } from './pages.ts'
 import { priorityFor, type SyncRun } from './run.ts'
@@ -31,11 +31,17 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
   if (run.mode !== 'incremental') return readWholeList(run, stream)
   const isFirst = (await run.mirror.readCursor(stream.name)) === null
   await readChanges(run, stream)
+  if (isFirst) noticeRequiredBounds(run, stream)
   if (stream.name !== 'conversations') return
   // What the list left out is read in this sync, too.
   if (await findHiddenConversations(run, stream, { seenRowsKey: null, isFirst })) await readChanges(run, stream)
   if (!isFirst) await readOpenConversations(run, stream)
   await recheckRows(run, stream)
+}
+
+function noticeRequiredBounds(run: SyncRun, { name }: ListStream): void {
+  if (!needsBothBounds(run, name)) return
+  run.notices.add(`The service lists ${name} only between two times, so if any have no time, they are missing.`)
 }
 
 /** What is before the start date of earlier runs is pending from now on, if it was moved back. */
@@ -105,6 +111,7 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   const seenRowsKey = `${stream.name}:whole`
   const since = await wholeListStart(run, stream)
   for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+  noticeRequiredBounds(run, stream)
   if (stream.name === 'conversations') {
     // Found only now: the parts are read as well, and the list is then known to be shown in parts.
     if (await findHiddenConversations(run, stream, { seenRowsKey, isFirst: false }))

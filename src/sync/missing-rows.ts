@@ -4,6 +4,7 @@ import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
 import { listOnlyFields, toListShape } from '../core/list-shape.ts'
 import { describeMassDeletion, isMassDeletion, massDeletionGapKey } from '../core/mass-deletion.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
+import { gapReasons } from '../core/pagination/reading.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow } from '../core/row.ts'
 import type { ListStreamName } from '../core/stream-specs.ts'
@@ -44,9 +45,25 @@ export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRo
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows(stream.name, seenRowsKey, 'all', after, batchSize)
     if (ids.length === 0) return
-    await rereadByIds(run, stream, ids, priorityFor(run, false))
+    const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
+    if (rows.some((row) => row !== null && isOutsideAllBounds(run, stream, row))) {
+      const gaps = [{ stream: name, from: null, to: null, reason: gapReasons.bounded }]
+      await run.mirror.commit({ stream: name, rows: [], requestedAt: run.now(), gaps })
+    }
     after = ids.at(-1) ?? null
   }
+}
+
+/** The list shows no row without a time, and nothing on it shows whether there are any. */
+export function needsBothBounds(run: SyncRun, name: ListStreamName): boolean {
+  return run.profiles.get(name)?.requiresBothBounds === true
+}
+
+/** It lacks a time by which the list may be sorted, so a request with bounds may leave it out. */
+function isOutsideAllBounds(run: SyncRun, { name, list }: ListStream, { item }: MirrorRow): boolean {
+  const times = list(run.projectId).times(item)
+  const fields = run.profiles.get(name)?.order?.fields ?? []
+  return needsBothBounds(run, name) && fields.some((field) => !times.has(field))
 }
 
 /**

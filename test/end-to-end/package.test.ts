@@ -1,7 +1,7 @@
 /** The package as users get it: packed, installed into an empty folder, and run by the oldest and the current Node.js. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -22,14 +22,28 @@ beforeAll(async () => {
   await installPackage(folder, [`${oldest}@22.19.0`])
 })
 
-test('packing builds', () => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  expect(scripts.prepack).toBe('npm run build')
+test('it pins all packages below it, as the registry serves it', () => {
+  const packagesOf = (file: string): object => JSON.parse(readFileSync(file, 'utf8')).packages
+  const pinned = Object.entries(packagesOf(join(installed, 'npm-shrinkwrap.json'))).slice(1)
+  const locked = Object.entries(packagesOf(join(root, 'package-lock.json'))).slice(1)
+  expect(pinned).toEqual(locked.filter(([, { dev }]) => dev !== true))
+  expect(pinned.length).toBeGreaterThan(100)
+  expect(existsSync(join(root, 'npm-shrinkwrap.json'))).toBe(false)
 })
 
 test('files for development are not in the package', () => {
   expect(readdirSync(installed).sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'deploy', 'dist', 'docs', 'package.json'].sort(),
+    [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin',
+      'deploy',
+      'dist',
+      'docs',
+      'npm-shrinkwrap.json',
+      'package.json',
+    ].sort(),
   )
   expect(readdirSync(join(installed, 'deploy')).sort()).toEqual(
     ['alerts.yml', 'deskmirror.env.example', 'deskmirror.service'].sort(),

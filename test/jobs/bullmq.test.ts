@@ -1,9 +1,12 @@
 /** What several processes rely on that share a queue in Redis or Postgres. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { Redis } from 'ioredis'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { JobHandler, JobResult, JobWorkerOptions, Recurrence } from '../../jobs/backends/backend.ts'
 import { type BullQueue, ensureSchedule } from '../../jobs/backends/ensure-schedule.ts'
+import { splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
 import { type BullBackend, type BullFixture, bullFixtures } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
@@ -26,6 +29,22 @@ function countJobs(expected: number, resultOf: () => JobResult | Promise<JobResu
     return resultOf()
   }
   return { work, names, all: all.promise }
+}
+
+/** A command of redis-cli, or a statement of SQL. */
+async function runStep(url: string, step: string): Promise<void> {
+  const [program, statement] = step.split(/ -u "\$DESKMIRROR_QUEUE_URL" |: /)
+  const [command = '', ...values] = statement?.split(' ') ?? []
+  if (program === 'redis-cli') {
+    const redis = new Redis(url)
+    await redis.call(command, ...values)
+    redis.disconnect()
+  } else {
+    const server = new pg.Client({ connectionString: splitPostgresUrl(url).connectionString })
+    await server.connect()
+    await server.query(statement ?? '')
+    await server.end()
+  }
 }
 
 /** All pending jobs, as `job data`. */
@@ -53,6 +72,18 @@ for (const { kind, make, makeCrashable } of bullFixtures) {
     const add = async (queue: ReturnType<typeof fresh>['queue'], ...names: string[]) => {
       for (const name of names) await queue.add('job', { name })
     }
+
+    test('the step to resume a paused queue resumes it, and its jobs run', async () => {
+      const { name, queue } = fresh()
+      await queue.pause()
+      const { work, all } = countJobs(1)
+      backend.worker(name, work)
+      await add(queue, 'waits')
+      expect(await queue.isPaused()).toBe(true)
+      await runStep(fixture.url, backend.resumeStep(queue.name))
+      expect(await queue.isPaused()).toBe(false)
+      expect(await all).toEqual(['waits'])
+    })
 
     test('processes that set new schedules concurrently leave one run of each', async () => {
       const { queue } = fresh()

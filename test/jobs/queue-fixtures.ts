@@ -19,6 +19,7 @@ export type QueueFixture = {
 export type BullBackend = ReturnType<typeof createBullBackend>
 
 export type BullFixture = {
+  readonly url: string
   readonly open: () => Promise<BullBackend>
   /** Starts a process that runs a job of the queue forever; resolves once that has started. */
   readonly startUnendingJob: (queue: string) => Promise<ChildProcess>
@@ -49,6 +50,7 @@ export const queueFixtures: readonly { readonly kind: BackendKind; readonly make
 
 function createFixture(url: string, prefix: string, drop: () => Promise<void>): BullFixture {
   return {
+    url,
     open: async () => (await openBackend(url, { prefix, log: silentLog })) as BullBackend,
     startUnendingJob: (queue) => startProgram('./unending-job.ts', [url, prefix, queue]),
     drop,

@@ -19,8 +19,7 @@ export const userEnvironment = Object.fromEntries(
 /** `others`: installed beside it. Returns the folder of the package. */
 export async function installPackage(folder: string, others: readonly string[] = []): Promise<string> {
   const env = userEnvironment
-  await run('npm', ['run', '--silent', 'build'], { cwd: root, env })
-  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: root, env })
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env })
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
   const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']

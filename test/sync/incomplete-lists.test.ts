@@ -69,6 +69,24 @@ test('a reconcile asks again whether the list without `handled` leaves out conve
   })
 })
 
+test('calls without a time are a gap at each reconcile if the service lists calls only between two times', async () => {
+  const size = { conversations: 0, visitors: 1, calls: 40, days: 9, activityPerVisitor: 0 }
+  const switches = { 'undated.share': 0.5, 'undated.of': 'calls' } as const
+  await withSandbox({ seed: 1, speed: 0, size, switches }, async ({ sandbox, warehouse, sync }) => {
+    const streams = ['calls'] as const
+    expect(await sync({ streams })).toMatchObject({ outcome: 'complete' })
+    sandbox.setSwitches({ 'calls.range': 'required' })
+    for (let n = 0; n < 2; n++) {
+      const gaps = [{ stream: 'calls', from: null, to: null, reason: expect.stringContaining('without a time') }]
+      const notices = expect.arrayContaining([expect.stringContaining('only between two times')])
+      expect(await sync({ mode: 'reconcile', streams })).toMatchObject({ outcome: 'gaps', gaps, notices })
+    }
+    expect(await findDifferences(warehouse, sandbox, undefined, streams)).toEqual([])
+    sandbox.setSwitches({ 'calls.range': 'optional' })
+    expect(await sync({ mode: 'reconcile', streams })).toMatchObject({ outcome: 'complete', gaps: [] })
+  })
+})
+
 test('a reconcile closes the gap of a conversation whose messages can all be read again', async () => {
   await withHiddenMessages({ 'messages.order': 'newest' }, async ({ sandbox, warehouse, sync }) => {
     await sync()

@@ -12,6 +12,7 @@ const earlierReasons = {
   discontiguous: 'a page shows no row of the one before it, so that rows between them may be missing',
   timestampCollision: gapReasons.timestampCollision,
   timeless: gapReasons.timeless,
+  bounded: gapReasons.bounded,
 }
 
 /** Gaps with these reasons: without times, of a span, and of one parent with two reasons. */

@@ -377,9 +377,9 @@ test('the circuit breaker ignores outcomes of an hour ago or of a clock ahead', 
       () => ({ status: 'uncertain', batchId: null, at, why: 'silence', isOwnFault: false }) as const,
     )
   const now = Date.parse('2026-01-01T12:00:00Z')
-  expect(evaluateCircuits(outcomes('2026-01-01T11:59:00Z'), now).allReason).toMatch(/silence/)
-  expect(evaluateCircuits(outcomes('2026-01-01T11:00:00Z'), now).allReason).toBeNull()
-  expect(evaluateCircuits(outcomes('2027-01-01T12:00:00Z'), now).allReason).toBeNull()
+  expect(evaluateCircuits(outcomes('2026-01-01T11:59:00Z'), now).all?.why).toMatch(/silence/)
+  expect(evaluateCircuits(outcomes('2026-01-01T11:00:00Z'), now).all).toBeNull()
+  expect(evaluateCircuits(outcomes('2027-01-01T12:00:00Z'), now).all).toBeNull()
 })
 
 test('write-backs are sent even if reads are very slow', async () => {

@@ -67,12 +67,15 @@ export async function openWorkerContext(
     describeLargeLog: () => describeLargeLog(config.databaseUrl),
     runHousekeeping: () => runHousekeeping(warehouse, config.retention),
     close: async () => {
-      await leadership.release()
-      await warehouse.workers.remove(workerId).catch(() => {})
-      await budgets.close()
-      await connections.close()
-      await unlock().catch(() => {})
-      await warehouse.close()
+      try {
+        await leadership.release()
+        await warehouse.workers.remove(workerId).catch(() => {})
+        await budgets.close()
+        await connections.close()
+      } finally {
+        await unlock().catch(() => {})
+        await warehouse.close()
+      }
     },
   }
 }

@@ -38,6 +38,7 @@ export const gapReasons = {
   unordered: 'the rows are not sorted by any of their times, so rows between pages may be missing',
   emptyWithMore: 'the service reports more rows, but the page is empty',
   timeless: 'rows without a time are listed, and no request parameter reaches those that a page does not show',
+  bounded: 'there are rows without a time, and the service lists rows only between two times',
   discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
 } as const
 

@@ -33,11 +33,13 @@ test('is in the log, the metrics, status and the console until it is resumed', a
   expect(await metrics()).toContain('deskmirror_queue_paused{queue="writebacks"} 1')
   const failures = async () => (await stores.warehouse.status(sandbox.projectId, Date.now(), project)).failures
   // It is logged before it is stored.
-  await expect
-    .poll(failures)
-    .toMatchObject([
-      { job: 'queue', subject: 'writebacks', reason: expect.stringContaining(`paused as writebacks.${installation}`) },
-    ])
+  await expect.poll(failures).toMatchObject([
+    {
+      job: 'queue',
+      subject: 'writebacks',
+      reason: expect.stringContaining(`hdel deskmirror:writebacks.${installation}:meta paused`),
+    },
+  ])
   const overview = await stores.warehouse.console(sandbox.projectId).overview(Date.now())
   expect(overview.failures).toMatchObject([{ job: 'queue' }])
 
