@@ -32,6 +32,7 @@ export const migrationNames = [
   '0032_rollup_tables',
   '0033_repeated_activity',
   '0034_field_paths',
+  '0035_changed_approvals',
 ] as const
 
 export type MigrationName = (typeof migrationNames)[number]

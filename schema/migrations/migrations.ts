@@ -29,6 +29,7 @@ import { handlings } from './0029_handlings.ts'
 import { callFields } from './0030_call_fields.ts'
 import { repeatedActivity } from './0033_repeated_activity.ts'
 import { fieldPaths } from './0034_field_paths.ts'
+import { changedApprovals } from './0035_changed_approvals.ts'
 import type { MigrationName } from './migration-names.ts'
 
 /** Runs in one transaction with the record that it has run. */
@@ -64,4 +65,5 @@ export const migrations: Readonly<Record<MigrationName, Migration>> = {
   '0032_rollup_tables': dropRollupTables,
   '0033_repeated_activity': repeatedActivity,
   '0034_field_paths': fieldPaths,
+  '0035_changed_approvals': changedApprovals,
 }

@@ -68,6 +68,36 @@ for (const database of databases) {
       expect(await admin.countByStatus({})).toEqual({ draft: 1 })
     })
 
+    test('is lost by what is changed after it, also of a row that failed and is tried again', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      const ids = await queueFlags(admin, 8, { status: 'draft' })
+      await admin.decide('approved', { batch: 'flags' }, { by: 'bea' })
+      const changes = [
+        `payload = '{"handled":false}'`,
+        `conversation_id = '${conversation(77)}'`,
+        `expect = '17'`,
+        `expires_at = '2090-01-01T00:00:00Z'`,
+        `payload = '{"handled":true}'`,
+      ]
+      for (const [index, change] of changes.entries())
+        await warehouse.query(`update writebacks set ${change} where id = '${ids[index]}'`)
+      const failed = `status = 'failed', finished_at = '2026-01-01T00:00:00Z'`
+      await warehouse.query(`update writebacks set ${failed} where id in ('${ids[5]}', '${ids[6]}')`)
+      await warehouse.query(`update writebacks set payload = '{"handled":false}' where id = '${ids[6]}'`)
+      await admin.decide('retried', { batch: 'flags' }, { by: 'carl', approveOwn: false })
+      const found = await warehouse.query('select id, status, step, approved_by from writebacks order by seq')
+      const draft = { status: 'draft', step: 'changed after its approval', approved_by: null }
+      const queued = { status: 'queued', approved_by: 'bea' }
+      const expected = [draft, draft, draft, draft, queued, queued, { status: 'failed', approved_by: null }, queued]
+      expect(found).toMatchObject(expected.map((row, index) => ({ id: ids[index], ...row })))
+      const events = await warehouse.query(
+        `select 1 from writeback_events where to_status = 'draft' and from_status = 'queued'`,
+      )
+      expect(events).toHaveLength(4)
+      const { digest } = await admin.digestOf(drafts)
+      expect(await approve(admin, digest)).toMatchObject({ moved: 4 })
+    })
+
     test('takes effect only after its grace, and until then it can be taken back', async () => {
       const { admin, outbox } = await openOutbox(database)
       await queueFlags(admin, 2, { status: 'draft' })
