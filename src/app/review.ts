@@ -29,7 +29,7 @@ import { withRequestBudgets } from './with-resources.ts'
 import { writebackDeps } from './writeback-deps.ts'
 
 /** A check with the service. */
-export type CheckRequest = {
+type CheckRequest = {
   /** How many rows to check, the first ones. */
   readonly limit: number
   readonly signal: AbortSignal
@@ -46,10 +46,10 @@ export type ReviewOptions = {
 }
 
 /** `requests`: how many the check needed. */
-export type ReviewReport = { readonly review: ReviewSummary; readonly requests: number }
+type ReviewReport = { readonly review: ReviewSummary; readonly requests: number }
 
 /** `drafts`: names those that were reviewed. */
-export type BatchReviewReport = ReviewReport & { readonly drafts: SelectionDigest }
+type BatchReviewReport = ReviewReport & { readonly drafts: SelectionDigest }
 
 /** `laneEnds`: of its rows, which were all read for the check of the file. */
 type ImportReviewOptions = ReviewOptions & { readonly expiresAt: string | null; readonly laneEnds: LaneEnds }
@@ -120,7 +120,7 @@ async function askService<T>(
   )
 }
 
-export type OutcomeSelection = {
+type OutcomeSelection = {
   /** The name of the batch, or a unique beginning of it. */
   readonly batch: string
   readonly outcomes: readonly ReviewOutcome[]

@@ -7,7 +7,7 @@ import type { EpochMs, Ms } from '../core/time.ts'
 import { readBatch } from './batches.ts'
 import { withOutbox } from './outbox.ts'
 
-export type WatchOptions = {
+type WatchOptions = {
   readonly everyMs: Ms
   /** Once aborted, the last reading is returned. */
   readonly signal: AbortSignal
@@ -34,7 +34,7 @@ export function watchBatch(
   })
 }
 
-export type BatchReading = { readonly at: EpochMs; readonly report: BatchReport }
+type BatchReading = { readonly at: EpochMs; readonly report: BatchReport }
 
 export type BatchProgress = {
   readonly rows: number
@@ -70,7 +70,7 @@ export function toBatchProgress(first: BatchReading, { at, report }: BatchReadin
 }
 
 /** Whether nothing more happens to it without a person. */
-export function isBatchIdle({ batch: { state, counts } }: BatchReport): boolean {
+function isBatchIdle({ batch: { state, counts } }: BatchReport): boolean {
   return state !== 'sending' && (counts.sending ?? 0) === 0
 }
 

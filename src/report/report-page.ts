@@ -1,12 +1,13 @@
 /** The page of some reports: which numbers it shows, in which order, and in which words. */
 import { formatCount, pluralize } from '../core/format.ts'
+import type { ProjectName } from '../core/project.ts'
 import { number, type Page, type PagePart, type Section, section, type Table, text } from '../document/page.ts'
 import { type ChangeLine, changeTable, formatChange, formatValue } from './change.ts'
 import type { Report, ResponseTime } from './report.ts'
 import { backlogSection, rollupSection, volumeSection } from './volume-sections.ts'
 
 /** A project whose report could not be made. */
-export type FailedReport = { readonly project: string; readonly what: string; readonly why: string }
+export type FailedReport = { readonly project: ProjectName; readonly what: string; readonly why: string }
 
 export function reportPage(reports: readonly (Report | FailedReport)[]): Page {
   const [first] = reports

@@ -49,7 +49,7 @@ import { createDeliveries } from './webhook-deliveries.ts'
 import { createWorkers } from './workers.ts'
 
 /** What people look at before they decide. */
-export type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
+type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 

@@ -28,7 +28,7 @@ const stepsShown = 20
 /** A decision returns the first thousand ids. */
 const idsReturned = 1000
 
-export type ShownTerms = DecisionTerms & { readonly shown?: ShownSelection }
+type ShownTerms = DecisionTerms & { readonly shown?: ShownSelection }
 
 /**
  * `ids` may be beginnings or ends of ids. Throws UserError, before any change, if one matches no id or several, or if

@@ -7,7 +7,7 @@ import { UserError } from '../core/user-error.ts'
 import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import { requireBatch } from './find-batch.ts'
 
-export type RevertSource = {
+type RevertSource = {
   /** The rows of a batch that were not taken back, by conversation and visitor, with what the mirror shows of each. */
   readonly readLanes: (batch: string) => AsyncIterable<LaneToRevert>
 }

@@ -77,17 +77,20 @@ for (const [how, sent, quirks] of [
   })
 }
 
-test('a reply that did not arrive is not matched to an identical earlier reply that shows late', async () => {
-  const service = await startIndependentDouble({
-    lagMs: 700,
-    write: (_path, _body, _does, nth) => (nth === 2 ? { cut: true } : null),
-  })
-  const o = await createOutboxFor(service)
-  await o.queue(replyLine('Thanks!'), replyLine('Thanks!'))
-  await o.push({ verifyAfterMs: 900 })
-  const succeeded = (await o.statuses()).filter((status) => status === 'succeeded')
-  expect(service.done().length).toBeGreaterThanOrEqual(succeeded.length)
-})
+test.for(['Thanks!', 'Thanks! ', 'Thanks!\n'])(
+  'a reply that did not arrive is not matched to an earlier reply with its words that shows late: %j',
+  async (words) => {
+    const service = await startIndependentDouble({
+      lagMs: 700,
+      write: (_path, _body, _does, nth) => (nth === 2 ? { cut: true } : null),
+    })
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine(words), replyLine('Thanks!'))
+    await o.push({ verifyAfterMs: 900 })
+    const succeeded = (await o.statuses()).filter((status) => status === 'succeeded')
+    expect(service.done().length).toBeGreaterThanOrEqual(succeeded.length)
+  },
+)
 
 for (const senderType of ['human', 'api']) {
   test(`our own reply is not taken for a visitor's message, with the sender type ${senderType}`, async () => {

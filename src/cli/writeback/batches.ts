@@ -65,7 +65,7 @@ Examples:
 
 Exit code: 0 shown · 1 failed, trying again may help · 2 a person must change something, for example the name`
 
-export function showBatchCommand(context: CommandContext): Command {
+function showBatchCommand(context: CommandContext): Command {
   const command = new Command('show')
     .summary('show one batch: outcome, reasons, and what would happen')
     .description('Shows the outcome of a batch, and what its rows that have not left would do.')

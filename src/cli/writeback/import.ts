@@ -169,7 +169,7 @@ async function previewFile(
   }
 }
 
-export type ImportCommandOptions = CommonOptions &
+type ImportCommandOptions = CommonOptions &
   PersonOption &
   ReviewOutputOptions & {
     readonly format: ImportFormat
@@ -187,7 +187,7 @@ export type ImportCommandOptions = CommonOptions &
     readonly limit: number
   }
 
-export function addImportOptions(command: Command): Command {
+function addImportOptions(command: Command): Command {
   const options = [
     new Option('--format <format>', 'of the file; auto detects it from the first line')
       .choices(['auto', 'jsonl', 'csv'])
@@ -216,7 +216,7 @@ export function addImportOptions(command: Command): Command {
 }
 
 /** In `--ignore-columns FILE`, the parser of the command line takes the file for the names of columns. */
-export function toFileAndOptions(file: string | undefined, options: ImportCommandOptions) {
+function toFileAndOptions(file: string | undefined, options: ImportCommandOptions) {
   const { ignoreColumns } = options
   if (file !== undefined) return { file, options }
   if (typeof ignoreColumns === 'string')
@@ -225,7 +225,7 @@ export function toFileAndOptions(file: string | undefined, options: ImportComman
 }
 
 /** `file`: its path, or `-`. */
-export function toImportSource(context: CommandContext, file: string, options: ImportCommandOptions): ImportSource {
+function toImportSource(context: CommandContext, file: string, options: ImportCommandOptions): ImportSource {
   const { format, encoding } = options
   const ignoreColumns = toIgnoredColumns(options.ignoreColumns)
   const isStdin = file === '-'
@@ -237,7 +237,7 @@ export function toImportSource(context: CommandContext, file: string, options: I
 }
 
 /** How every row is checked, whether it is queued or not. */
-export function toCheckOptions(context: CommandContext, { mistakes, allowDuplicates }: ImportCommandOptions) {
+function toCheckOptions(context: CommandContext, { mistakes, allowDuplicates }: ImportCommandOptions) {
   return { now: context.now(), mistakesPath: mistakes ?? null, allowDuplicates: allowDuplicates === true }
 }
 

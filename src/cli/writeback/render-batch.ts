@@ -206,7 +206,7 @@ const barOrder: readonly WritebackStatus[] = [
 ]
 
 /** Ten marks in the proportion of the statuses. A status that has rows has at least one. */
-export function stateBar(counts: StatusCounts): string {
+function stateBar(counts: StatusCounts): string {
   const present = barOrder.filter((status) => (counts[status] ?? 0) > 0)
   const total = present.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
   const widths = new Map(

@@ -42,7 +42,7 @@ function renderDiffering({ differing, differingBatch }: QueuedImport, hint: Comm
   return [`to take back what was sent: ${revert}`, 'to queue these rows as new write-backs: empty their column ref']
 }
 
-export function renderImportedBefore(report: { readonly batch: string }, hint: CommandHint): CommandResult {
+function renderImportedBefore(report: { readonly batch: string }, hint: CommandHint): CommandResult {
   const { batch } = report
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
@@ -91,7 +91,7 @@ function hasObstacle({ counts, checks }: ReviewSummary): boolean {
   return counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
 }
 
-export type MistakesReport = {
+type MistakesReport = {
   readonly rows: number
   readonly mistaken: number
   readonly kinds: readonly MistakeKind[]
@@ -102,7 +102,7 @@ export type MistakesReport = {
 /** Further kinds are only counted. */
 const maxShownKinds = 20
 
-export function renderMistakes(report: MistakesReport): CommandResult {
+function renderMistakes(report: MistakesReport): CommandResult {
   const { kinds } = report
   const shown = kinds.slice(0, maxShownKinds)
   const beyond = kinds.length - shown.length
@@ -123,7 +123,7 @@ function describeMistaken({ rows, mistaken }: MistakesReport): string {
 }
 
 /** `content: is missing · 30 rows: 2–31 · ref A-1, A-2` */
-export function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: MistakeKind): string {
+function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: MistakeKind): string {
   // What a reply repeats is no value of the file.
   const isRepetition = mistake.override === 'allow-duplicates'
   const values = found.map(

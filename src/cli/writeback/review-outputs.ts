@@ -30,7 +30,7 @@ export const reviewOutputOptions = () => [
   new Option('--force', 'overwrite the files of --html and --csv'),
 ]
 
-export type ReviewOutputs = {
+type ReviewOutputs = {
   /** Null if nothing needs the rows. */
   readonly onReviews: OnReviews | null
   /** Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints nothing. */

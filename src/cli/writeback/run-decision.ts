@@ -157,7 +157,7 @@ async function resumeRestored({ context, config, project, options, by, hint }: C
   return { document: report, lines, exit: 0 }
 }
 
-export function renderDecision(report: DecisionReport, decision: OutboxDecision, hint: CommandHint): string[] {
+function renderDecision(report: DecisionReport, decision: OutboxDecision, hint: CommandHint): string[] {
   const { moved, ids, stayed, following, undoUntil, notices = [] } = report
   return [
     `${formatCount(moved)} ${decisionOf(decision).made}`,
@@ -204,7 +204,7 @@ function renderNextSteps(decision: OutboxDecision, ids: readonly string[], hint:
 }
 
 /** An approval that named other rows than there are now. `batch`: as it was typed. */
-export function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string, hint: CommandHint): string[] {
+function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string, hint: CommandHint): string[] {
   const latest = [...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values()]
   const digest = now.count === 0 ? '' : `, digest ${now.digest.slice(0, 16)}`
   return [
@@ -224,7 +224,7 @@ function stepCells(steps: SelectionMismatch['steps']): string[] {
   return [at, which, from === null || from === to ? to : `${from} → ${to}`, detail ?? '']
 }
 
-export function renderBatchDecision(
+function renderBatchDecision(
   { batch, decision, moved, inFlight, following, notices = [] }: BatchDecisionReport,
   hint: CommandHint,
 ): string[] {
@@ -257,7 +257,7 @@ const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {
 
 const rowsShown = 5
 
-export function renderRevert(
+function renderRevert(
   { reverts, batch, queued, counts, notReverted, notices = [] }: RevertReport,
   hint: CommandHint,
 ): string[] {

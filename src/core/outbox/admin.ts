@@ -59,7 +59,7 @@ export type DecisionTerms = {
 }
 
 /** `count`: how many rows changed. */
-export type AuditOf = (count: number) => NewAuditEvent
+type AuditOf = (count: number) => NewAuditEvent
 
 /** `known`: how many were skipped because their refs were queued before. */
 export type EnqueueResult = { readonly ids: readonly string[]; readonly queued: number; readonly known: number }

@@ -49,7 +49,7 @@ function toJson(value: object): string {
   }
 }
 
-export type RowRange = { readonly from: number; readonly to: number }
+type RowRange = { readonly from: number; readonly to: number }
 
 /** One kind of mistake, in all rows that have it. */
 export type MistakeKind = Omit<RequestMistake, 'found'> & {
@@ -65,7 +65,7 @@ export type MistakeKind = Omit<RequestMistake, 'found'> & {
   readonly refs: readonly string[]
 }
 
-export type MistakeCounter = {
+type MistakeCounter = {
   readonly add: (row: number, ref: string | null, mistakes: readonly RequestMistake[]) => void
   /** The most frequent first. */
   readonly kinds: () => readonly MistakeKind[]

@@ -44,7 +44,7 @@ export type LaneToRevert = {
   readonly changes: readonly HandledChange[]
 }
 
-export type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
+type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
 
 /** A reply reopens its conversation. */
 const changedBy: Readonly<Record<Operation, 'flag' | 'visitor' | null>> = {

@@ -82,7 +82,7 @@ export function describeChange({ field, old, new: wanted }: FieldChange): string
     : `${field} ${describeValue(old)} → ${describeValue(wanted)}`
 }
 
-export function describeValue(value: FieldChange['old']): string {
+function describeValue(value: FieldChange['old']): string {
   if (value === null) return 'none'
   return typeof value === 'boolean' ? (value ? 'handled' : 'open') : JSON.stringify(value)
 }

@@ -29,7 +29,7 @@ export const reviewOutcomes = [
 export type ReviewOutcome = (typeof reviewOutcomes)[number]
 
 /** What a person calls it. */
-export const reviewActions = ['reply', 'mark_handled', 'reopen', 'correct_visitor', 'add_note'] as const
+const reviewActions = ['reply', 'mark_handled', 'reopen', 'correct_visitor', 'add_note'] as const
 export type ReviewAction = (typeof reviewActions)[number]
 
 /** Why a write-back would not be carried out, or why that is not known. */
@@ -141,7 +141,7 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'id' | 'operation' | 
   readonly expiresAt: string | null
 }
 
-export type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
+type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
 
 /** `lane`: the state after the rows before it. */
 export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: EpochMs): RowResult {

@@ -49,7 +49,7 @@ function normalizeText(text: string | null): string {
 }
 
 /** The times of a reply that has never left, each in the clock of the service. */
-export type ReplyAge = {
+type ReplyAge = {
   /** Of the last message that the mirror had when the reply was queued. */
   readonly seenUntil: EpochSeconds | null
   readonly queuedAt: EpochSeconds

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { localDateAt } from '../../core/days.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { DateRange, ReportPeriod } from '../../core/report-period.ts'
 import type { EpochMs, LocalDate, Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -71,7 +72,7 @@ export type RollupRow = {
 export function readReportData(
   db: Db,
   kind: DatabaseKind,
-  project: string,
+  project: ProjectId,
   now: EpochMs,
   choosePeriod: (today: LocalDate) => ReportPeriod,
 ): Promise<ReportData | null> {
@@ -98,7 +99,7 @@ export function readReportData(
   })
 }
 
-async function readProject(read: SnapshotReader, project: string): Promise<ReportProject | null> {
+async function readProject(read: SnapshotReader, project: ProjectId): Promise<ReportProject | null> {
   const [row] = await read(sql<ReportProject>`
     select time_zone as "timeZone", mirrored_since as "mirroredSince", as_of as "asOf", calls_as_of as "callsAsOf",
       facts_due as "factsDue", is_rebuilding as "isRebuilding"
@@ -107,7 +108,7 @@ async function readProject(read: SnapshotReader, project: string): Promise<Repor
   return row === undefined ? null : { ...row, isRebuilding: Boolean(row.isRebuilding) }
 }
 
-async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: string, { from, to }: DateRange) {
+async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: ProjectId, { from, to }: DateRange) {
   const dayLength = sql`${epochSeconds(kind, 'ends_at')} - ${epochSeconds(kind, 'starts_at')}`
   const [row] = await read(sql<{ firstDate: LocalDate | null; limitedDays: number }>`
     select
@@ -117,7 +118,7 @@ async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: str
   return { firstDate: row?.firstDate ?? null, hasBusinessHours: (row?.limitedDays ?? 0) > 0 }
 }
 
-function readDays(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<DayRow[]> {
+function readDays(read: SnapshotReader, project: ProjectId, { from, to }: DateRange): Promise<DayRow[]> {
   return read(sql<DayRow>`
     select date, started, waits, handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd",
       human_answer_median_seconds as "humanAnswerMedianSeconds"
@@ -126,7 +127,7 @@ function readDays(read: SnapshotReader, project: string, { from, to }: DateRange
     order by date`)
 }
 
-function readHours(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<HourRow[]> {
+function readHours(read: SnapshotReader, project: ProjectId, { from, to }: DateRange): Promise<HourRow[]> {
   return read(sql<HourRow>`
     select d.weekday, w.started_hour as hour, count(*) as waits
     from fct_wait w
@@ -136,7 +137,7 @@ function readHours(read: SnapshotReader, project: string, { from, to }: DateRang
     order by d.weekday, w.started_hour`)
 }
 
-function readRollup(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<RollupRow[]> {
+function readRollup(read: SnapshotReader, project: ProjectId, { from, to }: DateRange): Promise<RollupRow[]> {
   const days = (result: string) => sql`count(case when result = ${sql.lit(result)} then 1 end)`
   return read(sql<RollupRow>`
     select metric, max(definition) as definition,
@@ -183,7 +184,7 @@ export type StreamRow = {
 
 const maxWaiting = 10
 
-async function readQueue(read: SnapshotReader, project: string): Promise<OpenQueue> {
+async function readQueue(read: SnapshotReader, project: ProjectId): Promise<OpenQueue> {
   const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
     select count(*) as open, count(waiting_since) as waiting
     from report_open
@@ -200,7 +201,7 @@ async function readQueue(read: SnapshotReader, project: string): Promise<OpenQue
   return { open: counts?.open ?? 0, waiting: counts?.waiting ?? 0, longest }
 }
 
-function readQuality(read: SnapshotReader, project: string): Promise<QualityRow[]> {
+function readQuality(read: SnapshotReader, project: ProjectId): Promise<QualityRow[]> {
   return read(sql<QualityRow>`
     select what, meaning, rows_all as "all", rows_wrong as wrong
     from report_quality
@@ -208,7 +209,7 @@ function readQuality(read: SnapshotReader, project: string): Promise<QualityRow[
     order by what`)
 }
 
-function readStreams(read: SnapshotReader, project: string): Promise<StreamRow[]> {
+function readStreams(read: SnapshotReader, project: ProjectId): Promise<StreamRow[]> {
   return read(sql<StreamRow>`
     select stream, synced_at as "syncedAt", skipped, failed, open_gaps as "openGaps", never_read as "neverRead"
     from report_freshness

@@ -146,9 +146,9 @@ export function explainDependentView(error: unknown): unknown {
   const detail = error instanceof Error && 'detail' in error ? String(error.detail) : 'another view reads it'
   return new UserError(
     {
-      what: 'cannot replace a view whose columns change in this version',
+      what: 'cannot replace or drop what another view reads',
       why: detail.replaceAll('\n', '; '),
-      next: 'drop that view, run `deskmirror migrate`, and create it again',
+      next: 'drop that view, run `deskmirror migrate`, and create it again from what there is then',
       exitCode: 2,
     },
     { cause: error },

@@ -200,13 +200,13 @@ type RowDecision = {
   readonly isBySetting?: boolean
 }
 
-export type DecidedRow = { readonly id: string; readonly batchId: string | null }
+type DecidedRow = { readonly id: string; readonly batchId: string | null }
 
 /**
  * Uses one statement, so that a row whose status changes concurrently is not missed. The epoch increases, so a process
  * that holds the claim can no longer send. A row in flight stays with the process that sent it.
  */
-export async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
+async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
   const { decision, filter, terms, among, isBySetting = false } = step
   const moves = writebackStates.flatMap((from) => {
     const to = nextState(from, decision)

@@ -5,7 +5,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Writeback } from '../../core/outbox/repository.ts'
 import { noOwnEdits, type OwnEdits, type VisitorFields } from '../../core/outbox/review-guards.ts'
+import { matchesPayload } from '../../core/outbox/same-words.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { inList } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -45,14 +47,20 @@ function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> 
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
-/** Whether an earlier reply with the same payload succeeded without a known message id, and may become visible only now. */
-export async function hasUnmatchedDuplicate(context: ProjectDb, writeback: Writeback): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
+/** Whether an earlier reply with the same words succeeded without a known message id, and may become visible only now. */
+export async function hasUnmatchedDuplicate(
+  context: ProjectDb,
+  writeback: Writeback,
+  payload: WritebackPayload['message'],
+): Promise<boolean> {
+  const { rows } = await sql<{ payload: string }>`
+    select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
       and operation = 'message' and status = 'succeeded' and message_id is null
-      and payload = (select payload from writebacks own where own.project_id = ${context.project} and own.id = ${writeback.id})
-      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)} limit 1`.execute(context.db)
-  return rows.length > 0
+      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}`.execute(context.db)
+  return rows.some((row) => {
+    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(decodeJson(context.kind, row.payload))
+    return matchesPayload({ content, senderName: sender_name }, payload)
+  })
 }
 
 /** By the id of the correction. */

@@ -181,6 +181,8 @@ type ConversationRow = {
   messageText: string | null
 }
 
+const inLowerCase = (ids: readonly string[]) => ids.map((id) => id.toLowerCase())
+
 /** By id in lower case. */
 async function readConversationStates(
   { db, kind, project }: ProjectDb,
@@ -197,7 +199,9 @@ async function readConversationStates(
       and messages.conversation_id = conversations.id and messages.id = (select last.id from messages last
         where last.project_id = conversations.project_id and last.conversation_id = conversations.id
           and ${isUtterance('last')} and ${notByTeamSql} order by last.created_at desc, last.id desc limit 1)
-    where conversations.project_id = ${project} and conversations.id ${inList(kind, inAnyCase(ids))}`.execute(db)
+    where conversations.project_id = ${project} and lower(conversations.id) ${inList(kind, inLowerCase(ids))}`.execute(
+    db,
+  )
   return new Map(rows.map((row) => [row.id.toLowerCase(), toConversationState(row)]))
 }
 
@@ -224,7 +228,7 @@ async function readVisitorStates(
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ id: string; deleted: string | null; name: string | null; email: string | null }>`
     select id, deleted_at as deleted, name, email from visitors
-    where project_id = ${project} and id ${inList(kind, inAnyCase(ids))}`.execute(db)
+    where project_id = ${project} and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(db)
   return new Map(
     rows.map(({ id, deleted, name, email }) => [
       id.toLowerCase(),

@@ -32,7 +32,7 @@ export const outcomeColumns = [
   'finished_at',
   'request_id',
 ] as const
-export type OutcomeColumn = (typeof outcomeColumns)[number]
+type OutcomeColumn = (typeof outcomeColumns)[number]
 
 /** The columns that a file of mistakes adds: the row in the imported file, and why it was refused. */
 export const mistakeColumns = ['row', 'mistake'] as const

@@ -136,11 +136,7 @@ function addMistakes(result: RequestParseResult | undefined, mistakes: readonly 
 const searchedLength = 2 * maxLengths.content
 
 /** A line of a cell is a row if an id stands where the header has the column of an id. */
-export function swallowedRows(
-  cells: readonly string[],
-  header: CsvHeader,
-  separator: string,
-): readonly RequestMistake[] {
+function swallowedRows(cells: readonly string[], header: CsvHeader, separator: string): readonly RequestMistake[] {
   const idColumns = header.columns.flatMap((column, index) =>
     isField(column) && column.field.endsWith('_id') ? [index] : [],
   )
@@ -173,7 +169,7 @@ export type ImportLine = {
   readonly source: LineSource
 }
 
-export type LineSource =
+type LineSource =
   | { readonly format: 'csv'; readonly header: CsvHeader; readonly cells: readonly string[] }
   | { readonly format: 'csv header'; readonly cells: readonly string[] }
   | { readonly format: 'jsonl'; readonly text: string }

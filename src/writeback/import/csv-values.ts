@@ -134,9 +134,9 @@ export type CsvHeader = {
   readonly ignored: readonly string[]
 }
 
-export type HeaderColumn = { readonly field: string }
+type HeaderColumn = { readonly field: string }
 
-export type HeaderResult =
+type HeaderResult =
   | { readonly ok: true; readonly header: CsvHeader }
   | { readonly ok: false; readonly mistakes: readonly RequestMistake[] }
 

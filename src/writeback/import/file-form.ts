@@ -92,7 +92,7 @@ function rejectOtherFiles(head: Uint8Array): void {
   })
 }
 
-export type Utf16 = 'utf-16le' | 'utf-16be'
+type Utf16 = 'utf-16le' | 'utf-16be'
 
 /** An unpaired surrogate becomes this byte, which makes its line invalid UTF-8 instead of changing its text. */
 const invalidUtf8 = Buffer.of(0xff)
@@ -109,7 +109,7 @@ export async function* utf16ToUtf8(bytes: AsyncIterable<Uint8Array>, encoding: U
 }
 
 /** An odd last byte is dropped. */
-export function decodeUtf16(bytes: Buffer, encoding: Utf16): string {
+function decodeUtf16(bytes: Buffer, encoding: Utf16): string {
   const even = bytes.subarray(0, bytes.length - (bytes.length % 2))
   return (encoding === 'utf-16le' ? even : Buffer.from(even).swap16()).toString('utf16le')
 }

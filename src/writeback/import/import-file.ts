@@ -5,6 +5,7 @@ import type { NewAuditEvent } from '../../core/console/data.ts'
 import type { EnqueueOptions } from '../../core/outbox/admin.ts'
 import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import type { ProjectName } from '../../core/project.ts'
 import { trimBoth } from '../../core/trim.ts'
 import type { OutboxAdmin } from '../../warehouse/outbox/admin.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
@@ -23,7 +24,7 @@ export type ImportFile = {
 
 export type CheckFileOptions = Omit<CheckOptions, 'onMistaken'> & {
   /** The project's name. */
-  readonly project: string
+  readonly project: ProjectName
   /** Where the rows with mistakes are written; null if they are not. */
   readonly mistakesPath: string | null
   /** Called every few hundred rows. */
@@ -79,7 +80,7 @@ export async function importRequests(
 
 /** Without what only the queue knows. */
 export function toQueuedImport(
-  project: string,
+  project: ProjectName,
   outcome: QueuedImport['outcome'],
   { differing, differingBatch, notices, ignoredColumns }: CheckResult,
 ): Omit<QueuedImport, 'batch' | 'queued' | 'known'> {
@@ -108,7 +109,7 @@ export async function checkFile(
   }
 }
 
-function toRejectedImport(project: string, check: CheckResult, mistakesFile: string | null): RejectedImport {
+function toRejectedImport(project: ProjectName, check: CheckResult, mistakesFile: string | null): RejectedImport {
   const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check
   const rows = isHeaderMistaken ? 0 : validRows + mistaken
   return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile }
@@ -131,7 +132,7 @@ export function needsApproval(
 }
 
 /** Long enough to be unique, short enough to type. */
-export function shortDigest({ buffer }: ImportFile): string {
+function shortDigest({ buffer }: ImportFile): string {
   return buffer.digest.slice(0, 12)
 }
 

@@ -91,7 +91,7 @@ function isSame({ operation, target, payload }: WritebackRequest, queued: Queued
 const lookBackMs = 30 * 24 * 60 * 60 * 1000
 
 /** The conversation and the words of a reply; null for other operations. */
-export function toReplyKey({ operation, target, payload }: WritebackRequest): string | null {
+function toReplyKey({ operation, target, payload }: WritebackRequest): string | null {
   return operation === 'message' ? joinKey(target, payload.content) : null
 }
 
@@ -100,7 +100,7 @@ function joinKey(conversation: string, content: string): string {
 }
 
 /** `index`: the replies of the rows before it. */
-export function repeatedRowMistake(key: string, row: number, index: RefIndex): readonly RequestMistake[] {
+function repeatedRowMistake(key: string, row: number, index: RefIndex): readonly RequestMistake[] {
   const first = index.firstLine(key, row)
   return first === row ? [] : [toRepetition(repeatsRow, `row ${first}`)]
 }
@@ -110,7 +110,7 @@ const wasSent = 'the same words were sent to the same conversation in the last 3
 const isQueued = 'the same words are queued for the same conversation'
 
 /** By reply key, the mistake of a row that sends these words again. */
-export async function findEarlierReplies(
+async function findEarlierReplies(
   lookups: ImportLookups,
   requests: readonly WritebackRequest[],
   now: EpochMs,
@@ -133,7 +133,7 @@ function toRepetition(why: string, found: string | null): RequestMistake {
  * Finds the first line with a given key. Millions of them would fill the heap, so the index holds 96-bit hashes and line
  * numbers: 20 to 40 bytes each, off the heap. Collision probability for ten million: below 10^-14.
  */
-export type RefIndex = {
+type RefIndex = {
   /** The first line with this ref: an earlier one, or `line` itself (from 1). */
   readonly firstLine: (ref: string, line: number) => number
 }

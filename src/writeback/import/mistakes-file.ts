@@ -13,7 +13,7 @@ import { jsonLineColumn, mistakeColumns, requestColumns, toCsvCell, toHarmlessCe
 import type { ImportLine } from './csv-parser.ts'
 import type { FileForm } from './file-form.ts'
 
-export type MistakesFile = {
+type MistakesFile = {
   readonly write: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
   /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
   readonly publish: () => Promise<number>

@@ -42,7 +42,8 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
     const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete })
-    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback))) return verification
+    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload)))
+      return verification
     const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
     return { kind: 'unverifiable', why }
   },
@@ -161,7 +162,7 @@ export function matchReply(
 }
 
 /** Messages that were not there before and are not matched to another write-back. */
-export function newMessages(
+function newMessages(
   messages: readonly SnapshotMessage[],
   before: ReadonlySet<string>,
   matchedIds: ReadonlySet<string>,
@@ -175,13 +176,13 @@ export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlyS
 }
 
 /** A digest of the messages' texts, independent of their order. */
-export function digestMessages(messages: readonly SnapshotMessage[]): string {
+function digestMessages(messages: readonly SnapshotMessage[]): string {
   const lines = messages.map(({ id, content }) => JSON.stringify([id, content])).sort()
   return createHash('sha256').update(lines.join('\n')).digest('base64url')
 }
 
 /** Whether the texts of the earlier messages changed; false if one is missing or no digest was stored. */
-export function hasContentChanged(
+function hasContentChanged(
   messages: readonly SnapshotMessage[],
   before: ReadonlySet<string>,
   digest: string | undefined,

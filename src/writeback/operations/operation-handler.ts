@@ -8,6 +8,7 @@ import { toListShape } from '../../core/list-shape.ts'
 import type { Mirror } from '../../core/mirror.ts'
 import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
 import { type Operation, operationTypes, type RequestFor } from '../../core/outbox/writeback-request.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Json } from '../../core/row.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Logger } from '../../log.ts'
@@ -58,7 +59,7 @@ export type OperationHandler = {
 
 export type WritebackDeps = {
   /** The project's id at the service. */
-  readonly projectId: string
+  readonly projectId: ProjectId
   readonly get: ApiGet
   /**
    * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows the request, before

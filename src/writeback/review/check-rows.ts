@@ -17,7 +17,7 @@ import { targetPath, type WritebackDeps } from '../operations/operation-handler.
 import { type ReviewSource, type RowToReview, reviewRows } from './review-rows.ts'
 
 /** `writeback`: as it is queued; absent if it is not. */
-export type RowToCheck = RowToReview & { readonly writeback?: Writeback }
+type RowToCheck = RowToReview & { readonly writeback?: Writeback }
 
 export type CheckDeps = WritebackDeps & {
   readonly reader: ReviewReader

@@ -26,14 +26,14 @@ import { createOutputFile, type OutputFile, type OverwriteOptions } from '../../
 import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
 
 /** Holds text of any length in an unnamed temporary file, to be read once it is complete. */
-export type TextBuffer = {
+type TextBuffer = {
   readonly write: (text: string) => Promise<void>
   readonly read: () => AsyncGenerator<Uint8Array>
   /** Call it when done, also after an error. */
   readonly close: () => Promise<void>
 }
 
-export async function openTextBuffer(): Promise<TextBuffer> {
+async function openTextBuffer(): Promise<TextBuffer> {
   const file = await createUnnamedFile(tmpdir())
   return {
     write: async (text) => {
@@ -113,7 +113,7 @@ function publishing(file: OutputFile, output: ReviewOutput): ReviewOutput {
 }
 
 /** A review as CSV for spreadsheets: one line for each row. */
-export const reviewColumns: readonly ExportColumn[] = [
+const reviewColumns: readonly ExportColumn[] = [
   { name: 'row', type: 'integer' },
   { name: 'id', type: 'text' },
   { name: 'operation', type: 'text' },
@@ -136,7 +136,7 @@ export const reviewColumns: readonly ExportColumn[] = [
   { name: 'checked_at', type: 'time' },
 ]
 
-export function toReviewCells(review: CheckedReview): ExportRow {
+function toReviewCells(review: CheckedReview): ExportRow {
   const { position, id, operation, target, visitorName, outcome, reason, why, changes } = review
   const { lastWords, firstWords, after, expect, expiresAt, check } = review
   return [
@@ -167,7 +167,7 @@ export type ReviewPageText = {
 }
 
 /** Up to the table of all rows, which follows as `reviewPageRow`. */
-export function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
+function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
   return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of ${foreign(title)}</h1>
 ${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${checksSection(summary)}${summary.groups.map(groupSection)}<section>
 <h2>All ${pluralize(summary.rows, 'row')}</h2>
@@ -177,12 +177,12 @@ ${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTab
 `.html
 }
 
-export function reviewPageRow(review: CheckedReview): string {
+function reviewPageRow(review: CheckedReview): string {
   const { action, outcome } = review
   return tableRow(rowColumns, cellsOf(review, [actionNames[action], outcomeLabels[outcome]]), 'lines').html
 }
 
-export const reviewPageFoot = `</tbody>
+const reviewPageFoot = `</tbody>
 </table></div>
 </section>
 ${documentFoot}`

@@ -26,7 +26,7 @@ export type ReviewSource<Row extends RowToReview = RowToReview> = {
   readonly batch: string | null
 }
 
-export type ReviewDeps<Row extends RowToReview> = {
+type ReviewDeps<Row extends RowToReview> = {
   readonly readAhead: ReviewReader['readAhead']
   /** One for each row. */
   readonly readFacts: (rows: readonly Row[]) => Promise<readonly ReviewFacts[]>
@@ -91,7 +91,7 @@ export function readMirrorFacts(reader: ReviewReader) {
 
 /** A lane is kept from its first row to its last, so memory is needed only for lanes whose rows lie far apart. */
 /** A draft may be sent behind rows that follow it: what is queued finds the lane without the drafts before it. */
-export type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
+type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
 
 type TrackedLane = { states: LaneStates; readonly ahead: readonly RowAhead[]; appliedAhead: number }
 
@@ -101,9 +101,9 @@ export type LaneEnds = {
   readonly isLast: (row: LaneRow) => boolean
 }
 
-export type LaneRow = Pick<ReviewRow, 'operation' | 'target' | 'position'>
+type LaneRow = Pick<ReviewRow, 'operation' | 'target' | 'position'>
 
-export type LaneTracker = {
+type LaneTracker = {
   /** Those of these rows whose lanes have no row yet. */
   readonly newLanes: (rows: readonly ReviewRow[]) => readonly string[]
   readonly open: (lanes: readonly string[], ahead: readonly RowAhead[]) => void
@@ -126,7 +126,7 @@ export function createLaneEnds(): LaneEnds {
 }
 
 /** `ends`: all rows are registered there. */
-export function createLaneTracker(ends: LaneEnds): LaneTracker {
+function createLaneTracker(ends: LaneEnds): LaneTracker {
   const lanes = new Map<string, TrackedLane>()
   return {
     newLanes: (rows) => [...new Set(rows.map(laneOf))].filter((lane) => !lanes.has(lane)),

@@ -25,7 +25,7 @@ import {
   rowsPerChunk,
 } from './review-rows.ts'
 
-export type ReviewParts = {
+type ReviewParts = {
   readonly reader: ReviewReader
   readonly now: EpochMs
 }

@@ -127,13 +127,13 @@ async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): 
 }
 
 /** Throws ApiError if the service cannot be read now. */
-export async function verifySend(task: SendTask): Promise<SendTaskResult> {
+async function verifySend(task: SendTask): Promise<SendTaskResult> {
   const verification = await runVerification(task)
   return verification.kind === 'absent' ? settleAbsent(task) : settleVerification(task, verification)
 }
 
 /** Verifies once more just before a resend. Null if it did not arrive, so that it can be sent again. */
-export async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
+async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
   const verification = await runVerification(task)
   return verification.kind === 'absent' ? null : settleVerification(task, verification)
 }

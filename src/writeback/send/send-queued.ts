@@ -18,7 +18,7 @@ import {
 } from './circuit-breaker.ts'
 import { sendLane } from './lane.ts'
 
-export type SendQueuedOptions = {
+type SendQueuedOptions = {
   readonly maxConcurrentLanes: number
   /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
@@ -34,7 +34,7 @@ export type SendProgress = OutcomeCounts & {
   readonly rest: Rest | null
 }
 
-export type SendQueuedResult = {
+type SendQueuedResult = {
   readonly outcomes: OutcomeCounts
   /** The failure that stopped it early: the service does not answer, or denies the key. */
   readonly fatalFailure: ApiFailure | null

@@ -179,12 +179,12 @@ export function mayHaveBeenDone(writeback: Writeback): boolean {
 }
 
 /** Delay before verification if no response comes. */
-export function verifyDelayMs({ deps, handler }: SendTask): Ms {
+function verifyDelayMs({ deps, handler }: SendTask): Ms {
   return Math.ceil(deps.verifyAfterMs * handler.verifyDelayFactor)
 }
 
 /** How long the precondition check is valid. */
-export const preconditionValidMs: Ms = 20_000
+const preconditionValidMs: Ms = 20_000
 
 /** After this many sends without a readable response, a person decides. */
 export const maxSends = 5
