@@ -13,6 +13,8 @@ export default defineConfig({
     provide: { runsAllCases: false },
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
+    // Node.js runs the sources as it runs the program: without Vite, which would reach every import through an object.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // A new process and its modules for each of two hundred files would take a tenth of the processor's time. Files do not
     // rely on it: what they change in their process they change back.
     isolate: false,

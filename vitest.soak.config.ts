@@ -15,6 +15,8 @@ export default defineConfig({
     provide: { runsAllCases: true },
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
+    // Node.js runs the sources as it runs the program: without Vite, which would reach every import through an object.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     maxWorkers: 1,
     env: { TMPDIR: fastFolder() },
     testTimeout: 600_000,

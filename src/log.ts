@@ -4,7 +4,7 @@ import { redactSecrets } from './core/secret.ts'
 
 export type { Logger } from 'pino'
 
-export type LogOptions = {
+type LogOptions = {
   readonly level: LevelWithSilent
   /** Short text instead of JSON. */
   readonly pretty: boolean

@@ -51,11 +51,11 @@ const insertReplies = (batch: string, from: number, to: number) =>
   select '${benchProject}', 'message', id, '{"content":"We have found your order.","sender_name":"Ann"}', ${batch}, 'draft', 'olga'
   from ${numbered} where n > ${from} and n <= ${to}`
 
-/** A thousand drafts, nine thousand in one batch, and forty batches that were sent, of which some rows failed. */
+/** A thousand drafts, twenty thousand in one batch, and forty batches that were sent, of which some rows failed. */
 const queueStatements: readonly string[] = [
   insertReplies(`'drafts'`, 0, 1000),
-  insertReplies(`'many-drafts'`, 1000, 10_000),
-  insertReplies(`'batch-' || (n % 40)`, 10_000, 50_000),
+  insertReplies(`'many-drafts'`, 1000, 21_000),
+  insertReplies(`'batch-' || (n % 40)`, 21_000, 50_000),
   `update writebacks set status = 'succeeded', sent_at = created_at, finished_at = created_at where batch_id like 'batch-%'
     and seq % 50 <> 0`,
   `update writebacks set status = 'failed', error = 'the service answered 404', finished_at = created_at

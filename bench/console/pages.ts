@@ -1,7 +1,9 @@
 /** How long the server takes for each page of the console, cold and warm, and whether the process keeps its beat meanwhile. */
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { openStandAlone } from '../../src/app/console/open-console.ts'
-import { serveStandAlone } from '../../src/http/console/serve-stand-alone.ts'
+import { openWorkerConsole } from '../../jobs/worker-console.ts'
+import { defaultConfig, defaultProject } from '../../src/config/config.ts'
+import { secret } from '../../src/core/secret.ts'
+import { createAttempts } from '../../src/http/auth.ts'
+import { openHttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { benchProject } from '../analytics/synthetic-project.ts'
@@ -12,9 +14,14 @@ const log = createLog({ level: 'error', pretty: true, secrets: [], write: (line)
 
 export async function measurePages(databaseUrl: string): Promise<void> {
   const { conversation, visitor, writeback } = await findExamples(databaseUrl)
-  const opened = await openStandAlone({ databaseUrl, config: null, now: Date.now })
-  const http = await serveStandAlone(opened, { port: 0, log, now: Date.now })
-  const cookie = await signIn(http.address, opened.links.create())
+  const warehouse = await openWarehouse(databaseUrl)
+  const address = { name: benchProject, baseUrl: new URL('http://127.0.0.1:9/v1'), apiKey: secret('svc_live_bench') }
+  const projects = [defaultProject({ ...address, projectId: benchProject })]
+  const served = openWorkerConsole(() => defaultConfig({ projects, databaseUrl }), warehouse, createAttempts(), log)
+  const health = { isAlive: () => true, checkReadiness: async () => [] }
+  const server = { host: '127.0.0.1', port: 0, token: null, health, metrics: null, log }
+  const http = await openHttpServer({ ...server, plugins: [served.routes] })
+  const cookie = await signIn((await served.createLink(http.address)) ?? '')
   const root = `/console/p/${benchProject}`
   const pages = [
     ...[
@@ -27,11 +34,11 @@ export async function measurePages(databaseUrl: string): Promise<void> {
     ],
     ...['/streams', '/budget', '/runs', '/schema', '/service', '/charts?over=90+days'],
     ...['/writebacks', '/writebacks?status=succeeded', '/batches/drafts', '/batches/many-drafts', '/batches/batch-1'],
-    ...[`/writebacks/${writeback}`],
+    ...[`/writebacks/${writeback}`, '/confirm?decision=approve&batch=many-drafts'],
   ]
-  const delay = monitorEventLoopDelay({ resolution: 5 })
-  delay.enable()
+  const holds = measureHolds()
   for (const page of pages) {
+    holds.reset()
     const times: number[] = []
     for (let n = 0; n <= repetitions; n += 1) times.push(await timed(http.address + root + page, cookie))
     const [cold = 0, ...warm] = times
@@ -39,18 +46,46 @@ export async function measurePages(databaseUrl: string): Promise<void> {
       `  ${page === '' ? 'overview' : page}: warm (cold ${Math.round(cold)} ms)`,
       median(warm),
       'ms',
-      'goal: under 200 ms',
+      `goal: under 200 ms; the event loop was held for up to ${Math.round(holds.longestMs())} ms, goal: under 50 ms`,
     )
   }
-  printFigure('  longest delay of the process meanwhile', delay.max / 1e6, 'ms')
+  holds.stop()
   await http.close()
-  await opened.close()
+  await served.close()
+  await warehouse.close()
 }
 
-async function signIn(address: string, code: string): Promise<string> {
-  const body = new URLSearchParams({ name: 'bench', code })
-  const headers = { 'sec-fetch-site': 'same-origin', origin: address }
-  const response = await fetch(`${address}/console/sign-in`, { method: 'POST', body, headers, redirect: 'manual' })
+/** The processor time that the event loop takes for what is due at once: what other processes of the machine take does not count. */
+function measureHolds() {
+  let [last, longest, isOver] = [0, 0, false]
+  const cpuMs = () => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1000
+  }
+  const turn = () => {
+    const now = cpuMs()
+    longest = Math.max(longest, now - last)
+    last = now
+    if (!isOver) setTimeout(turn, 1)
+  }
+  last = cpuMs()
+  turn()
+  return {
+    reset: () => {
+      longest = 0
+    },
+    longestMs: () => longest,
+    stop: () => {
+      isOver = true
+    },
+  }
+}
+
+async function signIn(link: string): Promise<string> {
+  const { origin, searchParams } = new URL(link)
+  const body = new URLSearchParams({ name: 'bench', code: searchParams.get('code') ?? '' })
+  const headers = { 'sec-fetch-site': 'same-origin', origin }
+  const response = await fetch(`${origin}/console/sign-in`, { method: 'POST', body, headers, redirect: 'manual' })
   return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
 }
 

@@ -51,7 +51,7 @@ export type NewJob<D> = {
 }
 
 /** `timestamp`: when it was added. */
-export type RunningJob<D> = { readonly id?: string; readonly data: D; readonly timestamp: EpochMs }
+type RunningJob<D> = { readonly id?: string; readonly data: D; readonly timestamp: EpochMs }
 
 export type JobHandler<D> = (job: RunningJob<D>) => Promise<JobResult>
 

@@ -4,7 +4,7 @@ import type { Backend } from './backend.ts'
 import { openInProcess } from './in-process.ts'
 import type { StoreConnection, StoreOptions } from './store-connection.ts'
 
-export type BackendOptions = Partial<StoreOptions> & {
+type BackendOptions = Partial<StoreOptions> & {
   readonly log: Logger
   /** Called for each error of the store. */
   readonly onError?: () => void

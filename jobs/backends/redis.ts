@@ -178,7 +178,7 @@ return ''
 `
 
 /** Throws UserError: the database does not exist, or the user lacks a permission. */
-export async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
+async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
   await requireDatabase(client, url)
   // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not supported.
   const key = `${prefix}:probe:${randomUUID()}`

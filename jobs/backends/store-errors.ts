@@ -19,7 +19,7 @@ export function isConnectionError(error: unknown): boolean {
  * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting may help,
  * while a wrong password, a missing permission and an unknown command need a person.
  */
-export function isRedisOutage(error: unknown): boolean {
+function isRedisOutage(error: unknown): boolean {
   return error instanceof Error && redisOutageText.test(error.message)
 }
 

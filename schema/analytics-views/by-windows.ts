@@ -2,27 +2,74 @@
  * Queries by windows: SQLite hands a filter by day down through them, and not through joins or `group by`, which would
  * read the whole history for one week.
  */
-import type { ViewColumn } from './analytics-view.ts'
+import type { AnalyticsView, ViewColumn } from './analytics-view.ts'
+import * as kind from './view-columns.ts'
+
+/** Columns with their expressions. */
+type Expressions = Readonly<Record<string, readonly [column: ViewColumn, expression: string]>>
 
 export type MergedSource = {
   /** The expressions of the key, in its order. */
   readonly key: readonly string[]
-  /** The expressions of the columns that this query gives; each column comes from one query. */
-  readonly columns: Readonly<Record<string, string>>
+  /** The columns that this query gives. */
+  readonly columns: Expressions
   /** What follows `from`. With a `group by`, it names tables only, so that SQLite filters before it groups. */
   readonly from: string
 }
 
-type Merge = {
-  readonly key: readonly string[]
-  /** A column that cannot be null is 0 where its query has no row. */
-  readonly columns: Readonly<Record<string, Pick<ViewColumn, 'type' | 'isNullable'>>>
+type MergedView = Pick<AnalyticsView, 'note' | 'caveat'> & {
+  readonly key: Readonly<Record<string, ViewColumn>>
   readonly sources: readonly MergedSource[]
 }
 
-/** Puts numbers of several queries side by side, one row for each key, as a full join would. */
-export function mergeByKey({ key, columns, sources }: Merge): string {
-  const names = Object.entries(columns)
+/** A view of numbers of several queries side by side. */
+export function mergedView({ note, caveat, key, sources }: MergedView): AnalyticsView {
+  const names = Object.keys(key)
+  return {
+    ...{ note, caveat, key: names },
+    columns: { ...key, ...columnsOf(sources) },
+    select: () => mergeByKey(names, sources),
+  }
+}
+
+/** The columns of all queries, in their order. */
+export function columnsOf(sources: readonly Pick<MergedSource, 'columns'>[]): AnalyticsView['columns'] {
+  const columns = sources.flatMap((source) => Object.entries(source.columns))
+  return Object.fromEntries(columns.map(([name, [column]]) => [name, column]))
+}
+
+type GroupedView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives'> & {
+  readonly key: Expressions
+  readonly columns: Expressions
+  /** What follows `from`. */
+  readonly from: string
+}
+
+/** A view of one query, with the `group by` at its end. */
+export function groupedView({ key, columns, from, ...texts }: GroupedView): AnalyticsView {
+  const list = Object.entries({ ...key, ...columns }).map(([name, [, expression]]) => `${expression} as ${name}`)
+  return {
+    ...texts,
+    key: Object.keys(key),
+    columns: columnsOf([{ columns: key }, { columns }]),
+    select: () => `
+    select ${list.join(',\n      ')}
+    from ${from}`,
+  }
+}
+
+/** What is often counted and measured; the last two are columns of percentiles. */
+export const countIf = (note: string, condition: string) =>
+  [kind.count(note), `count(case when ${condition} then 1 end)`] as const
+export const median = (note: string) => [kind.optional(kind.meanSeconds(note)), 'median_value'] as const
+export const p90 = (note: string) => [kind.optional(kind.duration(note)), 'p90_value'] as const
+
+/**
+ * Puts numbers of several queries side by side, one row for each key, as a full join would. A column that cannot be null is
+ * 0 where its query has no row.
+ */
+export function mergeByKey(key: readonly string[], sources: readonly MergedSource[]): string {
+  const names = Object.entries(columnsOf(sources))
   const keyList = key.join(', ')
   const merged = names.map(([name, { isNullable }]) => {
     const value = `max(${name}) over (partition by ${keyList})`
@@ -32,14 +79,14 @@ export function mergeByKey({ key, columns, sources }: Merge): string {
     const keys = key.map((name, index) => `${source.key[index]} as ${name}`)
     // Each null has a type, as Postgres takes the types of a union from its first queries.
     const values = names.map(
-      ([name, { type }]) => `cast(${source.columns[name] ?? 'null'} as ${castType(type)}) as ${name}`,
+      ([name, { type }]) => `cast(${source.columns[name]?.[1] ?? 'null'} as ${castType(type)}) as ${name}`,
     )
     return `
         select ${[...keys, ...values].join(', ')}
         from ${source.from}`
   })
   return `
-    select ${[...key, ...Object.keys(columns)].join(', ')}
+    select ${[...key, ...names.map(([name]) => name)].join(', ')}
     from (
       select ${[...key, ...merged].join(',\n        ')},
         row_number() over (partition by ${keyList}) as place
@@ -89,6 +136,14 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
       where place in ${middlePlaces} or place = ${p90Place}
     ) summarised
     where row_of_group = 1`
+}
+
+/** Percentiles as a query to merge; its key are the groups. */
+export function percentileSource({
+  columns,
+  ...percentiles
+}: PercentileSource & Pick<MergedSource, 'columns'>): MergedSource {
+  return { key: Object.keys(percentiles.groups), columns, from: `(${percentilesOf(percentiles)}) percentiles` }
 }
 
 /** The same place twice if the number of values is odd. */

@@ -1,22 +1,8 @@
 /** Calls, one by one and by day. */
 import type { AnalyticsView } from './analytics-view.ts'
-import { mergeByKey, percentilesOf } from './by-windows.ts'
+import { countIf, median, mergedView, percentileSource } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
-import {
-  count,
-  date,
-  distinct,
-  duration,
-  flag,
-  key,
-  meanSeconds,
-  number,
-  optional,
-  projectId,
-  seconds,
-  text,
-  time,
-} from './view-columns.ts'
+import * as kind from './view-columns.ts'
 
 /**
  * Calls. The service documents none of their fields, so they are read from `raw` by paths: those of the settings
@@ -49,18 +35,18 @@ export const fctCall: AnalyticsView = {
   key: ['project_id', 'call_id'],
   discovers: 'calls',
   columns: {
-    project_id: projectId,
-    call_id: key('the call, in calls'),
-    visitor_id: optional(key('the visitor; null = not known')),
-    started_at: optional(time('when it started')),
-    started_date: optional(date('local day of started_at')),
-    started_hour: optional(number('local hour of started_at, 0 to 23')),
-    ended_at: optional(time('when it ended; null = not known')),
-    outcome: optional(text(outcomeNote)),
-    seconds: optional(seconds('how long it took; null = not known, or negative')),
-    has_recording: optional(flag('it has a recording; null = the service has not been asked yet')),
-    direction: optional(text('who called whom, in the words of the service; null = not known')),
-    agent: optional(text('the agent, as the service names it; null = not known')),
+    project_id: kind.projectId,
+    call_id: kind.key('the call, in calls'),
+    visitor_id: kind.optional(kind.key('the visitor; null = not known')),
+    started_at: kind.optional(kind.time('when it started')),
+    started_date: kind.optional(kind.date('local day of started_at')),
+    started_hour: kind.optional(kind.number('local hour of started_at, 0 to 23')),
+    ended_at: kind.optional(kind.time('when it ended; null = not known')),
+    outcome: kind.optional(kind.text(outcomeNote)),
+    seconds: kind.optional(kind.seconds('how long it took; null = not known, or negative')),
+    has_recording: kind.optional(kind.flag('it has a recording; null = the service has not been asked yet')),
+    direction: kind.optional(kind.text('who called whom, in the words of the service; null = not known')),
+    agent: kind.optional(kind.text('the agent, as the service names it; null = not known')),
   },
   select: (sql) => `
     select p.project_id, p.call_id, p.visitor_id, p.started_at, d.date as started_date,
@@ -93,48 +79,32 @@ function parsedCalls(sql: SqlDialect): string {
       where c.deleted_at is null`
 }
 
-/** Calls by day. */
-const measures = {
-  calls: count('calls'),
-  callers: distinct('different visitors, as far as they are known'),
-  with_recording: count('calls with a recording'),
-  with_length: count('calls whose length is known'),
-  seconds: seconds('total length of these'),
-  median_seconds: optional(meanSeconds('median length of these')),
-  longest_seconds: optional(duration('length of the longest')),
-}
+const medianLength = median('median length of these')
 
-export const reportCallDay: AnalyticsView = {
+export const reportCallDay = mergedView({
   note: 'Calls by the day on which they started.',
   caveat: 'Lengths are known only where the calls show them: compare with_length with calls.',
-  key: ['project_id', 'date'],
-  columns: { project_id: projectId, date: date('the day on which the calls started'), ...measures },
-  select: () =>
-    mergeByKey({
-      key: ['project_id', 'date'],
-      columns: measures,
-      sources: [
-        {
-          key: ['project_id', 'started_date'],
-          columns: {
-            calls: 'count(*)',
-            callers: 'count(distinct visitor_id)',
-            with_recording: 'count(case when has_recording then 1 end)',
-            with_length: 'count(seconds)',
-            seconds: 'sum(seconds)',
-            longest_seconds: 'max(seconds)',
-          },
-          from: 'fct_call where started_date is not null group by project_id, started_date',
-        },
-        {
-          key: ['project_id', 'date'],
-          columns: { median_seconds: 'median_value' },
-          from: `(${percentilesOf({
-            groups: { project_id: 'project_id', date: 'started_date' },
-            value: 'seconds',
-            from: 'fct_call where seconds is not null and started_date is not null',
-          })}) lengths`,
-        },
-      ],
+  key: { project_id: kind.projectId, date: kind.date('the day on which the calls started') },
+  sources: [
+    {
+      key: ['project_id', 'started_date'],
+      columns: {
+        calls: [kind.count('calls'), 'count(*)'],
+        callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
+        with_recording: countIf('calls with a recording', 'has_recording'),
+        with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
+        seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
+        // Its place in the view; the next query has its value.
+        median_seconds: [medianLength[0], 'null'],
+        longest_seconds: [kind.optional(kind.duration('length of the longest')), 'max(seconds)'],
+      },
+      from: 'fct_call where started_date is not null group by project_id, started_date',
+    },
+    percentileSource({
+      groups: { project_id: 'project_id', date: 'started_date' },
+      value: 'seconds',
+      from: 'fct_call where seconds is not null and started_date is not null',
+      columns: { median_seconds: medianLength },
     }),
-}
+  ],
+})

@@ -1,6 +1,6 @@
 /** What facts and reports are grouped by: projects, hours, agents, visitors and conversations. */
 import type { AnalyticsView } from './analytics-view.ts'
-import { count, flag, key, number, optional, projectId, share, text, time, weighted } from './view-columns.ts'
+import * as kind from './view-columns.ts'
 
 /** Projects, and how fresh their facts are: every object leads here by `project_id`. */
 export const dimProject: AnalyticsView = {
@@ -9,16 +9,18 @@ export const dimProject: AnalyticsView = {
     'as_of speaks of what the service had then. Facts that are due have changed in the mirror and are derived again with the next sync.',
   key: ['project_id'],
   columns: {
-    project_id: projectId,
-    time_zone: optional(text('the time zone of all dates and hours; null = no facts yet')),
-    mirrored_since: time('when the mirror began: reopenings before it are not known'),
-    as_of: optional(time('conversations and messages are complete up to this time; null = not read to the end yet')),
-    visits_as_of: optional(time('the same for activity of visitors; null also = not mirrored')),
-    calls_as_of: optional(time('the same for calls')),
-    availability_as_of: optional(time('when the availability was last asked for')),
-    facts_due: count('conversations, visitors and hours whose facts are to be derived again'),
-    is_rebuilding: flag('facts are being derived anew, so not all numbers are there'),
-    has_personal_data: flag('false = names and addresses of visitors are left out'),
+    project_id: kind.projectId,
+    time_zone: kind.optional(kind.text('the time zone of all dates and hours; null = no facts yet')),
+    mirrored_since: kind.time('when the mirror began: reopenings before it are not known'),
+    as_of: kind.optional(
+      kind.time('conversations and messages are complete up to this time; null = not read to the end yet'),
+    ),
+    visits_as_of: kind.optional(kind.time('the same for activity of visitors; null also = not mirrored')),
+    calls_as_of: kind.optional(kind.time('the same for calls')),
+    availability_as_of: kind.optional(kind.time('when the availability was last asked for')),
+    facts_due: kind.count('conversations, visitors and hours whose facts are to be derived again'),
+    is_rebuilding: kind.flag('facts are being derived anew, so not all numbers are there'),
+    has_personal_data: kind.flag('false = names and addresses of visitors are left out'),
   },
   select: () => `
     select s.project_id, nullif(s.time_zone, '') as time_zone, s.mirrored_since,
@@ -55,9 +57,9 @@ export const dimHour: AnalyticsView = {
   caveat: null,
   key: ['hour'],
   columns: {
-    hour: number('0 to 23'),
-    label: text('its beginning, such as 09:00'),
-    part_of_day: text('night, morning, afternoon or evening: six hours each from midnight on'),
+    hour: kind.number('0 to 23'),
+    label: kind.text('its beginning, such as 09:00'),
+    part_of_day: kind.text('night, morning, afternoon or evening: six hours each from midnight on'),
   },
   select: () =>
     hours
@@ -76,11 +78,11 @@ export const dimAgent: AnalyticsView = {
     'The service shows no list of agents: the name is that of the last human message in most of the conversations of this id, and name_share says in how many.',
   key: ['project_id', 'agent_id'],
   columns: {
-    project_id: projectId,
-    agent_id: key('the id that conversations are assigned to'),
-    likely_name: text('the name that most of these conversations end with'),
-    name_share: weighted(share('share of the conversations that show this name'), 'conversations'),
-    conversations: count('conversations assigned to the agent now, in which a human wrote'),
+    project_id: kind.projectId,
+    agent_id: kind.key('the id that conversations are assigned to'),
+    likely_name: kind.text('the name that most of these conversations end with'),
+    name_share: kind.weighted(kind.share('share of the conversations that show this name'), 'conversations'),
+    conversations: kind.count('conversations assigned to the agent now, in which a human wrote'),
   },
   select: () => `
     select project_id, agent_id, name as likely_name,
@@ -108,19 +110,19 @@ export const dimVisitor: AnalyticsView = {
   key: ['project_id', 'visitor_id'],
   discovers: 'visitors',
   columns: {
-    project_id: projectId,
-    visitor_id: key('the visitor, in visitors'),
-    name: optional(text('null = not known, or the settings leave out personal data')),
-    email: optional(text('null = not known, or the settings leave out personal data')),
-    has_email: flag('the visitor has an address'),
-    conversations: count('conversations'),
-    open_conversations: count('of these, open ones'),
-    messages_written: count('messages that the visitor wrote'),
-    first_contact_at: optional(time('when the first conversation was created')),
-    last_utterance_at: optional(time('when anybody last wrote in one of them')),
-    visits: count('visits'),
-    first_visit_at: optional(time('when the first visit began')),
-    last_activity_at: optional(time('when the last visit ended')),
+    project_id: kind.projectId,
+    visitor_id: kind.key('the visitor, in visitors'),
+    name: kind.optional(kind.text('null = not known, or the settings leave out personal data')),
+    email: kind.optional(kind.text('null = not known, or the settings leave out personal data')),
+    has_email: kind.flag('the visitor has an address'),
+    conversations: kind.count('conversations'),
+    open_conversations: kind.count('of these, open ones'),
+    messages_written: kind.count('messages that the visitor wrote'),
+    first_contact_at: kind.optional(kind.time('when the first conversation was created')),
+    last_utterance_at: kind.optional(kind.time('when anybody last wrote in one of them')),
+    visits: kind.count('visits'),
+    first_visit_at: kind.optional(kind.time('when the first visit began')),
+    last_activity_at: kind.optional(kind.time('when the last visit ended')),
   },
   select: () => `
     select v.project_id, v.id as visitor_id,
@@ -162,7 +164,7 @@ export const dimConversation: AnalyticsView = {
     'Each undocumented field of conversations is a column of text, which appears when the field does, unless the settings leave out personal data. What is counted is in fct_conversation.',
   key: ['project_id', 'conversation_id'],
   discovers: 'conversations',
-  columns: { project_id: projectId, conversation_id: key('the conversation') },
+  columns: { project_id: kind.projectId, conversation_id: kind.key('the conversation') },
   select: () => `
     select project_id, id as conversation_id from conversations where deleted_at is null`,
 }

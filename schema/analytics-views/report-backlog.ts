@@ -1,18 +1,18 @@
 /** Open conversations and waiting visitors at the end of each day and of each hour: running sums over all changes. */
 import type { AnalyticsView } from './analytics-view.ts'
 import type { SqlDialect } from './sql-dialect.ts'
-import { count, date, flag, level, number, projectId } from './view-columns.ts'
+import * as kind from './view-columns.ts'
 
 const caveat =
   'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are in none of them.'
 
 const measures = {
-  opened: count('conversations created'),
-  reopenings: count('times that a handled conversation was reopened, as far as this was seen'),
-  handlings: count('times that an open conversation was marked handled'),
-  open_at_end: level('conversations open at the end: the number before + opened + reopenings - handlings'),
-  waiting_at_end: level('of these, those whose visitor was waiting'),
-  reopens_known: flag('the mirror had begun, so reopenings are known'),
+  opened: kind.count('conversations created'),
+  reopenings: kind.count('times that a handled conversation was reopened, as far as this was seen'),
+  handlings: kind.count('times that an open conversation was marked handled'),
+  open_at_end: kind.level('conversations open at the end: the number before + opened + reopenings - handlings'),
+  waiting_at_end: kind.level('of these, those whose visitor was waiting'),
+  reopens_known: kind.flag('the mirror had begun, so reopenings are known'),
 }
 
 /**
@@ -102,7 +102,7 @@ export const reportBacklogDay: AnalyticsView = {
   note: 'The backlog at the end of each day since the first conversation, and what changed it. The last row is today so far.',
   caveat,
   key: ['project_id', 'date'],
-  columns: { project_id: projectId, date: date('the local day'), ...measures },
+  columns: { project_id: kind.projectId, date: kind.date('the local day'), ...measures },
   select: (sql) => `
     select p.project_id, p.date,${measuresBy('p.date')}
     from (
@@ -119,9 +119,9 @@ export const reportBacklogHour: AnalyticsView = {
   caveat: `${caveat} An hour that the clock shows twice is one row; an hour that it skips has none.`,
   key: ['project_id', 'date', 'hour'],
   columns: {
-    project_id: projectId,
-    date: date('the local day'),
-    hour: number('the local hour, 0 to 23'),
+    project_id: kind.projectId,
+    date: kind.date('the local day'),
+    hour: kind.number('the local hour, 0 to 23'),
     ...measures,
   },
   select: (sql) => `

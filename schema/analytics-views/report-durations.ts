@@ -2,7 +2,7 @@
 import type { AnalyticsView, ViewColumn } from './analytics-view.ts'
 import { percentilesOf } from './by-windows.ts'
 import { completeWaits } from './report-waits.ts'
-import { count, date, duration, meanSeconds, projectId, text, weighted } from './view-columns.ts'
+import * as kind from './view-columns.ts'
 
 /** One kind. `labels`: the values of the columns that name it. The row is `w` in `from`, `dated` and `value`. */
 type DurationKind = {
@@ -37,23 +37,23 @@ function durationView(report: DurationReport, period: Period): AnalyticsView {
     key: ['project_id', column, ...Object.keys(labels)],
     alternatives: Object.keys(labels),
     columns: {
-      project_id: projectId,
-      [column]: date(`${firstDay} ${dated}`),
+      project_id: kind.projectId,
+      [column]: kind.date(`${firstDay} ${dated}`),
       ...labels,
-      [counted[0]]: count(counted[1]),
-      median_seconds: meanSeconds('half of them took this long at most: the mean of the two middle ones'),
-      p90_seconds: duration('nine tenths of them took this long at most'),
-      mean_seconds: weighted(meanSeconds('the mean, which a few long ones can dominate'), counted[0]),
+      [counted[0]]: kind.count(counted[1]),
+      median_seconds: kind.meanSeconds('half of them took this long at most: the mean of the two middle ones'),
+      p90_seconds: kind.duration('nine tenths of them took this long at most'),
+      mean_seconds: kind.weighted(kind.meanSeconds('the mean, which a few long ones can dominate'), counted[0]),
     },
     select: () =>
       kinds
         .map(
-          (kind) => `
-    select project_id, ${column}, ${Object.entries(kind.labels)
+          (part) => `
+    select project_id, ${column}, ${Object.entries(part.labels)
       .map(([name, value]) => `'${value}' as ${name}`)
       .join(', ')}, values_counted as ${counted[0]},
       median_value as median_seconds, p90_value as p90_seconds, mean_value as mean_seconds
-    from (${durationsOf(kind, period)}
+    from (${durationsOf(part, period)}
     ) durations`,
         )
         .join('\n    union all'),
@@ -89,8 +89,8 @@ const answers: DurationReport = {
   note: 'Response times of all waits',
   caveat: 'Only answered waits of complete conversations count; the newest days still change.',
   labels: {
-    clock: text('any = until a human or the AI answered; human = until a human answered'),
-    hours: text('all = all seconds count; business = only those within business hours'),
+    clock: kind.text('any = until a human or the AI answered; human = until a human answered'),
+    hours: kind.text('all = all seconds count; business = only those within business hours'),
   },
   counted: ['answers', 'answered waits'],
   kinds: [
@@ -128,10 +128,10 @@ const durations: DurationReport = {
   caveat:
     'Answers count from the visitor’s first message, in complete conversations; handlings from the creation. Only conversations that have been answered or handled count, so the newest days still change, and look fast.',
   labels: {
-    until: text(
+    until: kind.text(
       'first answer (of a human or the AI), first human answer, first handling (as far as it is known) or last handling (the present one)',
     ),
-    hours: text('all = all seconds count; business = only those within business hours'),
+    hours: kind.text('all = all seconds count; business = only those within business hours'),
   },
   counted: ['conversations', 'conversations of which the time is known'],
   kinds: [

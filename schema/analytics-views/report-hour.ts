@@ -1,19 +1,46 @@
 /** Demand and availability by hour: what came in, what was answered, and how many agents were there. */
 import type { AnalyticsView } from './analytics-view.ts'
-import { type MergedSource, mergeByKey } from './by-windows.ts'
+import { columnsOf, type MergedSource, mergeByKey } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
-import { count, date, mean, number, optional, projectId, seconds, share, text, weighted } from './view-columns.ts'
+import * as kind from './view-columns.ts'
 
 /** Often only a part of an hour is observed, as by a sync every hour: its mean number of agents stands for the whole. */
 export const observedSecondsOfHour = 'case when observed_seconds between 1 and 3600 then observed_seconds else 3600 end'
 
-const merged = {
-  conversations_started: count('conversations created'),
-  waits_started: count('times that a visitor began to wait'),
-  human_answers: count('answers of humans to waiting visitors'),
-  ai_answers: count('answers of the AI to waiting visitors'),
-  observed_seconds: seconds('seconds for which the availability and the number of agents are known'),
+/** Counts the rows of a table by the hour of one of its times. */
+function countBy(table: string, time: string, condition: string, name: string, note: string): MergedSource {
+  const key = ['project_id', `${time}_date`, `${time}_hour`]
+  const columns = { [name]: [kind.count(note), 'count(*)'] as const }
+  return { key, columns, from: `${table} where ${condition} group by ${key.join(', ')}` }
 }
+
+const ofHour = (columns: MergedSource['columns']): MergedSource => ({
+  key: ['project_id', 'date', 'hour'],
+  columns,
+  from: 'fct_availability_hour',
+})
+
+const sources: readonly MergedSource[] = [
+  countBy('fct_conversation', 'created', 'created_date is not null', 'conversations_started', 'conversations created'),
+  countBy('fct_wait', 'started', 'started_date is not null', 'waits_started', 'times that a visitor began to wait'),
+  countBy(
+    ...(['fct_wait', 'human_answered', 'human_answered_date is not null'] as const),
+    ...(['human_answers', 'answers of humans to waiting visitors'] as const),
+  ),
+  countBy('fct_wait', 'ended', "ended_by = 'ai'", 'ai_answers', 'answers of the AI to waiting visitors'),
+  ofHour({
+    observed_seconds: [
+      kind.seconds('seconds for which the availability and the number of agents are known'),
+      'observed_seconds',
+    ],
+  }),
+]
+
+/** What the rates are computed from. */
+const observed = ofHour({
+  available_seconds: [kind.seconds(''), 'available_seconds'],
+  agent_seconds: [kind.seconds(''), 'agent_seconds'],
+})
 
 export const reportHour: AnalyticsView = {
   note: 'Demand and availability in each local hour in which anything was counted or observed.',
@@ -21,73 +48,52 @@ export const reportHour: AnalyticsView = {
     'Availability is known only since the mirror began, and says how many agents were online, not who and not what they did. An hour that the clock shows twice is one row.',
   key: ['project_id', 'date', 'hour'],
   columns: {
-    project_id: projectId,
-    date: date('the local day'),
-    hour: number('the local hour, 0 to 23'),
-    weekday: optional(number('1 = Monday to 7 = Sunday')),
-    ...merged,
-    available_share: optional(
-      weighted(share('of these, the share in which an agent was available; null = not observed'), 'observed_seconds'),
+    project_id: kind.projectId,
+    date: kind.date('the local day'),
+    hour: kind.number('the local hour, 0 to 23'),
+    weekday: kind.optional(kind.number('1 = Monday to 7 = Sunday')),
+    ...columnsOf(sources),
+    available_share: kind.optional(
+      kind.weighted(
+        kind.share('of these, the share in which an agent was available; null = not observed'),
+        'observed_seconds',
+      ),
     ),
-    agents_online: optional(weighted(mean('mean number of agents online; null = not observed'), 'observed_seconds')),
-    human_answers_per_agent_hour: optional(
-      mean(
+    agents_online: kind.optional(
+      kind.weighted(kind.mean('mean number of agents online; null = not observed'), 'observed_seconds'),
+    ),
+    human_answers_per_agent_hour: kind.optional(
+      kind.mean(
         'human_answers / agents_online: a substitute for occupancy, which cannot be computed; null = no agent was seen',
       ),
     ),
   },
   select: () => `
     select e.project_id, e.date, cast(e.hour as integer) as hour, d.weekday,
-      ${Object.keys(merged)
+      ${Object.keys(columnsOf(sources))
         .map((name) => `e.${name}`)
         .join(', ')},
       cast(e.available_seconds as double precision) / nullif(e.observed_seconds, 0) as available_share,
       cast(e.agent_seconds as double precision) / nullif(e.observed_seconds, 0) as agents_online,
       cast(e.human_answers * (${observedSecondsOfHour}) as double precision) / nullif(e.agent_seconds, 0) as human_answers_per_agent_hour
-    from (${mergeByKey({
-      key: ['project_id', 'date', 'hour'],
-      columns: { ...merged, available_seconds: seconds(''), agent_seconds: seconds('') },
-      sources,
-    })}
+    from (${mergeByKey(['project_id', 'date', 'hour'], [...sources, observed])}
     ) e
     left join dim_date d on d.project_id = e.project_id and d.date = e.date`,
 }
-
-/** Counts the rows of a table by the hour of one of its times. */
-function countBy(table: string, time: string, name: string, condition: string): MergedSource {
-  const key = ['project_id', `${time}_date`, `${time}_hour`]
-  return { key, columns: { [name]: 'count(*)' }, from: `${table} where ${condition} group by ${key.join(', ')}` }
-}
-
-const sources: readonly MergedSource[] = [
-  countBy('fct_conversation', 'created', 'conversations_started', 'created_date is not null'),
-  countBy('fct_wait', 'started', 'waits_started', 'started_date is not null'),
-  countBy('fct_wait', 'human_answered', 'human_answers', 'human_answered_date is not null'),
-  countBy('fct_wait', 'ended', 'ai_answers', "ended_by = 'ai'"),
-  {
-    key: ['project_id', 'date', 'hour'],
-    columns: {
-      observed_seconds: 'observed_seconds',
-      available_seconds: 'available_seconds',
-      agent_seconds: 'agent_seconds',
-    },
-    from: 'fct_availability_hour',
-  },
-]
 
 export const reportWeekHour: AnalyticsView = {
   note: 'A typical week: the mean of each hour of each weekday, from the first conversation until today.',
   caveat: 'Over the whole history. For another period, group report_hour by weekday and hour.',
   key: ['project_id', 'weekday', 'hour'],
   columns: {
-    project_id: projectId,
-    weekday: number('1 = Monday to 7 = Sunday'),
-    hour: number('the local hour, 0 to 23'),
-    hours: count('days of that weekday, those without any event included'),
-    waits_started: weighted(mean('visitors who began to wait, in the mean of these days'), 'hours'),
-    human_answers: weighted(mean('answers of humans, in the mean of these days'), 'hours'),
-    agents_online: optional(mean('mean number of agents online while it was observed')),
-    available_share: optional(share('share of the observed time in which an agent was available')),
+    project_id: kind.projectId,
+    weekday: kind.number('1 = Monday to 7 = Sunday'),
+    hour: kind.number('the local hour, 0 to 23'),
+    hours: kind.count('days of that weekday, those without any event included'),
+    waits_started: kind.weighted(kind.mean('visitors who began to wait, in the mean of these days'), 'hours'),
+    human_answers: kind.weighted(kind.mean('answers of humans, in the mean of these days'), 'hours'),
+    agents_online: kind.optional(kind.mean('mean number of agents online while it was observed')),
+    available_share: kind.optional(kind.share('share of the observed time in which an agent was available')),
   },
   select: (sql) => `
     select e.project_id, d.weekday, e.hour, max(w.days) as hours,
@@ -128,11 +134,11 @@ export const reportMessageHour: AnalyticsView = {
     'Filter by date: it reads the messages themselves. Messages without a time are left out; report_quality counts them.',
   key: ['project_id', 'date', 'hour', 'role'],
   columns: {
-    project_id: projectId,
-    date: date('the local day'),
-    hour: number('the local hour, 0 to 23; an hour that the clock shows twice is one row'),
-    role: text('visitor, human, ai, other (a sender whose role is unknown) or event (not written by anybody)'),
-    messages: count('messages'),
+    project_id: kind.projectId,
+    date: kind.date('the local day'),
+    hour: kind.number('the local hour, 0 to 23; an hour that the clock shows twice is one row'),
+    role: kind.text('visitor, human, ai, other (a sender whose role is unknown) or event (not written by anybody)'),
+    messages: kind.count('messages'),
   },
   select: (sql) => `
     select d.project_id, d.date, ${hourOf(sql)} as hour, ${role} as role, count(*) as messages

@@ -1,6 +1,6 @@
 /** What the numbers leave out or cannot know: one row for each reason to be careful. */
 import type { AnalyticsView } from './analytics-view.ts'
-import { count, duration, key, level, optional, projectId, text, time } from './view-columns.ts'
+import * as kind from './view-columns.ts'
 
 type Check = { readonly what: string; readonly meaning: string; readonly all: string; readonly wrong: string }
 
@@ -72,11 +72,11 @@ export const reportQuality: AnalyticsView = {
   caveat: 'Over the whole history, not over the period of a dashboard.',
   key: ['project_id', 'what'],
   columns: {
-    project_id: projectId,
-    what: key('what is checked'),
-    rows_all: level('rows that were checked'),
-    rows_wrong: level('of these, rows to which the check applies'),
-    meaning: text('what it means for the numbers'),
+    project_id: kind.projectId,
+    what: kind.key('what is checked'),
+    rows_all: kind.level('rows that were checked'),
+    rows_wrong: kind.level('of these, rows to which the check applies'),
+    meaning: kind.text('what it means for the numbers'),
   },
   select: () =>
     checks
@@ -95,14 +95,14 @@ export const reportFreshness: AnalyticsView = {
   caveat: 'The facts may lag behind the streams: see facts_due in dim_project.',
   key: ['project_id', 'stream'],
   columns: {
-    project_id: projectId,
-    stream: key('the stream'),
-    synced_at: optional(time('when it was last read to its end; null = never')),
-    seconds_ago: optional(duration('from synced_at until now')),
-    skipped: optional(text('the scope that the key lacks, so that it is skipped')),
-    failed: optional(text('why the last sync failed')),
-    open_gaps: count('gaps in sync_gaps that are not resolved'),
-    never_read: count('conversations, visitors or calls whose rows of this stream have never been read'),
+    project_id: kind.projectId,
+    stream: kind.key('the stream'),
+    synced_at: kind.optional(kind.time('when it was last read to its end; null = never')),
+    seconds_ago: kind.optional(kind.duration('from synced_at until now')),
+    skipped: kind.optional(kind.text('the scope that the key lacks, so that it is skipped')),
+    failed: kind.optional(kind.text('why the last sync failed')),
+    open_gaps: kind.count('gaps in sync_gaps that are not resolved'),
+    never_read: kind.count('conversations, visitors or calls whose rows of this stream have never been read'),
   },
   select: (sql) => `
     select s.project_id, s.stream, s.synced_at,

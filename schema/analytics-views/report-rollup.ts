@@ -8,7 +8,7 @@ import { reportAnswerDay } from './report-durations.ts'
 import { reportContactDay, reportVisitorDay } from './report-visitors.ts'
 import { reportWaitDay } from './report-waits.ts'
 import type { SqlDialect } from './sql-dialect.ts'
-import { date, flag, key, level, mean, number, optional, projectId, text } from './view-columns.ts'
+import * as kind from './view-columns.ts'
 
 /** A view with one row a day, or one for each clock of response times. */
 type Source = { readonly name: string; readonly view: AnalyticsView; readonly clock?: string }
@@ -112,22 +112,24 @@ const rankedBy = (partition: string) =>
 const isFit = `rank_of_pair = 1 and days_proving >= ${enough.days} and days_equal >= ${enough.equalShare} * days`
 const whenFits = (value: string) => `case when ${isFit} then ${value} end`
 
-const daysCompared = level(`of the last ${days} days, those that had ended when both sides were read, without a gap`)
-const daysEqual = level('of these, days on which both are equal to the digits shown')
+const daysCompared = kind.level(
+  `of the last ${days} days, those that had ended when both sides were read, without a gap`,
+)
+const daysEqual = kind.level('of these, days on which both are equal to the digits shown')
 
 export const reportRollupFit: AnalyticsView = {
   note: 'Each number of the daily rollups beside each daily number of ours: on how many days they are equal.',
   caveat: `is_fit marks the one of ours that fits best, if it is equal on ${enough.equalShare * 100} % of the days, and on at least ${enough.days} on which the number is not 0. If none is marked, none of ours is that number. Computed when asked for.`,
   key: ['project_id', 'metric', 'definition'],
   columns: {
-    project_id: projectId,
-    metric: key('dotted path of the number within the rollup'),
-    definition: key('the number of ours: view, column, and the clock of response times'),
+    project_id: kind.projectId,
+    metric: kind.key('dotted path of the number within the rollup'),
+    definition: kind.key('the number of ours: view, column, and the clock of response times'),
     days: daysCompared,
     days_equal: daysEqual,
-    mean_difference: optional(mean('mean difference on these days')),
-    place: number('1 = fits best'),
-    is_fit: flag('it fits best, and well enough'),
+    mean_difference: kind.optional(kind.mean('mean difference on these days')),
+    place: kind.number('1 = fits best'),
+    is_fit: kind.flag('it fits best, and well enough'),
   },
   select: (sql) => `
     select project_id, metric, definition, cast(days as bigint) as days, cast(days_equal as bigint) as days_equal,
@@ -147,14 +149,14 @@ export const reportRollupDay: AnalyticsView = {
   caveat: 'A day that is not final may still change on either side.',
   key: ['project_id', 'date', 'metric'],
   columns: {
-    project_id: projectId,
-    date: date('the local day'),
-    metric: key('dotted path of the number within the rollup'),
-    service_value: mean("the service's number"),
-    own_value: optional(mean('our own number; null = none fits, or the day has none')),
-    difference: optional(mean('service_value - own_value')),
-    result: text('equal, different, not final or not compared (none fits)'),
-    definition: optional(text('the number of ours; null = none fits')),
+    project_id: kind.projectId,
+    date: kind.date('the local day'),
+    metric: kind.key('dotted path of the number within the rollup'),
+    service_value: kind.mean("the service's number"),
+    own_value: kind.optional(kind.mean('our own number; null = none fits, or the day has none')),
+    difference: kind.optional(kind.mean('service_value - own_value')),
+    result: kind.text('equal, different, not final or not compared (none fits)'),
+    definition: kind.optional(kind.text('the number of ours; null = none fits')),
     days: daysCompared,
     days_equal: daysEqual,
   },

@@ -1,17 +1,7 @@
 /** Waits: one by one, by day, and beside the targets of the settings. */
 import type { AnalyticsView } from './analytics-view.ts'
-import {
-  type AnalyticsTableName,
-  count,
-  date,
-  duration,
-  key,
-  optional,
-  projectId,
-  share,
-  tableColumn,
-  weighted,
-} from './view-columns.ts'
+import { countIf, groupedView } from './by-windows.ts'
+import * as kind from './view-columns.ts'
 
 /**
  * The waits whose durations count, as what follows `from`: those of conversations of which no message, time or sender is
@@ -21,8 +11,8 @@ export const completeWaits = `fct_wait w
         join fct_conversation c
           on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete`
 
-const columnsOf = (table: AnalyticsTableName, ...names: readonly string[]) =>
-  Object.fromEntries(names.map((name) => [name, tableColumn(table, name)]))
+const columnsOf = (table: kind.AnalyticsTableName, ...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, kind.tableColumn(table, name)]))
 
 /** Every wait of a visitor with what is known of its conversation: for questions of one's own, without a join. */
 export const reportWait: AnalyticsView = {
@@ -34,7 +24,7 @@ export const reportWait: AnalyticsView = {
     ...columnsOf('fct_conversation', 'visitor_id', 'origin', 'assigned_agent_id', 'opened_by', 'is_complete'),
     ...columnsOf('fct_wait', 'started_at', 'started_date', 'started_hour'),
     ...columnsOf('dim_date', 'weekday', 'week', 'month'),
-    visitor_messages: { ...count('messages of the visitor in the run'), type: 'int32' },
+    visitor_messages: { ...kind.count('messages of the visitor in the run'), type: 'int32' },
     ...columnsOf('fct_wait', 'ended_by', 'ended_at', 'ended_by_name', 'answer_seconds', 'answer_business_seconds'),
     ...columnsOf('fct_wait', 'human_answered_at', 'human_name', 'human_seconds', 'human_business_seconds'),
     ...columnsOf('fct_wait', 'ai_answers', 'after_ai_seconds'),
@@ -51,67 +41,57 @@ export const reportWait: AnalyticsView = {
 }
 
 /** How many visitors began to wait on each day, and who ended their waits. */
-export const reportWaitDay: AnalyticsView = {
+export const reportWaitDay = groupedView({
   note: 'Waits by the day on which the visitor asked: the sum of those answered by humans, answered by the AI, closed without an answer, and ongoing.',
   caveat:
     'An end may come on a later day. A visitor who writes again after an answer or a handling begins another wait.',
-  key: ['project_id', 'date'],
-  columns: {
-    project_id: projectId,
-    date: date('the day on which the visitors asked'),
-    waits: count('times that a visitor began to wait'),
-    first_waits: count('of these, the first of their conversations'),
-    answered_by_human: count('ended by a message of a human'),
-    answered_by_ai: count('ended by a message of the AI'),
-    closed_without_answer: count('ended when the conversation was handled, without an answer: often a last thank-you'),
-    ongoing_waits: count(
-      'not ended yet: also of conversations that are handled, if a message of the visitor did not reopen them',
-    ),
-    visitor_messages: count('messages of visitors in these waits, which may go on for days'),
+  key: {
+    project_id: [kind.projectId, 'project_id'],
+    date: [kind.date('the day on which the visitors asked'), 'started_date'],
   },
-  select: () => `
-    select project_id, started_date as date,
-      count(*) as waits,
-      count(case when wait_number = 1 then 1 end) as first_waits,
-      count(case when ended_by = 'human' then 1 end) as answered_by_human,
-      count(case when ended_by = 'ai' then 1 end) as answered_by_ai,
-      count(case when ended_by = 'handled' then 1 end) as closed_without_answer,
-      count(case when ended_by = 'nobody' then 1 end) as ongoing_waits,
-      sum(messages) as visitor_messages
-    from fct_wait
+  columns: {
+    waits: [kind.count('times that a visitor began to wait'), 'count(*)'],
+    first_waits: countIf('of these, the first of their conversations', 'wait_number = 1'),
+    answered_by_human: countIf('ended by a message of a human', "ended_by = 'human'"),
+    answered_by_ai: countIf('ended by a message of the AI', "ended_by = 'ai'"),
+    closed_without_answer: countIf(
+      'ended when the conversation was handled, without an answer: often a last thank-you',
+      "ended_by = 'handled'",
+    ),
+    ongoing_waits: countIf(
+      'not ended yet: also of conversations that are handled, if a message of the visitor did not reopen them',
+      "ended_by = 'nobody'",
+    ),
+    visitor_messages: [kind.count('messages of visitors in these waits, which may go on for days'), 'sum(messages)'],
+  },
+  from: `fct_wait
     group by project_id, started_date`,
-}
+})
 
 /** How often each target of the settings was met, by the day on which the visitor asked. */
-export const reportSlaDay: AnalyticsView = {
+export const reportSlaDay = groupedView({
   note: 'How many waits met each target, by the day on which the visitor asked. waits = met + missed + open + without.',
   caveat:
     'Filter by sla: several targets judge the same waits. A wait is judged by the target that applied when it began, so that changing a target leaves the past as it was. met_share leaves out waits that are open or ended without an answer. On the human clock, each human answer counts once, for the first wait that it ends; waits that the AI answered in between count as without.',
-  key: ['project_id', 'date', 'sla'],
   alternatives: ['sla'],
-  columns: {
-    project_id: projectId,
-    date: date('the day on which the visitors asked'),
-    sla: key('name of the target, in dim_sla'),
-    target_seconds: duration('the answer should have taken this long at most'),
-    waits: count('waits of complete conversations that the target applies to'),
-    met: count('answered in time'),
-    missed: count('answered too late'),
-    open: count('not answered yet'),
-    without: count('ended without the answer that the target asks for'),
-    met_share: optional(weighted(share('met / (met + missed); null = nothing was answered'), 'met', 'missed')),
+  key: {
+    project_id: [kind.projectId, 'project_id'],
+    date: [kind.date('the day on which the visitors asked'), 'date'],
+    sla: [kind.key('name of the target, in dim_sla'), 'name'],
   },
-  select: () => `
-    select project_id, date, name as sla,
-      max(target_seconds) as target_seconds,
-      count(*) as waits,
-      count(case when waited <= target_seconds then 1 end) as met,
-      count(case when waited > target_seconds then 1 end) as missed,
-      count(case when waited is null and ended_by = 'nobody' then 1 end) as open,
-      count(case when waited is null and ended_by <> 'nobody' then 1 end) as without,
-      cast(count(case when waited <= target_seconds then 1 end) as double precision) / nullif(count(waited), 0)
-        as met_share
-    from (
+  columns: {
+    target_seconds: [kind.duration('the answer should have taken this long at most'), 'max(target_seconds)'],
+    waits: [kind.count('waits of complete conversations that the target applies to'), 'count(*)'],
+    met: countIf('answered in time', 'waited <= target_seconds'),
+    missed: countIf('answered too late', 'waited > target_seconds'),
+    open: countIf('not answered yet', "waited is null and ended_by = 'nobody'"),
+    without: countIf('ended without the answer that the target asks for', "waited is null and ended_by <> 'nobody'"),
+    met_share: [
+      kind.optional(kind.weighted(kind.share('met / (met + missed); null = nothing was answered'), 'met', 'missed')),
+      `cast(count(case when waited <= target_seconds then 1 end) as double precision) / nullif(count(waited), 0)`,
+    ],
+  },
+  from: `(
       select w.project_id, w.started_date as date, t.name, t.target_seconds, w.ended_by,
         case
           when t.clock = 'any' and t.in_business then w.answer_business_seconds
@@ -125,4 +105,4 @@ export const reportSlaDay: AnalyticsView = {
         and (t.which = 'every' or w.wait_number = 1)
     ) judged
     group by project_id, date, name`,
-}
+})

@@ -57,7 +57,7 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
 const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
 
 /** `now`: this machine's clock. Never throws ApiError. */
-export async function checkService(get: ApiGet, project: ProjectId, now: EpochSeconds): Promise<CheckItem[]> {
+async function checkService(get: ApiGet, project: ProjectId, now: EpochSeconds): Promise<CheckItem[]> {
   const items: CheckItem[] = []
   for (const [scope, [path, query]] of scopeProbes(project, now)) {
     const result = await tryGet(get, path, query)

@@ -4,7 +4,7 @@ import type { ExportProgress, ExportReport } from '../core/export.ts'
 import { type ExportRequest, exportObjects } from '../export/export-objects.ts'
 import { withWarehouse } from './with-resources.ts'
 
-export type ExportOptions = {
+type ExportOptions = {
   /** Whether to count the rows of tables first, for an estimate. */
   readonly countFirst: boolean
   readonly onProgress: (progress: ExportProgress) => void

@@ -8,7 +8,7 @@ import type { Warehouse } from '../warehouse/open.ts'
 import type { WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouseRetries } from './with-resources.ts'
 
-export type FactsRefreshOptions = {
+type FactsRefreshOptions = {
   /** Ends after the transaction in hand; what is left stays pending. */
   readonly signal: AbortSignal
   /** The same after this time. */

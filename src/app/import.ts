@@ -1,9 +1,9 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../core/outbox/reports.ts'
 import type { ReviewSummary } from '../core/outbox/review-summary.ts'
 import type { ProjectName } from '../core/project.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import type { CheckResult } from '../writeback/import/check-lines.ts'
 import { openImportBuffer } from '../writeback/import/import-buffer.ts'
 import {
@@ -15,7 +15,7 @@ import {
   needsApproval,
   toQueuedImport,
 } from '../writeback/import/import-file.ts'
-import { createLaneEnds } from '../writeback/review/lane-tracker.ts'
+import { createLaneEnds } from '../writeback/review/review-rows.ts'
 import type { OnReviews } from '../writeback/review/review-source.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
@@ -46,7 +46,7 @@ export function importWritebacks(
       const { now, expiresAt, onReviews, onReview } = options
       const onChecked = async (check: CheckResult) => {
         const reviewOptions = { now, expiresAt, onReviews, check: null, laneEnds }
-        const { review } = await reviewImportFile(config, project, { admin, warehouse }, file, reviewOptions)
+        const { review } = await reviewImportFile(config, project, warehouse, file, reviewOptions)
         await onReview(review)
         await options.onChecked(check)
       }
@@ -114,7 +114,7 @@ export function previewImport(
       return {
         outcome: 'reviewed',
         project: name,
-        ...(await reviewImportFile(config, project, { admin, warehouse }, file, { ...options, laneEnds })),
+        ...(await reviewImportFile(config, project, warehouse, file, { ...options, laneEnds })),
         draft: needsApproval(checked.validRows, { approveOver, draft: options.draft }),
         ...(await estimateSending(warehouse, project, await countUnsettled(admin), checked.validRows)),
       }

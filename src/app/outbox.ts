@@ -1,9 +1,9 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
+import type { DecisionTerms, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
 import type { OutboxDecision } from '../core/outbox/decisions.ts'
-import type { OutboxEntry } from '../core/outbox/outbox-entry.ts'
+import { nameEntries, type OutboxEntry } from '../core/outbox/outbox-entry.ts'
 import type {
   AddWritebackReport,
   DecisionReport,
@@ -11,7 +11,6 @@ import type {
   SendEstimate,
   ShowWritebackReport,
 } from '../core/outbox/reports.ts'
-import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import { laneBlockingStatuses } from '../core/outbox/state.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
 import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
@@ -19,10 +18,11 @@ import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
+import type { ReviewReader } from '../warehouse/outbox/review-rows.ts'
 import { executeDecision } from '../writeback/decide.ts'
 import { requireBatch, resolveIds } from '../writeback/find-batch.ts'
 import { needsApproval } from '../writeback/import/import-file.ts'
-import { nameEntries } from '../writeback/name-entries.ts'
 import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'

@@ -2,25 +2,26 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError } from '../core/api-failure.ts'
 import type { BudgetView } from '../core/command-reports.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { SelectionDigest } from '../core/outbox/batches.ts'
+import type { ReviewOutcome } from '../core/outbox/review.ts'
 import type { ReviewSummary } from '../core/outbox/review-summary.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { approvable } from '../writeback/decide.ts'
+import { requireBatch } from '../writeback/find-batch.ts'
 import { type ImportFile, readImportLines } from '../writeback/import/import-file.ts'
 import type { CheckDeps } from '../writeback/review/check-rows.ts'
-import type { LaneEnds } from '../writeback/review/lane-tracker.ts'
+import type { LaneEnds } from '../writeback/review/review-rows.ts'
 import {
+  batchSource,
   checkBatch,
   checkImport,
+  importSource,
   type OnReviews,
-  type ReviewParts,
   reviewBatch,
   reviewImport,
 } from '../writeback/review/review-source.ts'
-import { batchSource, importSource } from '../writeback/review/review-sources.ts'
 import { withOutbox } from './outbox.ts'
 import { withRequestCounting } from './request-counting.ts'
 import { fatalRunError, reportBudget, withService } from './service.ts'
@@ -28,7 +29,7 @@ import { withRequestBudgets } from './with-resources.ts'
 import { writebackDeps } from './writeback-deps.ts'
 
 /** A check with the service. */
-export type CheckRequest = {
+type CheckRequest = {
   /** How many rows to check, the first ones. */
   readonly limit: number
   readonly signal: AbortSignal
@@ -45,12 +46,10 @@ export type ReviewOptions = {
 }
 
 /** `requests`: how many the check needed. */
-export type ReviewReport = { readonly review: ReviewSummary; readonly requests: number }
+type ReviewReport = { readonly review: ReviewSummary; readonly requests: number }
 
 /** `drafts`: names those that were reviewed. */
-export type BatchReviewReport = ReviewReport & { readonly drafts: SelectionDigest }
-
-type Opened = { readonly admin: OutboxAdmin; readonly warehouse: Warehouse }
+type BatchReviewReport = ReviewReport & { readonly drafts: SelectionDigest }
 
 /** `laneEnds`: of its rows, which were all read for the check of the file. */
 type ImportReviewOptions = ReviewOptions & { readonly expiresAt: string | null; readonly laneEnds: LaneEnds }
@@ -59,13 +58,18 @@ type ImportReviewOptions = ReviewOptions & { readonly expiresAt: string | null; 
 export async function reviewImportFile(
   config: Config,
   project: ProjectConfig,
-  opened: Opened,
+  warehouse: Warehouse,
   file: ImportFile,
   { now, onReviews, check, expiresAt, laneEnds }: ImportReviewOptions,
 ): Promise<ReviewReport> {
   const source = importSource(() => readImportLines(file), { expiresAt, laneEnds })
-  const checked = await askService(config, project, opened, check, (deps, limit) => checkImport(source, deps, limit))
-  const review = await reviewImport(source, partsOf(opened, project, now), checked.result ?? new Map(), onReviews)
+  const checked = await askService(config, project, warehouse, check, (deps, limit) => checkImport(source, deps, limit))
+  const review = await reviewImport(
+    source,
+    { reader: warehouse.reviewReader(project.projectId), now },
+    checked.result ?? new Map(),
+    onReviews,
+  )
   return { review, requests: checked.requests }
 }
 
@@ -76,41 +80,35 @@ export function reviewQueuedBatch(
   batch: string,
   { now, onReviews, check }: ReviewOptions,
 ): Promise<BatchReviewReport> {
-  return withOutbox(config, project, async (admin, warehouse) => {
-    const opened = { admin, warehouse }
-    const { requests } = await askService(config, project, opened, check, (deps, limit) =>
+  return withOutbox(config, project, async (_, warehouse) => {
+    const { requests } = await askService(config, project, warehouse, check, (deps, limit) =>
       checkBatch(batchSource(deps.reader, batch), deps, limit),
     )
-    return warehouse.outboxSnapshot(project.projectId, async ({ reader, admin: { findDuplicateRefs, digestOf } }) => {
-      const review = await reviewBatch(batchSource(reader, batch), { reader, findDuplicateRefs, now }, onReviews)
+    return warehouse.outboxSnapshot(project.projectId, async ({ reader, admin: { digestOf } }) => {
+      const review = await reviewBatch(batchSource(reader, batch), { reader, now }, onReviews)
       return { review, drafts: await digestOf({ batch, statuses: approvable }), requests }
     })
   })
-}
-
-function partsOf({ admin, warehouse }: Opened, { projectId }: ProjectConfig, now: EpochMs): ReviewParts {
-  return { reader: warehouse.reviewReader(projectId), findDuplicateRefs: admin.findDuplicateRefs, now }
 }
 
 /** Reads only. Throws UserError if the service denies the key or does not answer. */
 async function askService<T>(
   config: Config,
   project: ProjectConfig,
-  opened: Opened,
+  warehouse: Warehouse,
   check: CheckRequest | null,
   work: (deps: CheckDeps, limit: number) => Promise<T>,
 ): Promise<{ readonly result: T | null; readonly requests: number }> {
   if (check === null || check.limit === 0) return { result: null, requests: 0 }
   const { limit, signal, log, onProgress, onBudget } = check
-  const { warehouse } = opened
-  const { now: _, ...parts } = partsOf(opened, project, 0)
+  const reader = warehouse.reviewReader(project.projectId)
   return withRequestBudgets(config, warehouse, log, (budgets) =>
     withService({ ...project, readOnly: true }, budgets.forProject(project), { signal, log }, async (service) => {
       const onChecked = (rows: number) => {
         onProgress(rows)
         reportBudget(service, onBudget)
       }
-      const deps: CheckDeps = { ...(await writebackDeps(warehouse, project, service, log)), ...parts, onChecked }
+      const deps: CheckDeps = { ...(await writebackDeps(warehouse, project, service, log)), reader, onChecked }
       try {
         const result = await withRequestCounting(warehouse, project, 'dry_run', service, () => work(deps, limit))
         return { result, requests: service.client.requestCount() }
@@ -120,4 +118,26 @@ async function askService<T>(
       }
     }),
   )
+}
+
+type OutcomeSelection = {
+  /** The name of the batch, or a unique beginning of it. */
+  readonly batch: string
+  readonly outcomes: readonly ReviewOutcome[]
+  readonly now: EpochMs
+}
+
+/** The ids, in the order of the queue. According to the mirror and to earlier checks, without a request. */
+export async function selectByOutcome(
+  config: Config,
+  project: ProjectConfig,
+  { batch, outcomes, now }: OutcomeSelection,
+): Promise<readonly string[]> {
+  const { id } = await withOutbox(config, project, (admin) => requireBatch(admin, batch))
+  const ids: string[] = []
+  const onReviews = async (reviews: readonly { readonly id: string | null; readonly outcome: ReviewOutcome }[]) => {
+    for (const review of reviews) if (review.id !== null && outcomes.includes(review.outcome)) ids.push(review.id)
+  }
+  await reviewQueuedBatch(config, project, id, { now, onReviews, check: null })
+  return ids
 }

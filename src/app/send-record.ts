@@ -14,7 +14,7 @@ import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import { parseDatabaseUrl } from '../warehouse/database/location.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { SendState } from '../warehouse/outbox/sends.ts'
-import type { WritebackDeps } from '../writeback/deps.ts'
+import type { WritebackDeps } from '../writeback/operations/operation-handler.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 
 /** Numbers that only grow, outside of the warehouse. An unknown one is 0. */

@@ -4,12 +4,12 @@
  */
 import pRetry from 'p-retry'
 import type { Mirror } from '../core/mirror.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
-import type { OutboxRepository } from '../core/outbox/repository.ts'
 import type { Ms } from '../core/time.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
+import type { OutboxRepository } from '../warehouse/outbox/repository.ts'
 
 export type WarehouseRetry = {
   /** Retries while the warehouse is away. `work` must be idempotent: it may be done although its response is lost. */

@@ -4,13 +4,13 @@ import type { Operation } from '../core/outbox/writeback-request.ts'
 import type { CommandHint } from '../core/user-error.ts'
 import type { CircuitState } from '../writeback/send/circuit-breaker.ts'
 
-export function circuitNotices({ allReason, batchReasons }: CircuitState, hint: CommandHint): string[] {
+export function circuitNotices({ all, batches }: CircuitState, hint: CommandHint): string[] {
   const [list, push] = [hint('writeback list'), hint('push --despite-failures')]
   const next = `; inspect them with \`${list}\`, and continue with \`${push}\``
   return [
-    ...(allReason === null ? [] : [`replies and notes are stopped: ${allReason}${next}`]),
-    ...[...batchReasons].map(
-      ([batch, why]) =>
+    ...(all === null ? [] : [`replies and notes are stopped: ${all.why}${next}`]),
+    ...[...batches].map(
+      ([batch, { why }]) =>
         `${batch === null ? 'write-backs without an import are' : `the import ${batch} is`} stopped: ${why}${next}`,
     ),
   ]

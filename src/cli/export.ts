@@ -149,7 +149,7 @@ function parseCondition(text: string, earlier: readonly Condition[] = []): reado
   return [...earlier, { column: text.slice(0, at), value: value === 'null' ? null : value }]
 }
 
-export function renderExport({ objects }: ExportReport): readonly string[] {
+function renderExport({ objects }: ExportReport): readonly string[] {
   return alignColumns(
     objects.map(({ object, rows, bytes, file, timeColumn }) => [
       object,
@@ -162,7 +162,7 @@ export function renderExport({ objects }: ExportReport): readonly string[] {
 }
 
 /** The progress of an export as one line: rows, how fast, and how long it still takes. */
-export function createExportProgress(
+function createExportProgress(
   display: Pick<Display, 'onLine'>,
   now: () => EpochMs,
 ): (progress: ExportProgress) => void {

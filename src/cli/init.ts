@@ -220,7 +220,7 @@ export type Question = {
 
 type Prompt = { readonly ask: (question: Question) => Promise<string>; readonly close: () => void }
 
-export function openPrompt(): Prompt {
+function openPrompt(): Prompt {
   let isMuted = false
   const output = new Writable({
     write: (part, _, done) => {

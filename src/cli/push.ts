@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import type { BudgetView, PushProgress, PushReport } from '../core/command-reports.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
-import { showInvisible } from '../core/outbox/review-words.ts'
+import { showInvisible } from '../core/invisible.ts'
 import { type WritebackStatus, writebackStatuses } from '../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { type CommandHint, projectCommandHint } from '../core/user-error.ts'

@@ -121,7 +121,7 @@ async function runAgainst(
 /** The results of `verify` and `verify --against` as lines, and their exit codes. */
 type Rendered = { readonly lines: readonly string[]; readonly exit: ExitCode }
 
-export function renderVerify(report: VerifyReport): Rendered {
+function renderVerify(report: VerifyReport): Rendered {
   const differing = report.streams.reduce((sum, stream) => sum + stream.differing, 0)
   const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
   const streams = report.streams.map((stream) => [
@@ -172,7 +172,7 @@ function differenceRow({ stream, key, kind, fields }: Difference): string[] {
 }
 
 /** `limit`: how many days are listed. */
-export function renderComparison({ project, before, countedAt, streams }: DigestComparison, limit: number): Rendered {
+function renderComparison({ project, before, countedAt, streams }: DigestComparison, limit: number): Rendered {
   const changed = streams.flatMap(({ days }) => days)
   const header = ['', 'rows then', 'rows now', 'days the same', 'more', 'fewer', 'changed']
   const rows = streams.map(({ stream, before: then, now, counts }) => [

@@ -5,7 +5,7 @@ import { type DecisionName, decisions } from '../core/outbox/decisions.ts'
 import type { ProjectName } from '../core/project.ts'
 
 /** What the decision is about: a batch or one write-back. `digest`: names it as it was shown. */
-export type DecisionForm = {
+type DecisionForm = {
   readonly project: ProjectName
   readonly about: { readonly batch: string } | { readonly id: string }
   readonly digest?: string

@@ -46,6 +46,15 @@ export type Chart =
     })
   | (ChartTexts & { readonly kind: 'heat map' } & HeatMap)
 
+/** `parts`: sentences, tables, and other blocks as they are. */
+export function section(title: string, ...parts: readonly (string | Table | Block)[]): Section {
+  const blocks = parts.map((part): Block => {
+    if (typeof part === 'string') return { kind: 'text', text: part }
+    return 'kind' in part ? part : { kind: 'table', table: part }
+  })
+  return { title, blocks }
+}
+
 export function text(title: string): Column {
   return { title }
 }

@@ -1,12 +1,13 @@
 /** The page of some reports: which numbers it shows, in which order, and in which words. */
 import { formatCount, pluralize } from '../core/format.ts'
-import { type Block, number, type Page, type PagePart, type Section, type Table, text } from '../document/page.ts'
+import type { ProjectName } from '../core/project.ts'
+import { number, type Page, type PagePart, type Section, section, type Table, text } from '../document/page.ts'
 import { type ChangeLine, changeTable, formatChange, formatValue } from './change.ts'
 import type { Report, ResponseTime } from './report.ts'
 import { backlogSection, rollupSection, volumeSection } from './volume-sections.ts'
 
 /** A project whose report could not be made. */
-export type FailedReport = { readonly project: string; readonly what: string; readonly why: string }
+export type FailedReport = { readonly project: ProjectName; readonly what: string; readonly why: string }
 
 export function reportPage(reports: readonly (Report | FailedReport)[]): Page {
   const [first] = reports
@@ -63,7 +64,7 @@ function overviewSection({ volume, responseTimes, backlog, ai, calls }: Report):
     ['AI only, of the conversations with the AI', ai.aiOnlyShare, 'share'],
     ...(calls === null ? [] : [['Calls', calls.calls, 'count'] as const]),
   ]
-  return { title: 'At a glance', blocks: [{ kind: 'table', table: changeTable('The most important numbers', lines) }] }
+  return section('At a glance', changeTable('The most important numbers', lines))
 }
 
 function responseTimesSection({ responseTimes }: Report): Section {
@@ -80,13 +81,7 @@ function responseTimesSection({ responseTimes }: Report): Section {
   const about =
     'Medians and percentiles of all answered waits of complete conversations in the period. A wait begins with the first message of the visitor that has no answer.'
   const hours = hasBusinessHours ? '' : ' No business hours are set, so all hours count.'
-  return {
-    title: 'Response times',
-    blocks: [
-      { kind: 'text', text: about + hours },
-      { kind: 'table', table },
-    ],
-  }
+  return section('Response times', about + hours, table)
 }
 
 function responseTimeRow({ which, clock, hours, answers, medianSeconds, p90Seconds }: ResponseTime): string[] {
@@ -113,30 +108,20 @@ function aiSection({ ai }: Report): Section {
     ['… of those with the AI', ai.handedOverShare, 'share'],
   ]
   const note = 'That no human wrote does not say that the visitor was helped: the service shows no rating.'
-  return {
-    title: 'AI',
-    blocks: [
-      { kind: 'table', table: changeTable('The part of the AI in the conversations that started', lines) },
-      { kind: 'text', text: note },
-    ],
-  }
+  return section('AI', changeTable('The part of the AI in the conversations that started', lines), note)
 }
 
 function uncertaintySection({ uncertainties }: Report): Section {
   const items = uncertainties.map((uncertainty) => uncertainty.text)
-  const blocks =
-    items.length === 0
-      ? [{ kind: 'text', text: 'Nothing: all rows are known, complete and up to date.' } as const]
-      : [{ kind: 'list', items } as const]
-  return { title: 'What is not certain', blocks }
+  const nothing = 'Nothing: all rows are known, complete and up to date.'
+  return section('What is not certain', items.length === 0 ? nothing : { kind: 'list', items })
 }
 
 /** Those with the most messages; the JSON document has all. */
 const maxAgents = 20
 
 function agentsSection({ agents }: Report): Section {
-  const title = 'Agents'
-  if (agents.length === 0) return { title, blocks: [{ kind: 'text', text: 'No human wrote in this period.' }] }
+  if (agents.length === 0) return section('Agents', 'No human wrote in this period.')
   const table: Table = {
     caption: 'Agents by the name on their messages',
     columns: [
@@ -156,14 +141,11 @@ function agentsSection({ agents }: Report): Section {
       ]),
   }
   const more = agents.length - maxAgents
-  const blocks: Block[] = [{ kind: 'table', table }]
-  if (more > 0) blocks.push({ kind: 'text', text: `And ${pluralize(more, 'more agent')}.` })
-  return { title, blocks }
+  return section('Agents', table, ...(more > 0 ? [`And ${pluralize(more, 'more agent')}.`] : []))
 }
 
 function callsSection({ calls }: Report): Section {
-  const title = 'Calls'
-  if (calls === null) return { title, blocks: [{ kind: 'text', text: 'Calls are not mirrored, or not read yet.' }] }
+  if (calls === null) return section('Calls', 'Calls are not mirrored, or not read yet.')
   const table = changeTable('Calls by the day on which they started', [
     ['Calls', calls.calls, 'count'],
     ['Different callers that are known', calls.callers, 'count'],
@@ -172,15 +154,12 @@ function callsSection({ calls }: Report): Section {
     ['Total length of these', calls.seconds, 'seconds'],
     ['Median length of these', calls.medianSeconds, 'seconds'],
   ])
-  return { title, blocks: [{ kind: 'table', table }] }
+  return section('Calls', table)
 }
 
 function targetsSection({ targets }: Report): Section {
-  const title = 'Targets'
-  if (targets.length === 0) {
-    const none = 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.'
-    return { title, blocks: [{ kind: 'text', text: none }] }
-  }
+  const none = 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.'
+  if (targets.length === 0) return section('Targets', none)
   const table: Table = {
     caption: 'Targets by the day on which the visitors asked',
     columns: [
@@ -199,5 +178,5 @@ function targetsSection({ targets }: Report): Section {
       ...[formatValue(metShare.value, 'share'), formatValue(metShare.before, 'share'), formatChange(metShare, 'share')],
     ]),
   }
-  return { title, blocks: [{ kind: 'table', table }] }
+  return section('Targets', table)
 }

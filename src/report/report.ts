@@ -1,5 +1,6 @@
 /** The report of a project: the document that `--format json` prints, and from which the pages are made. */
 import { datePartsOf, dateText, dayNumber } from '../core/analytics/time-zone.ts'
+import type { ProjectName } from '../core/project.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
 import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../core/time.ts'
 import type { DayRow, HourRow, OpenQueue, ReportData, RollupRow } from '../warehouse/analytics/report-data.ts'
@@ -8,7 +9,7 @@ import { type Change, changeOf } from './change.ts'
 import { findUncertainties, type Uncertainty } from './uncertainties.ts'
 
 export type Report = {
-  readonly project: string
+  readonly project: ProjectName
   readonly timeZone: string
   readonly generatedAt: string
   /** Conversations and messages are complete up to this time; null = not read to the end yet. */

@@ -1,7 +1,7 @@
 /** The sections about how much came in, what is left of it, and whether the service counts the same. */
 import { formatCount } from '../core/format.ts'
 import type { HeatMap } from '../document/chart.ts'
-import { type Block, number, type Section, type Table, text } from '../document/page.ts'
+import { type Block, number, type Section, section, type Table, text } from '../document/page.ts'
 import { changeTable, formatValue } from './change.ts'
 import type { Day, Report } from './report.ts'
 
@@ -20,7 +20,7 @@ export function volumeSection({ volume, days, hours: hourRows }: Report): Sectio
     ['Messages of humans', volume.humanMessages, 'count'],
     ['Messages of the AI', volume.aiMessages, 'count'],
   ])
-  return { title: 'Volume', blocks: [{ kind: 'table', table }, waitsByDay(days), waitsByHour(hourRows)] }
+  return section('Volume', table, waitsByDay(days), waitsByHour(hourRows))
 }
 
 function waitsByDay(days: readonly Day[]): Block {
@@ -84,7 +84,7 @@ export function backlogSection({ backlog, days, waitingNow }: Report): Section {
     ['Open at the end', backlog.openAtEnd, 'count'],
     ['Waiting for an answer at the end', backlog.waitingAtEnd, 'count'],
   ])
-  return { title: 'Backlog', blocks: [{ kind: 'table', table }, backlogByDay(days), ...waitingBlocks(waitingNow)] }
+  return section('Backlog', table, backlogByDay(days), ...waitingParts(waitingNow))
 }
 
 function backlogByDay(days: readonly Day[]): Block {
@@ -113,18 +113,15 @@ function backlogByDay(days: readonly Day[]): Block {
   }
 }
 
-function waitingBlocks({ open, waiting, longest }: Report['waitingNow']): Block[] {
+function waitingParts({ open, waiting, longest }: Report['waitingNow']): (string | Table)[] {
   const summary = `Now ${formatCount(open)} open, ${formatCount(waiting)} waiting for an answer.`
-  if (longest.length === 0) return [{ kind: 'text', text: summary }]
+  if (longest.length === 0) return [summary]
   const rows = longest.map(({ conversationId, visitorName, agent, waitingSince, waitingSeconds }) => [
     ...[visitorName ?? '–', conversationId, agent ?? '–', waitingSince, formatValue(waitingSeconds, 'seconds')],
   ])
   const columns = [text('Visitor'), text('Conversation'), text('Agent'), text('Since'), number('Waits for')]
   const caption = waiting > longest.length ? `The ${longest.length} who wait longest` : 'Who is waiting now'
-  return [
-    { kind: 'text', text: summary },
-    { kind: 'table', table: { caption, columns, rows } },
-  ]
+  return [summary, { caption, columns, rows }]
 }
 
 /** Empty if no rollup of the period is mirrored. */
@@ -146,5 +143,5 @@ export function rollupSection({ rollup }: Report): Section[] {
       formatCount(row.notCompared),
     ]),
   }
-  return [{ title: "The service's own numbers", blocks: [{ kind: 'table', table }] }]
+  return [section("The service's own numbers", table)]
 }

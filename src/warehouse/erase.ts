@@ -10,8 +10,7 @@ import { inList } from './database/dialect.ts'
 import { inDurableTransaction } from './database/durable-transaction.ts'
 import type { ProjectDb } from './database/project-db.ts'
 import { clearWords } from './outbox/delete-words.ts'
-import { decidedSql, toTimeValue } from './outbox/row.ts'
-import { inAnyCase } from './outbox/shown-ids.ts'
+import { decidedSql, inAnyCase, toTimeValue } from './outbox/row.ts'
 
 /** Rows by table. */
 export type ErasedRows = Readonly<Record<string, number>>

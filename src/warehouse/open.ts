@@ -1,8 +1,6 @@
 /** Opens the warehouse that a URL names and migrates its schema. */
 import { sql } from 'kysely'
 import type { ExportSnapshot } from '../core/export.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
-import type { ReviewReader } from '../core/outbox/review-reader.ts'
 import type { ProjectId } from '../core/project.ts'
 import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
 import type { ReportPeriod } from '../core/report-period.ts'
@@ -35,11 +33,11 @@ import { rememberRowCounts } from './mirror/row-counts.ts'
 import { acquireStreamLocks } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { openDatabase, type WarehouseOptions } from './open-database.ts'
-import { createOutboxAdmin } from './outbox/admin.ts'
+import { createOutboxAdmin, type OutboxAdmin } from './outbox/admin.ts'
 import { createImportLookups } from './outbox/import-lookups.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createRevertSource } from './outbox/revert-source.ts'
-import { createReviewReader } from './outbox/review-rows.ts'
+import { createReviewReader, type ReviewReader } from './outbox/review-rows.ts'
 import { createSends } from './outbox/sends.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 import { createProjects, listMirroredProjects } from './projects.ts'
@@ -51,7 +49,7 @@ import { createDeliveries } from './webhook-deliveries.ts'
 import { createWorkers } from './workers.ts'
 
 /** What people look at before they decide. */
-export type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
+type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 

@@ -1,5 +1,5 @@
 /** Executes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
-import type { DecisionResult, DecisionTerms, OutboxAdmin, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
+import type { DecisionResult, DecisionTerms, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
 import type { SelectionMismatch } from '../core/outbox/batches.ts'
 import type { OutboxDecision } from '../core/outbox/decisions.ts'
 import type { DecisionReport } from '../core/outbox/reports.ts'
@@ -10,6 +10,7 @@ import {
   type WritebackStatus,
   writebackStatuses,
 } from '../core/outbox/state.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import { requireBatch, resolveIds } from './find-batch.ts'
 
 /** Parts of ids and of the batch's name become whole ones. */
@@ -27,7 +28,7 @@ const stepsShown = 20
 /** A decision returns the first thousand ids. */
 const idsReturned = 1000
 
-export type ShownTerms = DecisionTerms & { readonly shown?: ShownSelection }
+type ShownTerms = DecisionTerms & { readonly shown?: ShownSelection }
 
 /**
  * `ids` may be beginnings or ends of ids. Throws UserError, before any change, if one matches no id or several, or if
@@ -55,31 +56,29 @@ export async function executeDecision(
   const statuses = shown !== undefined && decision === 'approved' ? { statuses: approvable } : {}
   const resolve = async (given: OutboxFilter) => ({ ...(await resolveSelection(admin, given)), ...statuses })
   const filter = await resolve(selection)
-  const made = { decision, ...terms }
-  if (shown === undefined) return explainDecision(admin, filter, made, () => admin.decide(decision, filter, terms))
+  const before = await admin.countByStatus(restrictStatuses(filter, resultingStatuses(decision)))
+  if (shown === undefined) {
+    const result = await admin.decide(decision, filter, terms)
+    return explainDecision(admin, filter, { decision, ...terms }, before, result)
+  }
   const named = shown.filter === selection ? filter : await resolve(shown.filter)
-  let now: SelectionMismatch['now'] | null = null
-  const report = await explainDecision(admin, filter, made, async () => {
-    const result = await admin.decideShown(decision, filter, { ...shown, filter: named }, terms)
-    if ('count' in result) return result
-    now = result.moved
-    return { count: 0, ids: [] }
-  })
-  return now === null ? report : describeMismatch(admin, named, now)
+  const result = await admin.decideShown(decision, filter, { ...shown, filter: named }, terms)
+  if ('moved' in result) return describeMismatch(admin, named, result.moved)
+  return explainDecision(admin, filter, { decision, ...terms }, before, result)
 }
 
 /** What a digest for an approval names. */
 export const approvable = ['draft'] as const satisfies readonly WritebackStatus[]
 
+/** `before`: rows with the statuses that the decision leads to, as they were. */
 async function explainDecision(
   admin: OutboxAdmin,
   filter: OutboxFilter,
   made: DecisionMade,
-  decide: () => Promise<DecisionResult>,
+  before: StatusCounts,
+  { count, ids, following }: DecisionResult,
 ): Promise<Omit<DecisionReport, 'project'>> {
   const { decision } = made
-  const before = await admin.countByStatus(restrictStatuses(filter, resultingStatuses(decision)))
-  const { count, ids, following } = await decide()
   const after = () => admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))
   const stayed =
     filter.ids === undefined || filter.ids.length > idsReturned

@@ -1,8 +1,8 @@
 /** Finds the batch or the write-backs that a person names, and says what is near a name that does not exist. */
 import { nearestNames } from '../core/nearest-names.ts'
-import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { BatchSummary } from '../core/outbox/batches.ts'
 import { UserError } from '../core/user-error.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 
 /** Names further back are not suggested. */
 const namesConsidered = 10_000

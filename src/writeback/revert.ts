@@ -1,12 +1,13 @@
 /** Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs was sent. */
-import type { DecisionTerms, OutboxAdmin } from '../core/outbox/admin.ts'
+import type { DecisionTerms } from '../core/outbox/admin.ts'
 import type { BatchSummary, NotReverted, RevertReport } from '../core/outbox/batches.ts'
 import { type LaneToRevert, revertLane } from '../core/outbox/revert.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
 import { UserError } from '../core/user-error.ts'
+import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
 import { requireBatch } from './find-batch.ts'
 
-export type RevertSource = {
+type RevertSource = {
   /** The rows of a batch that were not taken back, by conversation and visitor, with what the mirror shows of each. */
   readonly readLanes: (batch: string) => AsyncIterable<LaneToRevert>
 }

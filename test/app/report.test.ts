@@ -17,7 +17,7 @@ for (const db of databases) {
       switches: { 'rate.kind': 'off' },
     })
     onTestFinished(() => service.stop())
-    const database = await db.make()
+    const database = await db.makeForSandbox()
     onTestFinished(() => database.drop())
     const url = database.url ?? ''
     await syncOnce(url, service)

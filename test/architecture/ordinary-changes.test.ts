@@ -56,8 +56,8 @@ const changes: readonly Change[] = [
     ],
     named: [
       'src/core/outbox/batch-estimate.ts',
-      'src/core/outbox/deviation.ts',
       'src/core/outbox/revert.ts',
+      'src/core/outbox/review-check.ts',
       'src/core/outbox/review-lane.ts',
       'src/core/outbox/review.ts',
       'src/writeback/operations/handlers.ts',

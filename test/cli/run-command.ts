@@ -21,7 +21,7 @@ type UseCases = Partial<
     typeof import('../../src/app/push.ts') &
     typeof import('../../src/app/report.ts') &
     typeof import('../../src/app/review.ts') &
-    typeof import('../../src/app/select-by-outcome.ts') &
+    typeof import('../../src/app/review.ts') &
     typeof import('../../src/app/migrate.ts') &
     typeof import('../../src/app/status.ts') &
     typeof import('../../src/app/sync.ts') &

@@ -53,7 +53,7 @@ for (const { db, kills } of [
   { db: databases[1], kills: sampledCount(3, 12) },
 ]) {
   test(`${kills} kills at random times lose and duplicate nothing — ${db.name}`, async () => {
-    const database = await db.make()
+    const database = await db.makeForSandbox()
     const sandbox = await startSandbox({ seed: 11, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
     try {
       let killed = 0

@@ -1,6 +1,6 @@
 /**
- * Runs schedules for a test, with `replay.ts`: a Node.js of its own runs them a third faster than the test runner, which
- * reaches every import through an object.
+ * Runs schedules for a test, with `replay.ts`, in a Node.js of its own: several of them run side by side, and none replaces
+ * the clocks of the test runner.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'

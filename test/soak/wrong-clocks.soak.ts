@@ -3,7 +3,7 @@
  * combinations that cover every pair of the service's behaviours, on both databases. `SOAK_FIGURES` names a file for the counts.
  */
 import { appendFileSync } from 'node:fs'
-import { make } from 'covertable'
+import covertable from 'covertable'
 import { expect, test } from 'vitest'
 import {
   type ClockScenario,
@@ -42,7 +42,10 @@ const behaviours = {
   'ids.big': [false, true],
 } satisfies Readonly<Record<string, readonly unknown[]>>
 
-for (const { database, clock, change, ...switches } of make(behaviours) as (Pick<ClockScenario, 'clock' | 'change'> & {
+for (const { database, clock, change, ...switches } of covertable.make(behaviours) as (Pick<
+  ClockScenario,
+  'clock' | 'change'
+> & {
   readonly database: 'sqlite' | 'postgres'
 })[]) {
   test(JSON.stringify({ database, clock, change, ...switches }), () =>

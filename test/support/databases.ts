@@ -1,13 +1,13 @@
 /** The databases that all warehouse tests run on: `for (const db of databases) test(…)`. */
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
-import { postgresTemplate, sqliteTemplate, templateSchema } from './warehouse-templates.ts'
+import { sqliteTemplateForSandbox } from './sandbox-template.ts'
+import { postgresTemplate, sqliteTemplate, templateSchema, templateToken } from './warehouse-templates.ts'
 
 /** A database for one test. */
 export type DatabaseInstance = {
@@ -22,14 +22,30 @@ export type TestDatabase = {
   readonly name: DatabaseInstance['kind']
   /** A warehouse without rows. Where copying it is not faster, it is the first `open` that creates it. */
   readonly make: () => Promise<DatabaseInstance>
+  /** As `make`, for rows of the sandbox: it may have the columns that their fields become. */
+  readonly makeForSandbox: () => Promise<DatabaseInstance>
   /** Without tables: for tests of what creates a warehouse. */
   readonly makeEmpty: () => Promise<DatabaseInstance>
 }
 
 export const databases: readonly [TestDatabase, TestDatabase] = [
-  { name: 'sqlite', make: async () => makeSqlite(await sqliteTemplate()), makeEmpty: async () => makeSqlite(null) },
-  { name: 'postgres', make: async () => makePostgres(await postgresTemplate()), makeEmpty: () => makePostgres(null) },
+  {
+    name: 'sqlite',
+    make: async () => makeSqlite(await sqliteTemplate()),
+    makeForSandbox: async () => makeSqlite(await sqliteTemplateForSandbox()),
+    makeEmpty: async () => makeSqlite(null),
+  },
+  {
+    name: 'postgres',
+    make: makeMigratedPostgres,
+    makeForSandbox: makeMigratedPostgres,
+    makeEmpty: () => makePostgres(null),
+  },
 ]
+
+async function makeMigratedPostgres(): Promise<DatabaseInstance> {
+  return makePostgres(await postgresTemplate())
+}
 
 function createInstance(
   kind: DatabaseInstance['kind'],
@@ -56,12 +72,7 @@ function createInstance(
 function makeSqlite(template: string | null): DatabaseInstance {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-sqlite-'))
   const path = join(folder, 'main.db')
-  if (template !== null) {
-    copyFileSync(template, path)
-    const copy = new Sqlite(path)
-    copy.exec(`update sync_sends set token = '${randomUUID()}'`)
-    copy.close()
-  }
+  if (template !== null) writeFileSync(path, copyOf(template), { mode: 0o600 })
   return createInstance(
     'sqlite',
     `sqlite:${path}`,
@@ -70,12 +81,23 @@ function makeSqlite(template: string | null): DatabaseInstance {
   )
 }
 
+const templates = new Map<string, Buffer>()
+
+/** With a name of its own, under which its sends are counted, as if it had been migrated by itself. */
+function copyOf(template: string): Buffer {
+  const bytes = templates.get(template) ?? readFileSync(template)
+  templates.set(template, bytes)
+  const copy = Buffer.from(bytes)
+  copy.write(randomUUID(), copy.indexOf(templateToken))
+  return copy
+}
+
 async function makePostgres(template: string | null): Promise<DatabaseInstance> {
-  const database = await createDatabase(template === null ? '' : `template ${template}`)
+  const database = await createDatabase(template ?? '')
   const url = new URL(database.url)
   url.searchParams.set('schema', templateSchema)
   if (template === null) await runAsAdmin(database.url, `create schema ${templateSchema}`)
-  // As if it had been migrated by itself: its sends are counted under a name of its own.
+  // See `copyOf`.
   else await runAsAdmin(database.url, `update ${templateSchema}.sync_sends set token = '${randomUUID()}'`)
   return createInstance('postgres', url.href, () => openWarehouse(url.href), database.drop)
 }

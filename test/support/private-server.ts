@@ -57,11 +57,12 @@ export async function freePort(): Promise<number> {
 
 /**
  * The server runs under a shell that waits until this process closes its end of a pipe. Then it stops the server and
- * removes the folder, so nothing is left behind even if this process is killed.
+ * removes the folder, so nothing is left behind even if this process is killed. The server does not inherit the ignored
+ * signals, so that one ends that has not started.
  */
 const guardScript = `trap '' INT TERM
 folder=$1 signal=$2; shift 2
-"$@" & server=$!
+(trap - INT TERM; exec "$@") & server=$!
 read -r _
 kill -s "$signal" $server; wait $server
 rm -rf "$folder"`

@@ -1,5 +1,5 @@
 /** Every behaviour that the service's documentation leaves open, in combinations that contain every pair of values. */
-import { make } from 'covertable'
+import covertable from 'covertable'
 import type { Switches } from '../../src/sandbox/switches.ts'
 
 export const undocumentedBehaviours = {
@@ -59,13 +59,15 @@ export type Combination = { readonly switches: Partial<Switches>; readonly long:
 
 const isStorm = (name: string) => name.startsWith('storm.')
 
-export const behaviourCombinations: readonly Combination[] = make({
-  ...Object.fromEntries(Object.entries(undocumentedBehaviours).filter(([name]) => !isStorm(name))),
-  storm: [...storms],
-  long: [...longLists],
-}).map(
-  ({ long, storm, ...switches }) => ({ long, switches: { ...switches, ...stormOf(String(storm)) } }) as Combination,
-)
+export const behaviourCombinations: readonly Combination[] = covertable
+  .make({
+    ...Object.fromEntries(Object.entries(undocumentedBehaviours).filter(([name]) => !isStorm(name))),
+    storm: [...storms],
+    long: [...longLists],
+  })
+  .map(
+    ({ long, storm, ...switches }) => ({ long, switches: { ...switches, ...stormOf(String(storm)) } }) as Combination,
+  )
 
 function stormOf(list: string): Partial<Switches> {
   const rows = Object.entries(undocumentedBehaviours).find(([name]) => name === `storm.${list}`)?.[1][1]

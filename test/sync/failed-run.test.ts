@@ -22,7 +22,7 @@ const startTestSandbox = async () => {
   return sandbox
 }
 const makeTestDatabase = async () => {
-  const database = await sqlite!.make()
+  const database = await sqlite!.makeForSandbox()
   onTestFinished(database.drop)
   return database
 }

@@ -126,7 +126,7 @@ for (const service of services.filter(({ switches }) => 'conversations.handled' 
       for (let [n, isOver] = [1, false]; !isOver; n += 1) {
         await withService({ ...service, rows: 150 }, async (scene) => {
           changeFlags(scene, !isHandled)
-          const database = await sqlite.make()
+          const database = await sqlite.makeForSandbox()
           const warehouse = await database.open()
           const { outcome } = await runOnce(scene, warehouse, 'incremental', (answer) => {
             if (answer === n) changeFlags(scene, isHandled)

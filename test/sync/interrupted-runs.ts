@@ -149,7 +149,7 @@ type EndedRun = { readonly label: string; readonly database: DatabaseInstance }
 /** After each answer of a run of the mode over a copy of `start`: what Ctrl-C leaves, and what kill -9 leaves. */
 async function* endedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode): AsyncGenerator<EndedRun> {
   for (let n = 1; n <= maxAnswers; n += 1) {
-    const [stopped, killed] = [await copyOf(start), await sqlite.make()]
+    const [stopped, killed] = [await copyOf(start), await sqlite.makeForSandbox()]
     const { outcome } = await runOnce(scene, await stopped.open(), mode, (answer) => {
       if (answer !== n) return 'continue'
       copyDatabase(stopped, killed)
@@ -176,7 +176,7 @@ async function* slicedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode
 }
 
 async function copyOf(from: DatabaseInstance): Promise<DatabaseInstance> {
-  const copy = await sqlite.make()
+  const copy = await sqlite.makeForSandbox()
   copyDatabase(from, copy)
   return copy
 }
@@ -195,7 +195,7 @@ const maxAnswers = 10
 export async function findFaultsOf(scene: Scene, mode: SyncMode, checked: Set<string>): Promise<string[]> {
   const faults: string[] = []
   const continued = new Set<string>()
-  const start = await sqlite.make()
+  const start = await sqlite.makeForSandbox()
   if (mode === 'reconcile') await runQuietly(scene, await start.open())
   for (const runs of [endedRuns, slicedRuns]) {
     for await (const { label, database } of runs(scene, start, mode)) {
@@ -215,7 +215,7 @@ export async function findFaultsOf(scene: Scene, mode: SyncMode, checked: Set<st
 }
 
 export async function findFaultsOfWholeRun(scene: Scene, checked: Set<string>): Promise<string[]> {
-  const database = await sqlite.make()
+  const database = await sqlite.makeForSandbox()
   const warehouse = await database.open()
   const { outcome } = await runOnce(scene, warehouse, 'incremental')
   const found = scene.service.hidesRows ? [] : await findFaults(scene, warehouse, outcome)

@@ -8,7 +8,7 @@ const streams = ['availability', 'conversations', 'messages', 'visitors', 'calls
 const size = { conversations: 300, visitors: 100, calls: 200, messagesPerConversation: [1, 4], days: 20 } as const
 
 test.for(databases)('after one sync the rollup’s numbers stand beside those of ours that fit — $name', async (db) => {
-  const database = await db.make()
+  const database = await db.makeForSandbox()
   const sandbox = await startSandbox({
     seed: 13,
     speed: 0,

@@ -12,7 +12,7 @@ const hour = 3_600_000
 const [size, days] = [12, 13]
 
 async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof startSandbox>[0] = {}) {
-  const database = await db.make()
+  const database = await db.makeForSandbox()
   const rows = { conversations: 40, visitors: 10, calls: 20, messagesPerConversation: [1, 3] } as const
   const defaults = { seed: 7, speed: 0, now: '2026-06-15T12:00:00Z', size: { ...rows, days: size } }
   const sandbox = await startSandbox({ ...defaults, ...options, switches: { 'rate.kind': 'off' } })

@@ -17,7 +17,7 @@ type Work = (context: SandboxContext) => Promise<void>
 
 /** The sandbox has no rate limit unless `switches` sets one. */
 export async function withSandbox({ switches, db = databases[0]!, ...options }: SandboxOptions, work: Work) {
-  const database = await db.make()
+  const database = await db.makeForSandbox()
   const sandbox = await startSandbox({ ...options, switches: { 'rate.kind': 'off', ...switches } })
   try {
     const url = database.url!

@@ -15,7 +15,7 @@ const idsOf = (count: number) => Array.from({ length: count }, (_, n) => `c${Str
 
 /** A mirror of conversations, of which those in `wrong` are not as the service has them. */
 async function mirrorOf(ids: readonly string[], wrong: readonly string[] = [], db = databases[0]!): Promise<Warehouse> {
-  const database = await db.make()
+  const database = await db.makeForSandbox()
   onTestFinished(database.drop)
   const warehouse = await database.open()
   const items = ids.map((id) => conversation(id, wrong.includes(id) ? 'wrong' : undefined))

@@ -9,7 +9,7 @@ import { databases, type TestDatabase } from '../support/databases.ts'
 import { configOf, projectConfigOf, type SyncOverrides, syncOnce } from '../sync/sync-sandbox.ts'
 
 async function startMirror(db: TestDatabase) {
-  const database = await db.make()
+  const database = await db.makeForSandbox()
   const size = { conversations: 6, visitors: 6, calls: 6, messagesPerConversation: [1, 2], days: 6 } as const
   const switches = { 'rate.kind': 'off' } as const
   const sandbox = await startSandbox({ seed: 7, speed: 0, now: '2026-06-15T12:00:00Z', size, switches })

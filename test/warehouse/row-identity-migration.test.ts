@@ -22,6 +22,8 @@ test.for(databases)('the rows are joined with all of their children — $name', 
       await insert('message_rows', 'asked_at, conversation_id, id', `1, '${spelling}', ${message}`)
     for (const hash of ['h', `h${n}`])
       await insert('visitor_activity', 'asked_at, visitor_id, entry_hash, ordinal', `1, '${spelling}', '${hash}', 0`)
+    await query(`insert into writebacks (project_id, operation, conversation_id, payload, status)
+      values ('p', 'handled', '${spelling}', '{"handled":true}', 'draft')`)
     await query(`insert into sync_children (project_id, stream, parent_id, wanted, fetched, attempts)
       values ('p', 'messages', '${spelling}', 1, 1, 0)`)
   }
@@ -44,6 +46,10 @@ test.for(databases)('the rows are joined with all of their children — $name', 
   expect(await list('select visitor_id, entry_hash from visitor_activity order by entry_hash')).toEqual(
     ['h', 'h0', 'h1', 'h2'].map((hash) => `${mixed} ${hash}`),
   )
+  expect(await list('select distinct lane from writebacks')).toEqual([`conversation/${id}`])
+  const targets = [upper, id, mixed].map((target) => ({ operation: 'handled', target }) as const)
+  const found = await warehouse.reviewReader('p').readTargets(targets)
+  expect(found.map((state) => state?.kind)).toEqual(['conversation', 'conversation', 'conversation'])
   expect(await list('select parent_id, due_at, whole from sync_children')).toEqual([`${mixed} 1 1`])
   await warehouse.close()
 })

@@ -1,7 +1,7 @@
 /** OutboxAdmin on each database: id prefixes, duplicate refs, rows inserted by SQL, and expiry. */
 import { describe, expect, test } from 'vitest'
-import type { OutboxAdmin } from '../../src/core/outbox/admin.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
+import type { OutboxAdmin } from '../../src/warehouse/outbox/admin.ts'
 import { executeDecision } from '../../src/writeback/decide.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 

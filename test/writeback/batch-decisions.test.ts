@@ -1,6 +1,7 @@
 /** Approving, undoing, stopping and resuming batches — in both databases. */
 import { describe, expect, test } from 'vitest'
-import type { DecisionTerms, OutboxAdmin, OutboxFilter } from '../../src/core/outbox/admin.ts'
+import type { DecisionTerms, OutboxFilter } from '../../src/core/outbox/admin.ts'
+import type { OutboxAdmin } from '../../src/warehouse/outbox/admin.ts'
 import { executeDecision } from '../../src/writeback/decide.ts'
 import { databases } from '../support/databases.ts'
 import { claimFirst, conversation, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'

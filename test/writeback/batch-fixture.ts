@@ -1,9 +1,11 @@
 /** An outbox with batches of flags, without a service. */
 import { onTestFinished } from 'vitest'
-import type { EnqueueOptions, OutboxAdmin } from '../../src/core/outbox/admin.ts'
-import type { OutboxRepository, Writeback } from '../../src/core/outbox/repository.ts'
+import type { EnqueueOptions } from '../../src/core/outbox/admin.ts'
+import type { Writeback } from '../../src/core/outbox/repository.ts'
 import type { WritebackRequest } from '../../src/core/outbox/writeback-request.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
+import type { OutboxAdmin } from '../../src/warehouse/outbox/admin.ts'
+import type { OutboxRepository } from '../../src/warehouse/outbox/repository.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
 export const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'

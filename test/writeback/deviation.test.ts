@@ -1,7 +1,6 @@
 /** A write-back that was checked before it was sent did as checked, or something else, which is named. */
 import { describe, expect, test } from 'vitest'
-import { type CheckedRow, findDeviation } from '../../src/core/outbox/deviation.ts'
-import type { StoredCheck } from '../../src/core/outbox/review-check.ts'
+import { type CheckedRow, findDeviation, type StoredCheck } from '../../src/core/outbox/review-check.ts'
 import { describeDeviation } from '../../src/core/outbox/review-labels.ts'
 
 type Case = readonly [what: string, row: Partial<CheckedRow>, check: Partial<StoredCheck>, words: string | null]

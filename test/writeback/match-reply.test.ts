@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import type { QueryParams } from '../../src/core/api-request.ts'
 import type { Writeback } from '../../src/core/outbox/repository.ts'
-import type { WritebackDeps } from '../../src/writeback/deps.ts'
-import { readSnapshotTwice, type SnapshotMessage } from '../../src/writeback/verify/conversation-snapshot.ts'
-import { matchReply, messageIdsBefore } from '../../src/writeback/verify/match-reply.ts'
+import { readSnapshotTwice, type SnapshotMessage } from '../../src/writeback/operations/conversation.ts'
+import { matchReply, messageIdsBefore } from '../../src/writeback/operations/message.ts'
+import type { WritebackDeps } from '../../src/writeback/operations/operation-handler.ts'
 import { createOutboxFor, ids, type Quirks, replyLine, startIndependentDouble } from './independent-double.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 

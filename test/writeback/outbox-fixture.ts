@@ -59,7 +59,7 @@ export async function createOutboxFixture({
     switches: { 'rate.kind': 'off', ...options.switches },
   })
   onTestFinished(() => sandbox.stop())
-  const instance = await databases.find(({ name }) => name === database)!.make()
+  const instance = await databases.find(({ name }) => name === database)!.makeForSandbox()
   onTestFinished(() => instance.drop())
   addSendRecord(instance)
   if (mirrored) await syncOnce(instance.url!, sandbox, { streams: ['conversations', 'messages', 'visitors'] })

@@ -2,10 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { showInvisible } from '../../src/core/invisible.ts'
 import type { ReviewOutcome } from '../../src/core/outbox/review.ts'
 import { type CheckedReview, withCheck } from '../../src/core/outbox/review-check.ts'
 import { createReviewCounter } from '../../src/core/outbox/review-summary.ts'
-import { showInvisible } from '../../src/core/outbox/review-words.ts'
 import { openCsvOutput, openPageOutput, type ReviewOutput } from '../../src/writeback/review/review-files.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 

@@ -4,14 +4,18 @@ import { expect } from 'vitest'
 import { withService } from '../../src/app/service.ts'
 import { withRequestBudgets } from '../../src/app/with-resources.ts'
 import { writebackDeps } from '../../src/app/writeback-deps.ts'
-import type { CheckedOutcomes } from '../../src/core/outbox/deviation.ts'
 import type { WritebackReview } from '../../src/core/outbox/review.ts'
-import type { CheckedReview } from '../../src/core/outbox/review-check.ts'
+import type { CheckedOutcomes, CheckedReview } from '../../src/core/outbox/review-check.ts'
 import type { ReviewSummary } from '../../src/core/outbox/review-summary.ts'
 import type { WritebackStatus } from '../../src/core/outbox/state.ts'
-import { compareWithChecks } from '../../src/writeback/review/compare-with-checks.ts'
-import { checkBatch, reviewBatch, reviewImport } from '../../src/writeback/review/review-source.ts'
-import { batchSource, importSource } from '../../src/writeback/review/review-sources.ts'
+import {
+  batchSource,
+  checkBatch,
+  compareWithChecks,
+  importSource,
+  reviewBatch,
+  reviewImport,
+} from '../../src/writeback/review/review-source.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { configOf, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { type OutboxFixture, type RequestLine, singleItem, toRequest } from './outbox-fixture.ts'
@@ -70,8 +74,7 @@ export async function queueBatch({ warehouse, sandbox }: OutboxFixture, rows: re
 export type ReviewedRows = { readonly summary: ReviewSummary; readonly reviews: readonly CheckedReview[] }
 
 function partsOf({ warehouse, sandbox }: OutboxFixture) {
-  const { findDuplicateRefs } = warehouse.outboxAdmin(sandbox.projectId)
-  return { reader: warehouse.reviewReader(sandbox.projectId), findDuplicateRefs, now: Date.now() }
+  return { reader: warehouse.reviewReader(sandbox.projectId), now: Date.now() }
 }
 
 export async function reviewLines(fixture: OutboxFixture, rows: readonly RequestLine[]): Promise<ReviewedRows> {

@@ -10,7 +10,7 @@ import {
   type WritebackReview,
 } from '../../src/core/outbox/review.ts'
 import { withCheck } from '../../src/core/outbox/review-check.ts'
-import { findObstacleInMirror, type GuardFacts } from '../../src/core/outbox/review-guards.ts'
+import { findObstacleInMirror, type GuardFacts, noOwnEdits } from '../../src/core/outbox/review-guards.ts'
 import { emptyLane } from '../../src/core/outbox/review-lane.ts'
 import { createReviewCounter } from '../../src/core/outbox/review-summary.ts'
 import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
@@ -159,7 +159,7 @@ describe('what the check before sending would find', () => {
   const guards = (line: Line, facts: Partial<GuardFacts> = {}, queued: ReviewRow['queued'] = null) => {
     const target = line.visitor_id === undefined ? open : ada
     const conversation = target.kind === 'conversation' ? target : null
-    const none = { expectedMessage: null, newerMessages: [], requeuedAt: null, ownEdit: {}, lastOwnEdit: {} }
+    const none = { isRefQueued: false, expectedMessage: null, newerMessages: [], requeuedAt: null, ...noOwnEdits }
     const all = { target, conversation, ...none, ...facts }
     const found = findObstacleInMirror(rowOf(line, 1, queued), all)
     return found === null ? null : `${found.reason}: ${found.why}`

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { maxSends } from '../../src/writeback/send/send-task.ts'
+import { maxSends } from '../../src/writeback/send/send-request.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
 import {
   createOutboxFixture,

@@ -8,7 +8,7 @@ import { type ConsoleData, createConsoleData, type ReadsOf } from './console-dat
 import { type ConsoleProject, consoleProjectOf, unconfiguredProject } from './console-project.ts'
 import { createWritebackReads, type WritebackReads } from './writeback-data.ts'
 
-export type OpenConsole = {
+type OpenConsole = {
   readonly data: ConsoleData
   readonly writebacks: WritebackReads
   /** Apart from all other work. */
@@ -48,10 +48,10 @@ function openOnDemand({ databaseUrl, databaseSetting: setting }: DatabaseAddress
   }
 }
 
-export const linkValidMs: Ms = 15 * 60_000
+const linkValidMs: Ms = 15 * 60_000
 
 /** The code of a one-time link. */
-export function newLinkCode(): string {
+function newLinkCode(): string {
   return randomBytes(18).toString('base64url')
 }
 
@@ -93,7 +93,7 @@ async function isWorkerAt(address: string): Promise<boolean> {
 }
 
 /** `config` null: the projects are those that the warehouse has. */
-export type StandAloneOptions = DatabaseAddress & {
+type StandAloneOptions = DatabaseAddress & {
   readonly config: Config | null
   readonly now: () => EpochMs
 }

@@ -10,6 +10,7 @@ import type {
 import { formatCount } from '../../core/format.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import { estimateBatchMs } from '../../core/outbox/batch-estimate.ts'
+import { nameEntries } from '../../core/outbox/outbox-entry.ts'
 import type { ReviewOutcome } from '../../core/outbox/review.ts'
 import type { CheckedReview } from '../../core/outbox/review-check.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../../core/outbox/review-labels.ts'
@@ -17,9 +18,7 @@ import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { ProjectId } from '../../core/project.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
-import { nameEntries } from '../../writeback/name-entries.ts'
-import { reviewBatch } from '../../writeback/review/review-source.ts'
-import { batchSource } from '../../writeback/review/review-sources.ts'
+import { batchSource, reviewBatch } from '../../writeback/review/review-source.ts'
 import { type BatchProject, estimateBatch, readBatch } from '../batches.ts'
 import { findOpenGrace } from '../clock-notice.ts'
 import { readSlotLimits } from '../learned-margins.ts'
@@ -282,16 +281,11 @@ async function review(
   onReviews: (reviews: readonly CheckedReview[]) => Promise<void>,
   signal: AbortSignal,
 ) {
-  const { findDuplicateRefs } = warehouse.outboxAdmin(projectId)
   const reader = warehouse.reviewReader(projectId)
   const clock = await warehouse.readClock()
   const listBatch: typeof reader.listBatch = async (...page) => {
     signal.throwIfAborted()
     return reader.listBatch(...page)
   }
-  return reviewBatch(
-    batchSource({ ...reader, listBatch }, batch),
-    { reader, findDuplicateRefs, now: clock() },
-    onReviews,
-  )
+  return reviewBatch(batchSource({ ...reader, listBatch }, batch), { reader, now: clock() }, onReviews)
 }

@@ -1,13 +1,12 @@
 /** Renders the state of the outbox, for several commands. */
 import { formatAge, formatCount, formatDuration } from '../../core/format.ts'
+import { showInvisible } from '../../core/invisible.ts'
 import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
-import type { NamedEntry } from '../../core/outbox/named-entry.ts'
+import { type NamedEntry, targetIdOf } from '../../core/outbox/outbox-entry.ts'
 import { describeRequest, shortId } from '../../core/outbox/review-labels.ts'
-import { showInvisible } from '../../core/outbox/review-words.ts'
 import { type StatusCounts, writebackStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { CommandHint } from '../../core/user-error.ts'
-import { targetIdOf } from '../../writeback/name-entries.ts'
 import { alignColumns } from './table.ts'
 
 /** `1,204 succeeded, 3 failed` */

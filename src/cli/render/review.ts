@@ -1,6 +1,7 @@
 /** Renders a review: counts by group first, then samples of each. */
 
 import { formatAge, formatCount, pluralize } from '../../core/format.ts'
+import { showInvisible } from '../../core/invisible.ts'
 import type { CheckedReview } from '../../core/outbox/review-check.ts'
 import {
   actionNames,
@@ -11,7 +12,6 @@ import {
   outcomeLabels,
 } from '../../core/outbox/review-labels.ts'
 import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
-import { showInvisible } from '../../core/outbox/review-words.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { alignColumns } from './table.ts'

@@ -15,7 +15,7 @@ import {
 } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../../core/user-error.ts'
-import { parseFlag } from '../../writeback/import/flag-words.ts'
+import { parseFlag } from '../../writeback/import/csv-values.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import {

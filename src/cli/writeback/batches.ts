@@ -1,20 +1,18 @@
 /** `deskmirror writeback batches`: the batches, newest first, and `batches show`: one of them. */
 import { Command, Option } from 'commander'
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
+import { formatCount } from '../../core/format.ts'
 import type { BatchReport } from '../../core/outbox/batches.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import { projectCommandHint } from '../../core/user-error.ts'
-import type { ReviewPageText } from '../../writeback/review/review-page.ts'
+import type { ReviewPageText } from '../../writeback/review/review-files.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
-import { createProgressLine, type Display } from '../render/display.ts'
-import { formatBudget } from '../render/progress.ts'
+import type { Display } from '../render/display.ts'
 import { renderReview } from '../render/review.ts'
-import { renderBatch, renderBatchProgress } from './render-batch.ts'
-import { renderBatches } from './render-batches.ts'
-import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions } from './review-outputs.ts'
+import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
+import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions, toCheckRequest } from './review-outputs.ts'
 
 type Options = CommonOptions & { readonly limit: number; readonly before?: string }
 
@@ -67,7 +65,7 @@ Examples:
 
 Exit code: 0 shown · 1 failed, trying again may help · 2 a person must change something, for example the name`
 
-export function showBatchCommand(context: CommandContext): Command {
+function showBatchCommand(context: CommandContext): Command {
   const command = new Command('show')
     .summary('show one batch: outcome, reasons, and what would happen')
     .description('Shows the outcome of a batch, and what its rows that have not left would do.')
@@ -118,16 +116,6 @@ async function show(
   } finally {
     await outputs.close()
   }
-}
-
-async function toCheckRequest(context: CommandContext, config: Config, display: Display, limit: number) {
-  const handlers = createProgressLine(
-    display,
-    0,
-    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
-  )
-  const signal = context.openInterruptSignal(display, 'the rows in progress')
-  return { limit, signal, log: await context.openLog(config, display), ...handlers }
 }
 
 function toPageText({ project, batch }: BatchReport, now: EpochMs): ReviewPageText {

@@ -1,28 +1,34 @@
 /** `deskmirror writeback import`: queues all rows of a file or none, or previews them. */
 import { basename } from 'node:path'
-import { Command } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { ImportSource } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { pluralize, toPrintable } from '../../core/format.ts'
 import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
-import { toTimestamp } from '../../core/time.ts'
+import { type Ms, toTimestamp } from '../../core/time.ts'
 import { projectCommandHint, UserError } from '../../core/user-error.ts'
-import type { ReviewPageText } from '../../writeback/review/review-page.ts'
+import type { IgnoredColumns } from '../../writeback/import/csv-values.ts'
+import type { ImportFormat } from '../../writeback/import/file-form.ts'
+import type { ReviewPageText } from '../../writeback/review/review-files.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { decidingPerson, toExpiryTime } from '../options.ts'
-import { createProgressLine, type Display } from '../render/display.ts'
-import { formatBudget } from '../render/progress.ts'
-import { renderReview } from '../render/review.ts'
 import {
-  addImportOptions,
-  type ImportCommandOptions,
-  toCheckOptions,
-  toFileAndOptions,
-  toImportSource,
-} from './import-options.ts'
+  type CommonOptions,
+  decidingPerson,
+  expiresOption,
+  jsonOption,
+  oneProjectOption,
+  type PersonOption,
+  parseWholeNumber,
+  personOption,
+  quietOption,
+  toExpiryTime,
+} from '../options.ts'
+import type { Display } from '../render/display.ts'
+import { renderReview } from '../render/review.ts'
 import { renderImport, renderPreview } from './render-import.ts'
-import { openReviewOutputs } from './review-outputs.ts'
+import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions, toCheckRequest } from './review-outputs.ts'
 
 const examples = `
 A line is one write-back, as JSON or as a row of CSV:
@@ -151,7 +157,7 @@ async function previewFile(
       expiresAt: toExpiryTime(context.now(), options.expires),
       draft: options.draft === true,
       onReviews: outputs.onReviews,
-      check: options.check === true ? await toServiceCheck(context, config, display, options) : null,
+      check: options.check === true ? await toCheckRequest(context, config, display, options.limit) : null,
     })
     if (report.outcome === 'reviewed') {
       const lines = options.json === true ? null : reviewLines(context, report.review)
@@ -163,17 +169,99 @@ async function previewFile(
   }
 }
 
-async function toServiceCheck(
-  context: CommandContext,
-  config: Config,
-  display: Display,
-  { limit }: ImportCommandOptions,
-) {
-  const handlers = createProgressLine(
-    display,
-    0,
-    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
-  )
-  const signal = context.openInterruptSignal(display, 'the rows in progress')
-  return { limit, signal, log: await context.openLog(config, display), ...handlers }
+type ImportCommandOptions = CommonOptions &
+  PersonOption &
+  ReviewOutputOptions & {
+    readonly format: ImportFormat
+    readonly encoding?: string
+    /** True: all columns that are not of an import. */
+    readonly ignoreColumns?: true | string
+    readonly mistakes?: string
+    readonly allowDuplicates?: true
+    readonly draft?: true
+    readonly title?: string
+    readonly note?: string
+    readonly expires?: Ms
+    readonly dryRun?: true
+    readonly check?: true
+    readonly limit: number
+  }
+
+function addImportOptions(command: Command): Command {
+  const options = [
+    new Option('--format <format>', 'of the file; auto detects it from the first line')
+      .choices(['auto', 'jsonl', 'csv'])
+      .default('auto'),
+    new Option('--encoding <name>', 'of a file that is not Unicode, for example windows-1252').argParser(parseEncoding),
+    new Option('--ignore-columns [a,b]', 'leave these columns out; without names all that are not of an import'),
+    new Option('--mistakes <file.csv>', 'write the rows that have mistakes to this file, each with its mistakes'),
+    new Option('--allow-duplicates', 'queue replies that send the same words to the same conversation again'),
+    new Option('--draft', 'nothing is sent before `writeback approve`'),
+    new Option('--title <text>', 'what people call this batch').argParser(parseTitle),
+    new Option('--note <text>', 'what people should know about this batch'),
+    expiresOption(),
+    new Option('--dry-run', 'queue nothing, and show what would change'),
+    new Option('--check', 'of a dry run: also compare with the current records of the service').implies({
+      dryRun: true,
+    }),
+    new Option('--limit <n>', 'of a check: how many rows').argParser(parseLimit).default(200),
+    ...reviewOutputOptions(),
+    personOption(),
+    oneProjectOption(),
+    quietOption(),
+    jsonOption(),
+  ]
+  for (const option of options) command.addOption(option)
+  return command
+}
+
+/** In `--ignore-columns FILE`, the parser of the command line takes the file for the names of columns. */
+function toFileAndOptions(file: string | undefined, options: ImportCommandOptions) {
+  const { ignoreColumns } = options
+  if (file !== undefined) return { file, options }
+  if (typeof ignoreColumns === 'string')
+    return { file: ignoreColumns, options: { ...options, ignoreColumns: true as const } }
+  return { file: undefined, options }
+}
+
+/** `file`: its path, or `-`. */
+function toImportSource(context: CommandContext, file: string, options: ImportCommandOptions): ImportSource {
+  const { format, encoding } = options
+  const ignoreColumns = toIgnoredColumns(options.ignoreColumns)
+  const isStdin = file === '-'
+  return {
+    source: isStdin ? context.openStdin() : file,
+    name: isStdin ? null : file,
+    parse: { format, ignoreColumns, ...(encoding === undefined ? {} : { encoding }) },
+  }
+}
+
+/** How every row is checked, whether it is queued or not. */
+function toCheckOptions(context: CommandContext, { mistakes, allowDuplicates }: ImportCommandOptions) {
+  return { now: context.now(), mistakesPath: mistakes ?? null, allowDuplicates: allowDuplicates === true }
+}
+
+/** The name that TextDecoder knows. */
+function parseEncoding(name: string): string {
+  try {
+    return new TextDecoder(name).encoding
+  } catch {
+    throw new InvalidArgumentError('Write a name like windows-1252, iso-8859-2 or macintosh.')
+  }
+}
+
+function parseTitle(text: string): string {
+  if (text.trim() !== '' && text.length <= 200 && !/\p{Cc}/u.test(text)) return text.trim()
+  throw new InvalidArgumentError('Write one line of at most 200 characters.')
+}
+
+function toIgnoredColumns(names: true | string | undefined): IgnoredColumns {
+  if (names === undefined) return []
+  return names === true ? 'all' : names.split(',')
+}
+
+function parseLimit(text: string): number {
+  const rows = parseWholeNumber(text)
+  if (rows > 100_000) throw new InvalidArgumentError('Write a number up to 100000.')
+  return rows
 }

@@ -1,15 +1,19 @@
 /** Where a review goes beside the counts: all rows on standard output, one HTML page, CSV. */
 import { Option } from 'commander'
+import type { Config } from '../../config/config.ts'
+import { pluralize } from '../../core/format.ts'
 import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
 import {
   openCsvOutput,
   openLinesOutput,
   openPageOutput,
   type ReviewOutput,
+  type ReviewPageText,
 } from '../../writeback/review/review-files.ts'
-import type { ReviewPageText } from '../../writeback/review/review-page.ts'
 import type { OnReviews } from '../../writeback/review/review-source.ts'
 import type { CommandContext } from '../command-context.ts'
+import { createProgressLine, type Display } from '../render/display.ts'
+import { formatBudget } from '../render/progress.ts'
 import { renderReviewRow } from '../render/review.ts'
 
 export type ReviewOutputOptions = {
@@ -26,7 +30,7 @@ export const reviewOutputOptions = () => [
   new Option('--force', 'overwrite the files of --html and --csv'),
 ]
 
-export type ReviewOutputs = {
+type ReviewOutputs = {
   /** Null if nothing needs the rows. */
   readonly onReviews: OnReviews | null
   /** Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints nothing. */
@@ -66,4 +70,15 @@ export async function openReviewOutputs(
     },
     close,
   }
+}
+
+/** What a check with the service needs, and where it shows its progress. */
+export async function toCheckRequest(context: CommandContext, config: Config, display: Display, limit: number) {
+  const handlers = createProgressLine(
+    display,
+    0,
+    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
+  )
+  const signal = context.openInterruptSignal(display, 'the rows in progress')
+  return { limit, signal, log: await context.openLog(config, display), ...handlers }
 }

@@ -1,10 +1,13 @@
 /** Makes a decision that was typed: which write-backs it is about, and what it answers. */
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import { pluralize } from '../../core/format.ts'
+import { formatCount, pluralize, toPrintable } from '../../core/format.ts'
+import { showInvisible } from '../../core/invisible.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { BatchDecisionReport, NotReverted, RevertReport, SelectionMismatch } from '../../core/outbox/batches.ts'
 import { type DecisionName, decisionOf, decisions, type OutboxDecision } from '../../core/outbox/decisions.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { ReviewOutcome } from '../../core/outbox/review.ts'
+import { shortId } from '../../core/outbox/review-labels.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../../core/user-error.ts'
@@ -12,7 +15,8 @@ import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, selectOneProject } from '../command-result.ts'
 import type { ExitCode } from '../explain-error.ts'
 import { type CommonOptions, decidingPerson, type PersonOption } from '../options.ts'
-import { renderBatchDecision, renderDecision, renderMismatch, renderRevert } from './render-decision.ts'
+import { formatCounts } from '../render/outbox.ts'
+import { alignColumns } from '../render/table.ts'
 
 /** `resolve` says with an option which of two decisions it is. */
 export type DecisionCommandName = Exclude<DecisionName, 'arrived' | 'lost'> | 'resolve'
@@ -128,7 +132,7 @@ async function restrictToOutcomes(
 ): Promise<OutboxFilter> {
   if (outcome === undefined) return selection
   if (batch === undefined) throw unchangedError(unclearSelection, 'give --outcome together with --batch')
-  const { selectByOutcome } = await context.load(() => import('../../app/select-by-outcome.ts'))
+  const { selectByOutcome } = await context.load(() => import('../../app/review.ts'))
   return { ...selection, ids: await selectByOutcome(config, project, { batch, outcomes: outcome, now: context.now() }) }
 }
 
@@ -151,4 +155,141 @@ async function resumeRestored({ context, config, project, options, by, hint }: C
       : [`next: ${hint('writeback approve --all')} sends them, ${hint('writeback cancel --all')} gives them up`]),
   ]
   return { document: report, lines, exit: 0 }
+}
+
+function renderDecision(report: DecisionReport, decision: OutboxDecision, hint: CommandHint): string[] {
+  const { moved, ids, stayed, following, undoUntil, notices = [] } = report
+  return [
+    `${formatCount(moved)} ${decisionOf(decision).made}`,
+    ...stayed.map((rows) => renderStayed(rows, decision)),
+    ...(following === true
+      ? ['none of them will be sent; the worker or the next push updates the remaining rows']
+      : []),
+    ...notices,
+    ...(undoUntil === undefined
+      ? []
+      : [`nothing leaves before ${undoUntil}; until then ${hint('writeback undo')} takes the approval back`]),
+    ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
+    ...(moved === 0 && stayed.length === 0 && decision === 'approval_undone' ? renderNothingToUndo(hint) : []),
+  ].map(toPrintable)
+}
+
+function renderNothingToUndo(hint: CommandHint): string[] {
+  return [
+    'nothing that you approved is still in its grace',
+    `to take back what others approved: ${hint('writeback undo --all')}, or --batch NAME`,
+    `after the grace: ${hint('writeback stop --batch NAME')} puts back to draft what has not left`,
+  ]
+}
+
+function renderStayed({ id, status, count: rows, why }: DecisionReport['stayed'][number], decision: OutboxDecision) {
+  const who = id ?? formatCount(rows)
+  const isOne = id !== null || rows === 1
+  if (status === 'sending' && decision === 'cancelled') return `${who} ${isOne ? 'is' : 'are'} in flight: ${why}`
+  return `${who} ${isOne ? 'stays' : 'stay'} ${status}: ${why}`
+}
+
+function renderNextSteps(decision: OutboxDecision, ids: readonly string[], hint: CommandHint): string[] {
+  switch (decision) {
+    case 'approved':
+    case 'retried':
+      return [`next: ${hint('push')}, unless a worker is running`]
+    case 'lost':
+      return ids.length > 3
+        ? [`next: ${hint('writeback retry')} with their ids sends them again`]
+        : [`next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`]
+    default:
+      return []
+  }
+}
+
+/** An approval that named other rows than there are now. `batch`: as it was typed. */
+function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string, hint: CommandHint): string[] {
+  const latest = [...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values()]
+  const digest = now.count === 0 ? '' : `, digest ${now.digest.slice(0, 16)}`
+  return [
+    'nothing was approved: what you were shown has changed since',
+    `now: ${pluralize(now.count, 'draft')} (${formatCounts(counts)})${digest}`,
+    ...(latest.length === 0 ? [] : ['the latest steps:', ...alignColumns(latest.slice(0, 10).map(stepCells), '  ')]),
+    `next: ${hint(`writeback batches show ${batch}`)} shows it again, with the digest to approve`,
+  ]
+}
+
+/** Steps that differ only in their write-back are one line. */
+function stepCells(steps: SelectionMismatch['steps']): string[] {
+  const [step] = steps
+  if (step === undefined) return []
+  const { at, from, to, detail, writebackId } = step
+  const which = steps.length === 1 ? shortId(writebackId) : pluralize(steps.length, 'write-back')
+  return [at, which, from === null || from === to ? to : `${from} → ${to}`, detail ?? '']
+}
+
+function renderBatchDecision(
+  { batch, decision, moved, inFlight, following, notices = [] }: BatchDecisionReport,
+  hint: CommandHint,
+): string[] {
+  const isStop = decision === 'stopped'
+  const flying = pluralize(inFlight, 'write-back')
+  return [
+    isStop
+      ? `${batch} is stopped: ${formatCount(moved)} back to draft`
+      : `${batch} goes on: ${formatCount(moved)} queued`,
+    ...(isStop && inFlight > 0
+      ? [
+          `${flying} in flight cannot be recalled; ${inFlight === 1 ? 'its outcome is' : 'their outcomes are'} found automatically`,
+        ]
+      : []),
+    ...(following === true ? ['this is in force; the worker or the next push updates the remaining rows'] : []),
+    ...notices,
+    isStop
+      ? `next: ${hint(`writeback resume --batch ${batch}`)} goes on`
+      : `next: ${hint('push')}, unless a worker is running`,
+  ].map(toPrintable)
+}
+
+/** Renders what `revert` queued, and what cannot be taken back. */
+const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {
+  stands_against: 'someone changed it since; it stays as it is',
+  cannot: 'cannot be taken back',
+  not_known: 'not known',
+  already_so: 'nothing to take back',
+}
+
+const rowsShown = 5
+
+function renderRevert(
+  { reverts, batch, queued, counts, notReverted, notices = [] }: RevertReport,
+  hint: CommandHint,
+): string[] {
+  const outcomes = Object.keys(outcomeWords) as NotReverted['outcome'][]
+  return [
+    batch === null
+      ? `nothing of ${reverts} can be taken back`
+      : `${pluralize(queued, 'draft')} in ${batch} take back ${reverts}`,
+    ...outcomes.flatMap((outcome) => renderOutcome(outcome, counts[outcome] ?? 0, notReverted)),
+    ...notices,
+    ...(batch === null
+      ? []
+      : [
+          `next: ${hint(`writeback batches show ${batch}`)} shows what would change`,
+          `      ${hint(`writeback approve --batch ${batch}`)} sends it`,
+        ]),
+  ].map(toPrintable)
+}
+
+function renderOutcome(outcome: NotReverted['outcome'], count: number, all: RevertReport['notReverted']): string[] {
+  if (count === 0) return []
+  const samples = all.filter((row) => row.outcome === outcome).slice(0, rowsShown)
+  const cells = samples.map(({ id, operation, target, visitorName, why }) => [
+    shortId(id),
+    operation,
+    showInvisible(visitorName ?? target),
+    showInvisible(why),
+  ])
+  const more = count - samples.length
+  return [
+    `${formatCount(count)} ${outcomeWords[outcome]}:`,
+    ...alignColumns(cells, '  '),
+    ...(more > 0 ? [`  … and ${formatCount(more)} more; --json lists up to a thousand`] : []),
+  ]
 }

@@ -15,7 +15,7 @@ import { foreignText, shortened, spanText } from '../text.ts'
 import { statusWords } from '../writeback-words.ts'
 import { payloadText } from './reviewed-rows.ts'
 
-export type ConfirmView = {
+type ConfirmView = {
   readonly decision: DecisionName
   readonly data: SelectionData
   /** What the form sends back: the batch, the ids or the outcome. */

@@ -11,7 +11,7 @@ import { foreignText, timeOf } from '../text.ts'
 import { statusWords } from '../writeback-words.ts'
 import { countsText } from './writebacks.ts'
 
-export type MovedView = { readonly decision: DecisionName; readonly mismatch: SelectionMismatch; readonly back: string }
+type MovedView = { readonly decision: DecisionName; readonly mismatch: SelectionMismatch; readonly back: string }
 
 export function movedPage({ mismatch, back }: MovedView, frame: ProjectFrame): Page {
   const { now, counts, steps } = mismatch

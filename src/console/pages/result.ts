@@ -13,7 +13,7 @@ import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText } from '../text.ts'
 import { statusWords } from '../writeback-words.ts'
 
-export type ResultView = {
+type ResultView = {
   readonly decision: DecisionName
   readonly made: {
     readonly moved: number

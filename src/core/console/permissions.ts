@@ -1,7 +1,7 @@
 /** Which decisions the person who looks at a page may make, about a batch or a write-back as it is now. Pure. */
 import type { BatchReport } from '../outbox/batches.ts'
 import { changedStatuses, type DecisionName, decisionNames, decisions } from '../outbox/decisions.ts'
-import type { NamedEntry } from '../outbox/named-entry.ts'
+import type { NamedEntry } from '../outbox/outbox-entry.ts'
 import { presentStatuses, type WritebackStatus } from '../outbox/state.ts'
 import { hasRole, type Role, type Viewer } from './roles.ts'
 

@@ -1,6 +1,6 @@
 /** What the pages about write-backs show. Times are RFC 3339 text; lists are bounded by those who read them. */
 import type { BatchReport, BatchSummary, SelectionDigest } from '../outbox/batches.ts'
-import type { NamedEntry } from '../outbox/named-entry.ts'
+import type { NamedEntry } from '../outbox/outbox-entry.ts'
 import type { ShowWritebackReport } from '../outbox/reports.ts'
 import type { ReviewOutcome } from '../outbox/review.ts'
 import type { CheckedReview } from '../outbox/review-check.ts'

@@ -1,9 +1,9 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
+import type { ProjectName } from '../project.ts'
 import type { Ms } from '../time.ts'
-import type { CheckedOutcomes } from './deviation.ts'
 import type { ReasonGroup } from './group-reasons.ts'
-import type { NamedEntry } from './named-entry.ts'
-import type { EventLogEntry, OutboxEntry } from './outbox-entry.ts'
+import type { EventLogEntry, NamedEntry, OutboxEntry } from './outbox-entry.ts'
+import type { CheckedOutcomes } from './review-check.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
@@ -55,7 +55,7 @@ export type BatchEstimate = {
 }
 
 export type BatchesReport = {
-  readonly project: string
+  readonly project: ProjectName
   /** Newest first. */
   readonly batches: readonly (BatchSummary & { readonly estimate: BatchEstimate })[]
   /** Whether there are older ones. */
@@ -71,7 +71,7 @@ export type BatchOutcome = {
 }
 
 export type BatchReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly batch: BatchSummary
   readonly outcomes: readonly BatchOutcome[]
   /** Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of those that rest. */
@@ -96,7 +96,7 @@ export type NamedSelection = { readonly entries: readonly OutboxEntry[]; readonl
 /** An approval whose digest does not match: what the selection is now, and its latest steps. */
 export type SelectionMismatch = {
   readonly outcome: 'moved'
-  readonly project: string
+  readonly project: ProjectName
   readonly now: SelectionDigest
   /** All rows of the selection, by status. */
   readonly counts: StatusCounts
@@ -106,7 +106,7 @@ export type SelectionMismatch = {
 
 /** `moved`: rows that changed their status at once or will; `left`: in flight, so they cannot be called back. */
 export type BatchDecisionReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly batch: string
   readonly decision: 'stopped' | 'resumed'
   readonly moved: number
@@ -131,7 +131,7 @@ export type NotReverted = {
 }
 
 export type RevertReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly reverts: string
   /** The draft batch; null if nothing can be taken back. */
   readonly batch: string | null

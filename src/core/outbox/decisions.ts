@@ -1,7 +1,7 @@
 /** What people decide about write-backs and batches: one record each, which commands, pages, roles and words follow. Pure. */
 import type { Role } from '../console/roles.ts'
 import type { BatchReport } from './batches.ts'
-import type { NamedEntry } from './named-entry.ts'
+import type { NamedEntry } from './outbox-entry.ts'
 import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
 
 /** `undoUntil`: RFC 3339; null = no approval can be taken back. */

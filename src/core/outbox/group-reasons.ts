@@ -1,5 +1,6 @@
-/** Reasons that differ only in ids, times and quoted words are one reason. Pure. */
-import type { WritebackStatus } from './state.ts'
+/** Counts outcomes by status, operation and reason. Reasons that differ only in ids, times and quoted words are one. Pure. */
+import type { StatusCounts, WritebackStatus } from './state.ts'
+import type { Operation } from './writeback-request.ts'
 
 /** Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ between rows. */
 export type ReasonGroup = {
@@ -39,4 +40,54 @@ export function collectReasons(groups: Iterable<ReasonGroup>): readonly ReasonGr
     })
   }
   return [...collected.values()].sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason, 'en'))
+}
+
+/** `why`: for a person. */
+export type SettledWriteback = {
+  readonly id: string
+  readonly operation: Operation
+  readonly status: WritebackStatus
+  readonly why: string
+}
+
+export type OutcomeCounts = {
+  readonly settled: number
+  readonly counts: StatusCounts
+  readonly operations: Readonly<Partial<Record<Operation, number>>>
+  /** Of what did not succeed; most frequent first. */
+  readonly reasons: readonly ReasonGroup[]
+}
+
+/** Every reason differs only where a service answers something else each time. */
+const maxReasons = 200
+
+export function createOutcomeCounter() {
+  const counts: Partial<Record<WritebackStatus, number>> = {}
+  const operations: Partial<Record<Operation, number>> = {}
+  const groups = new Map<string, ReasonGroup>()
+  let settled = 0
+  return {
+    add({ id, operation, status, why }: SettledWriteback): void {
+      settled += 1
+      counts[status] = (counts[status] ?? 0) + 1
+      operations[operation] = (operations[operation] ?? 0) + 1
+      if (status === 'succeeded') return
+      const common = toCommonReason(why)
+      const isKnown = groups.has(`${status} ${common}`) || groups.size < maxReasons
+      const reason = isKnown ? common : 'for other reasons'
+      const known = groups.get(`${status} ${reason}`)
+      groups.set(`${status} ${reason}`, {
+        status,
+        reason,
+        count: (known?.count ?? 0) + 1,
+        example: known?.example ?? id,
+      })
+    },
+    snapshot: (): OutcomeCounts => ({
+      settled,
+      counts: { ...counts },
+      operations: { ...operations },
+      reasons: collectReasons(groups.values()),
+    }),
+  }
 }

@@ -1,6 +1,8 @@
-/** A write-back and its event log as stored, as people see them. */
+/** A write-back and its event log as stored, as people see them; and for pages with the visitor's name and words. */
+import { excerpt } from '../invisible.ts'
+import { type ReviewRow, type TargetState, visitorNameOf } from './review.ts'
 import type { WritebackStatus } from './state.ts'
-import type { Operation } from './writeback-request.ts'
+import { type Operation, operationTypes } from './writeback-request.ts'
 
 /** A write-back as stored. Times are RFC 3339. */
 export type OutboxEntry = {
@@ -45,4 +47,45 @@ export type EventLogEntry = {
   /** Who decided it; null if no person did. */
   readonly person: string | null
   readonly requestId: string | null
+}
+
+export type NamedEntry = OutboxEntry & {
+  /** Null if the mirror does not know it. */
+  readonly visitorName: string | null
+  /** Of the visitor, in the conversation. */
+  readonly lastWords: string | null
+  /** Of the reply or the note. */
+  readonly firstWords: string | null
+}
+
+function toNamedEntry(entry: OutboxEntry, target: TargetState | null): NamedEntry {
+  const { content } = entry.payload
+  const isConversation = target?.kind === 'conversation'
+  const lastText = isConversation ? (target.lastVisitorMessage?.text ?? null) : null
+  return {
+    ...entry,
+    visitorName: visitorNameOf(target),
+    lastWords: lastText === null ? null : excerpt(lastText),
+    firstWords: typeof content === 'string' ? excerpt(content) : null,
+  }
+}
+
+type TargetReader = {
+  readonly readTargets: (
+    targets: readonly Pick<ReviewRow, 'operation' | 'target'>[],
+  ) => Promise<readonly (TargetState | null)[]>
+}
+
+/** Adds names and words from the mirror. */
+export async function nameEntries(
+  { readTargets }: TargetReader,
+  entries: readonly OutboxEntry[],
+): Promise<readonly NamedEntry[]> {
+  const targets = await readTargets(entries.map((entry) => ({ operation: entry.operation, target: targetIdOf(entry) })))
+  return entries.map((entry, index) => toNamedEntry(entry, targets[index] ?? null))
+}
+
+/** The id of the conversation or the visitor. */
+export function targetIdOf({ operation, conversationId, visitorId }: OutboxEntry): string {
+  return (operationTypes[operation].target === 'conversation' ? conversationId : visitorId) ?? ''
 }

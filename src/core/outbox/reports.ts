@@ -1,9 +1,9 @@
 /** What the `writeback` commands return: the data behind `--json` and behind the text output. */
 
+import type { ProjectName } from '../project.ts'
 import type { Ms } from '../time.ts'
-import type { MistakeKind } from './mistake-kinds.ts'
-import type { NamedEntry } from './named-entry.ts'
-import type { EventLogEntry } from './outbox-entry.ts'
+import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
+import type { MistakeKind } from './request-mistake.ts'
 import type { ReadCheck } from './review-check.ts'
 import type { ReviewSummary } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
@@ -19,7 +19,7 @@ export type SendEstimate = {
 }
 
 export type AddWritebackReport = SendEstimate & {
-  readonly project: string
+  readonly project: ProjectName
   /** Null if its ref was queued before; then nothing was queued. */
   readonly id: string | null
   /** `draft` needs approval. */
@@ -39,7 +39,7 @@ export type LineMistake = {
 export type RejectedImport =
   | {
       readonly outcome: 'mistaken'
-      readonly project: string
+      readonly project: ProjectName
       /** All rows of the file, but for the header and blank ones; none if the header has mistakes. */
       readonly rows: number
       /** How many of them have mistakes. */
@@ -51,11 +51,11 @@ export type RejectedImport =
       readonly mistakesFile: string | null
     }
   /** The same bytes were imported before as `batch`. */
-  | { readonly outcome: 'imported before'; readonly project: string; readonly batch: string }
+  | { readonly outcome: 'imported before'; readonly project: ProjectName; readonly batch: string }
 
 export type QueuedImport = {
   readonly outcome: 'queued' | 'draft'
-  readonly project: string
+  readonly project: ProjectName
   /** Null if the file was empty or all refs were queued before. */
   readonly batch: string | null
   readonly queued: number
@@ -77,7 +77,7 @@ export type PreviewReport =
   | RejectedImport
   | (SendEstimate & {
       readonly outcome: 'reviewed'
-      readonly project: string
+      readonly project: ProjectName
       readonly review: ReviewSummary
       /** They would need approval. */
       readonly draft: boolean
@@ -86,7 +86,7 @@ export type PreviewReport =
     })
 
 export type ListWritebacksReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly writebacks: readonly NamedEntry[]
   /** All matching write-backs, by status. */
   readonly counts: StatusCounts
@@ -95,7 +95,7 @@ export type ListWritebacksReport = {
 }
 
 export type ShowWritebackReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly writeback: NamedEntry
   readonly events: readonly EventLogEntry[]
   /** The last check with the service; null if there was none. */
@@ -108,7 +108,7 @@ export type ShowWritebackReport = {
 
 /** `stayed`: rows whose status does not allow the decision. */
 export type DecisionReport = {
-  readonly project: string
+  readonly project: ProjectName
   readonly moved: number
   /** The first thousand that moved. */
   readonly ids: readonly string[]

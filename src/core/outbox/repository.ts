@@ -2,7 +2,6 @@
 
 import type { ServiceBehaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
-import type { Rest } from './batch-estimate.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { EvidenceField, Operation } from './writeback-request.ts'
 
@@ -82,59 +81,6 @@ export type Transition = {
   /** The id of the message that the reply created. */
   readonly messageId?: string
   readonly observedBehaviours?: readonly ServiceBehaviour[]
-}
-
-export type OutboxRepository = {
-  /** The first write-back of each lane that can be claimed now: those to be verified, then the others; oldest first. */
-  readonly findClaimable: (now: EpochMs, limit: number, filter?: ClaimFilter) => Promise<readonly ClaimableWriteback[]>
-  /** Whether anything remains to do, now or later, without a person's decision. */
-  readonly hasPending: (filter?: ClaimFilter) => Promise<boolean>
-  /** Until when the next write-back that is not due yet waits, and why; null if none does. */
-  readonly findRest: (now: EpochMs, filter?: ClaimFilter) => Promise<Rest | null>
-  /** Claims it for this process; null if another process has it or it is no longer first in its lane. */
-  readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
-  /**
-   * Records the send before the request goes out. False if it was superseded: it has expired, a person made another
-   * decision, another write-back was put in front of it, or the claim was lost. `dueAt`: when to verify it.
-   */
-  readonly markSending: (writeback: Writeback, evidence: Evidence, now: EpochMs, dueAt: EpochMs) => Promise<boolean>
-  /** Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. */
-  readonly settleSent: (writeback: Writeback, transition: Transition) => Promise<WritebackStatus | null>
-  /** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
-  readonly settle: (writeback: Writeback, transition: Transition) => Promise<WritebackStatus | null>
-  /** Gives the claim back without a change of status. */
-  readonly release: (writeback: Writeback, dueAt: EpochMs | null, evidence?: Evidence) => Promise<void>
-  /** Stores when batches were finished whose last write-back was settled. */
-  readonly recordFinishedBatches: () => Promise<void>
-  /** Stores the id of the message that the reply created. */
-  readonly recordMessageId: (writeback: Writeback, messageId: string) => Promise<void>
-  /** Ids of messages in the lane that are matched to a write-back. */
-  readonly listMatchedMessageIds: (lane: string) => Promise<ReadonlySet<string>>
-  /** Whether an earlier reply with the same payload succeeded without a known message id, and may become visible only now. */
-  readonly hasUnmatchedDuplicate: (writeback: Writeback) => Promise<boolean>
-  /**
-   * The value set by our last correction of the visitor that succeeded since the mirror's view of the target was stored,
-   * or ever; undefined if there is none.
-   */
-  readonly findOwnEdit: (
-    writeback: Writeback,
-    field: 'name' | 'email',
-    since: 'snapshot' | 'ever',
-  ) => Promise<string | null | undefined>
-  /** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
-  readonly findPreviousReplyStatus: (writeback: Writeback) => Promise<WritebackStatus | null>
-  /** When a person last queued it again after it had ended (RFC 3339); null if nobody did. */
-  readonly findRequeueing: (writeback: Writeback) => Promise<string | null>
-  /** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */
-  readonly readMirroredMessages: (
-    conversation: string,
-  ) => Promise<{ readonly ids: ReadonlySet<string>; readonly newest: string | null }>
-  /** The visitor's conversation with that message, else the latest one; null if the mirror has none. */
-  readonly findConversation: (visitor: string, messageId: string | null) => Promise<string | null>
-  /** The last settled replies and notes, newest first, for the circuit breaker. */
-  readonly listRecentOutcomes: (limit: number) => Promise<readonly SendOutcome[]>
-  readonly readBehaviours: () => Promise<ReadonlyMap<string, string>>
-  readonly recordBehaviours: (behaviours: readonly ServiceBehaviour[]) => Promise<void>
 }
 
 /** Restricts what may be claimed. */

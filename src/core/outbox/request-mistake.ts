@@ -1,4 +1,7 @@
-/** A mistake in a write-back request: its field, why it is one, and the value found. Pure. */
+/**
+ * A mistake in a write-back request: its field, why it is one, and the value found. In an import, mistakes are counted by
+ * kind, as a person corrects a kind, not a row; that needs little memory for any file. Pure.
+ */
 
 /** Options of an import that let such rows through: a person who knows better may use them. */
 export type ImportOverride = 'ignore-columns' | 'allow-duplicates' | 'encoding'
@@ -44,4 +47,93 @@ function toJson(value: object): string {
     // It is nested hundreds of thousands of times.
     return Array.isArray(value) ? '[…]' : '{…}'
   }
+}
+
+type RowRange = { readonly from: number; readonly to: number }
+
+/** One kind of mistake, in all rows that have it. */
+export type MistakeKind = Omit<RequestMistake, 'found'> & {
+  /** How many rows have it. */
+  readonly count: number
+  /** The most frequent values, with their counts. */
+  readonly found: readonly { readonly value: string; readonly count: number }[]
+  /** How many rows have other values. */
+  readonly foundOthers: number
+  /** The first rows, as the spreadsheet numbers them. */
+  readonly rows: readonly RowRange[]
+  /** The refs of the first rows that have one. */
+  readonly refs: readonly string[]
+}
+
+type MistakeCounter = {
+  readonly add: (row: number, ref: string | null, mistakes: readonly RequestMistake[]) => void
+  /** The most frequent first. */
+  readonly kinds: () => readonly MistakeKind[]
+}
+
+/** What a person reads of a kind. */
+const maxValues = 5
+const maxRanges = 20
+const maxRefs = 5
+/** What is counted exactly. A file that is no import at all may have a kind and a value in each row. */
+const maxCountedValues = 1000
+const maxKinds = 100
+
+type OpenKind = Omit<RequestMistake, 'found'> & {
+  count: number
+  readonly values: Map<string, number>
+  withValue: number
+  readonly rows: { from: number; to: number }[]
+  readonly refs: string[]
+}
+
+export function createMistakeCounter(): MistakeCounter {
+  const kinds = new Map<string, OpenKind>()
+  const findKind = ({ field, why, override }: RequestMistake): OpenKind => {
+    const isKnown = kinds.has(`${field}: ${why}`) || kinds.size < maxKinds
+    const named = isKnown ? { field, why, override } : { field: null, why: 'has other mistakes', override: null }
+    const key = `${named.field}: ${named.why}`
+    const kind = kinds.get(key) ?? { ...named, count: 0, values: new Map(), withValue: 0, rows: [], refs: [] }
+    kinds.set(key, kind)
+    return kind
+  }
+  return {
+    add(row, ref, mistakes) {
+      for (const mistake of mistakes) addTo(findKind(mistake), row, ref, mistake.found)
+    },
+    kinds: () => [...kinds.values()].map(toKind).sort((a, b) => b.count - a.count),
+  }
+}
+
+function addTo(kind: OpenKind, row: number, ref: string | null, found: string | null): void {
+  const isNewRow = kind.rows.at(-1)?.to !== row
+  if (isNewRow) kind.count += 1
+  if (isNewRow) addRow(kind.rows, row)
+  if (isNewRow && ref !== null && kind.refs.length < maxRefs && !kind.refs.includes(ref)) kind.refs.push(ref)
+  if (found === null) return
+  kind.withValue += 1
+  const count = kind.values.get(found)
+  if (count !== undefined || kind.values.size < maxCountedValues) kind.values.set(found, (count ?? 0) + 1)
+}
+
+function addRow(ranges: { from: number; to: number }[], row: number): void {
+  const last = ranges.at(-1)
+  if (last !== undefined && last.to === row - 1) last.to = row
+  else if (ranges.length < maxRanges) ranges.push({ from: row, to: row })
+}
+
+function toKind({ field, why, override, count, values, withValue, rows, refs }: OpenKind): MistakeKind {
+  const found = [...values]
+    .map(([value, times]) => ({ value, count: times }))
+    .sort((a, b) => b.count - a.count)
+    .slice(0, maxValues)
+  const shown = found.reduce((sum, { count: times }) => sum + times, 0)
+  return { field, why, override, count, found, foundOthers: withValue - shown, rows, refs }
+}
+
+/** `2–31, 40`; ends with an ellipsis if there are more rows than these. */
+export function formatRows(ranges: readonly RowRange[], count: number): string {
+  const listed = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  const texts = ranges.map(({ from, to }) => (from === to ? String(from) : `${from}–${to}`))
+  return [...texts, ...(listed < count ? ['…'] : [])].join(', ')
 }

@@ -5,6 +5,7 @@
 import { parseTime } from '../time.ts'
 import type { NotReverted } from './batches.ts'
 import type { Evidence } from './repository.ts'
+import { isSameValue } from './same-words.ts'
 import type { WritebackStatus } from './state.ts'
 import { type Operation, operationTypes, type WritebackPayload, type WritebackRequest } from './writeback-request.ts'
 
@@ -43,7 +44,7 @@ export type LaneToRevert = {
   readonly changes: readonly HandledChange[]
 }
 
-export type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
+type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
 
 /** A reply reopens its conversation. */
 const changedBy: Readonly<Record<Operation, 'flag' | 'visitor' | null>> = {
@@ -178,19 +179,13 @@ function revertField(
   if (mirrored === null || !isReadAfter(mirrored, last)) return { restore: before }
   const current = mirrored[field]
   if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
-  if (!isSameText(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
+  if (!isSameValue(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
   return { restore: before }
 }
 
 /** The service may hold what we would not send. */
 function isSendable(field: (typeof fields)[number], value: string | null): boolean {
   return operationTypes.visitor.fields[field]?.schema.safeParse(value).success === true
-}
-
-/** The service may trim values and convert email addresses to lower case. */
-function isSameText(current: string | null, set: unknown): boolean {
-  const normalize = (text: unknown) => (typeof text === 'string' ? text.normalize('NFC').trim().toLowerCase() : null)
-  return normalize(current) === normalize(set)
 }
 
 /** Not in the very second of the send: the mirror may show what the row before it left. */

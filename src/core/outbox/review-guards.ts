@@ -4,13 +4,26 @@
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../time.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
-import { findRepetition, type ShownReply } from './same-words.ts'
+import { findRepetition, isSameValue, type ShownReply } from './same-words.ts'
 import type { WritebackRequest } from './writeback-request.ts'
 
-export type OwnEdit = { readonly name?: string | null; readonly email?: string | null }
+export const editableFields = ['name', 'email'] as const
+/** A field that is not known, or not set, is absent. */
+export type VisitorFields = { readonly [F in (typeof editableFields)[number]]?: string | null }
 
-export type GuardFacts = {
+/** The values set by our corrections of the visitor that succeeded. */
+export type OwnEdits = {
+  /** By the last one that succeeded after this one was queued. */
+  readonly ownEdit: VisitorFields
+  /** By the last one that ever did. */
+  readonly lastOwnEdit: VisitorFields
+}
+export const noOwnEdits: OwnEdits = { ownEdit: {}, lastOwnEdit: {} }
+
+export type GuardFacts = OwnEdits & {
   readonly target: TargetState | null
+  /** It would not be queued, because its ref was queued before. */
+  readonly isRefQueued: boolean
   /** The conversation that `expect` refers to: the target, or one of the visitor's. */
   readonly conversation: ConversationState | null
   /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
@@ -19,18 +32,12 @@ export type GuardFacts = {
   readonly newerMessages: readonly ShownReply[]
   /** When a person last queued it again after it had ended (RFC 3339). */
   readonly requeuedAt: string | null
-  /** The value set by our last correction that succeeded after this one was queued; absent if there is none. */
-  readonly ownEdit: OwnEdit
-  /** The value set by our last correction that ever succeeded. */
-  readonly lastOwnEdit: OwnEdit
 }
 
 export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacle | null {
   if (!row.request.ok || facts.target === null) return null
   const { request } = row.request
-  return (
-    findNewMessage(row, request, facts) ?? findSentReply(row, request, facts) ?? findForeignEdit(row, request, facts)
-  )
+  return findNewMessage(row, request, facts) ?? findSentReply(row, request, facts) ?? findEdit(row, request, facts)
 }
 
 /** A reply, a note or a correction is guarded only by `expect`; marking handled always is. */
@@ -93,31 +100,33 @@ function timeOf({ at }: MirroredMessage): EpochSeconds {
   return parseTime(at) ?? 0
 }
 
-/** Someone changed the same field since it was queued, and not to the wanted value. */
-function findForeignEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
-  const { target, ownEdit, lastOwnEdit } = facts
-  if (request.operation !== 'visitor' || target?.kind !== 'visitor') return null
-  const { payload } = request
-  const fields = (['name', 'email'] as const).filter((field) => payload[field] !== undefined)
-  const hasMoved = fields.some((field) => {
-    const was = ownEdit[field] === undefined ? queued?.seen?.[field] : ownEdit[field]
-    return was !== undefined && !isSameText(target[field], was)
-  })
-  if (hasMoved && fields.every((field) => isSameText(target[field], payload[field] ?? null)))
-    return { reason: 'edited_since', why: 'it is there already, and has been set since it was queued' }
-  for (const field of ['name', 'email'] as const) {
-    const [wanted, current, own] = [request.payload[field], target[field], ownEdit[field]]
-    const was = own === undefined ? queued?.seen?.[field] : own
-    // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
-    const isOurs = [own, lastOwnEdit[field]].some((value) => value !== undefined && isSameText(current, value))
-    if (wanted === undefined || was === undefined || current === was || current === wanted || isOurs) continue
-    return { reason: 'edited_since', why: `someone changed the ${field} since it was queued` }
-  }
-  return null
+function findEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+  if (request.operation !== 'visitor' || facts.target?.kind !== 'visitor') return null
+  const why = findForeignEdit(request.payload, facts.target, { seen: queued?.seen ?? null, ...facts })
+  return why === null ? null : { reason: 'edited_since', why }
 }
 
-/** The service may trim values and convert email addresses to lower case. */
-function isSameText(a: string | null, b: string | null): boolean {
-  const normalize = (text: string | null) => text?.normalize('NFC').trim().toLowerCase() ?? null
-  return normalize(a) === normalize(b)
+/** `seen`: when it was queued. `before`: just before it was sent, if it was. */
+type EditFacts = OwnEdits & { readonly seen: VisitorFields | null; readonly before?: VisitorFields | undefined }
+
+/** Why a correction gives way: someone changed the same field since it was queued, or has set all of it already. */
+export function findForeignEdit(
+  wanted: VisitorFields,
+  current: VisitorFields,
+  { seen, before, ownEdit, lastOwnEdit }: EditFacts,
+): string | null {
+  const fields = editableFields.filter((field) => wanted[field] !== undefined)
+  const was = { ...seen, ...before, ...ownEdit }
+  const hasMoved = fields.some((field) => was[field] !== undefined && !isSameValue(current[field], was[field]))
+  // What it set when it was sent before may be there.
+  if (before === undefined && hasMoved && fields.every((field) => isSameValue(current[field], wanted[field])))
+    return 'it is there already, and has been set since it was queued'
+  const foreign = fields.find((field) => {
+    const [now, then] = [current[field], was[field]]
+    if (now === undefined || then === undefined || now === then || now === wanted[field]) return false
+    // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
+    const ours = [ownEdit[field], lastOwnEdit[field], before?.[field] === undefined ? undefined : wanted[field]]
+    return !ours.some((value) => value !== undefined && isSameValue(now, value))
+  })
+  return foreign === undefined ? null : `someone changed the ${foreign} since it was queued`
 }

@@ -1,9 +1,8 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
-import type { Deviation } from './deviation.ts'
-import type { NamedEntry } from './named-entry.ts'
-import type { OutboxEntry } from './outbox-entry.ts'
+
+import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
 import type { FieldChange, ReviewAction, ReviewOutcome, ReviewReason } from './review.ts'
-import type { CheckedReview } from './review-check.ts'
+import type { CheckedReview, Deviation } from './review-check.ts'
 import type { ReviewGroup } from './review-summary.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
@@ -83,7 +82,7 @@ export function describeChange({ field, old, new: wanted }: FieldChange): string
     : `${field} ${describeValue(old)} → ${describeValue(wanted)}`
 }
 
-export function describeValue(value: FieldChange['old']): string {
+function describeValue(value: FieldChange['old']): string {
   if (value === null) return 'none'
   return typeof value === 'boolean' ? (value ? 'handled' : 'open') : JSON.stringify(value)
 }

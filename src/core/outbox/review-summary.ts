@@ -17,7 +17,7 @@ export type ReviewGroup = {
 }
 
 /** Rows that were checked with the service. Times are RFC 3339. */
-export type CheckSummary = {
+type CheckSummary = {
   readonly rows: number
   readonly oldestAt: string | null
   /** Where the service shows something else than the mirror. */

@@ -3,11 +3,12 @@
  * compared with its target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
  * already set. Pure.
  */
+
+import { excerpt } from '../invisible.ts'
 import type { EpochMs } from '../time.ts'
 import type { TargetSnapshot } from './repository.ts'
 import { mistakeText } from './request-mistake.ts'
 import { applyRequest, emptyLane, type LaneState } from './review-lane.ts'
-import { excerpt } from './review-words.ts'
 import {
   hasExpired,
   type Operation,
@@ -28,7 +29,7 @@ export const reviewOutcomes = [
 export type ReviewOutcome = (typeof reviewOutcomes)[number]
 
 /** What a person calls it. */
-export const reviewActions = ['reply', 'mark_handled', 'reopen', 'correct_visitor', 'add_note'] as const
+const reviewActions = ['reply', 'mark_handled', 'reopen', 'correct_visitor', 'add_note'] as const
 export type ReviewAction = (typeof reviewActions)[number]
 
 /** Why a write-back would not be carried out, or why that is not known. */
@@ -140,7 +141,7 @@ export type WritebackReview = Pick<ReviewRow, 'position' | 'id' | 'operation' | 
   readonly expiresAt: string | null
 }
 
-export type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
+type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
 
 /** `lane`: the state after the rows before it. */
 export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: EpochMs): RowResult {

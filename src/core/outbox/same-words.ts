@@ -18,6 +18,13 @@ export function toWords(text: string): string {
     .toLowerCase()
 }
 
+/** Whether a field has the value that was set: the service may trim it, and convert email addresses to lower case. */
+export function isSameValue(a: unknown, b: unknown): boolean {
+  const normalize = (value: unknown) =>
+    typeof value === 'string' ? value.normalize('NFC').trim().toLowerCase() : value
+  return normalize(a) === normalize(b)
+}
+
 /** A message as the service or the mirror shows it. */
 export type ShownReply = {
   readonly id: string
@@ -42,7 +49,7 @@ function normalizeText(text: string | null): string {
 }
 
 /** The times of a reply that has never left, each in the clock of the service. */
-export type ReplyAge = {
+type ReplyAge = {
   /** Of the last message that the mirror had when the reply was queued. */
   readonly seenUntil: EpochSeconds | null
   readonly queuedAt: EpochSeconds

@@ -25,7 +25,7 @@ export type ListEndpoint = {
 }
 
 /** `most`: the largest page, which is requested. `usual`: the size of a page if `limit` is not sent or ignored. */
-export type PageSizes = { readonly most: number; readonly usual: number }
+type PageSizes = { readonly most: number; readonly usual: number }
 
 /** The service's documentation: "1 to 200, default 50". */
 export const documentedPageSizes: PageSizes = { most: 200, usual: 50 }

@@ -10,7 +10,7 @@ import { observe, type Reading, type Requests, request, setEnd } from './reading
 import { maxOf, minConclusiveRows, minOf, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
 /** `page`: the last response to its request, which may have been repeated. */
-export type FoundEnd = { readonly end: ListEnd | null; readonly page: ScanPage }
+type FoundEnd = { readonly end: ListEnd | null; readonly page: ScanPage }
 
 /** How often a page is requested again because the list changed meanwhile. */
 const maxAttempts = 3

@@ -12,8 +12,8 @@ export const shapeOf = { forward: 'lower', backward: 'upper', unbounded: 'unboun
   Shape
 >
 
-/** The upper bound of an open range if one has to be sent: 2100-01-01T00:00:00Z. */
-const farFuture: EpochSeconds = 4_102_444_800
+/** Beyond all rows: the upper bound of an open range if one has to be sent. 2100-01-01T00:00:00Z. */
+export const farFuture: EpochSeconds = 4_102_444_800
 
 /** Those that may show rows of the range, best first. */
 export function movesFor(range: TimeRange, profile: PagingProfile): readonly Move[] {

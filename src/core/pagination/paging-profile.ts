@@ -10,10 +10,6 @@ import type { SortOrder } from './sort-order.ts'
 /** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
 export type ScanDirection = 'forward' | 'backward'
 
-export function oppositeOf(direction: ScanDirection): ScanDirection {
-  return direction === 'forward' ? 'backward' : 'forward'
-}
-
 export type Bound = 'lower' | 'upper'
 
 export type ListEnd = 'oldest' | 'newest'

@@ -67,7 +67,7 @@ export function isLessLeft(before: PendingRanges, left: PendingRanges): boolean 
   return before.some((range) => (range.hi !== null || isOpenInHand) && !isWhollyLeft(range))
 }
 
-export type LookBackOptions = {
+type LookBackOptions = {
   readonly lookBackSeconds: Seconds
   /** This machine's clock. */
   readonly now: EpochSeconds

@@ -7,7 +7,7 @@ import type { EpochSeconds } from '../time.ts'
 /** The times of one item, by dotted path. */
 export type RowTimes = ReadonlyMap<string, EpochSeconds>
 
-export type SortDirection = 'ascending' | 'descending'
+type SortDirection = 'ascending' | 'descending'
 
 export type SortOrder = {
   /** Candidates for the sort field; never empty. */

@@ -206,14 +206,14 @@ export function shiftClock(state: BudgetState, by: Ms): BudgetState {
  * A process that has to wait. `rank`: the index of its priority, 0 = the most urgent. No process behind it gets a slot
  * before it; it no longer counts after `until`, so that a process that died delays no other.
  */
-export type Waiter = {
+type Waiter = {
   readonly id: string
   readonly rank: number
   readonly since: EpochMs
   readonly until: EpochMs
 }
 
-export function liveWaiters(waiters: readonly Waiter[], now: EpochMs): readonly Waiter[] {
+function liveWaiters(waiters: readonly Waiter[], now: EpochMs): readonly Waiter[] {
   return waiters.some((waiter) => waiter.until <= now) ? waiters.filter((waiter) => waiter.until > now) : waiters
 }
 

@@ -189,7 +189,7 @@ export const globalScreenPaths: readonly { readonly path: string; readonly role:
 /** Overviews on the page of all projects. */
 const maxProjects = 50
 
-export function addGlobalScreens(
+function addGlobalScreens(
   app: FastifyInstance,
   { projects, data, audit }: ConsoleOptions,
   frameFor: FrameFor,

@@ -1,15 +1,14 @@
 /** Replaces hours of availability by what the stored snapshots say now. */
 import { sql } from 'kysely'
 import { type AvailabilitySnapshot, deriveAvailabilityHours } from '../../core/analytics/availability-hours.ts'
-import { type EpochSeconds, hourSeconds, type LocalDate, parseTime, rfc3339 } from '../../core/time.ts'
-import { listParameter } from '../database/dialect.ts'
+import { daySeconds, type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '../../core/time.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { insertRows } from './fact-rows.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
-import { dateOfListed, epochSeconds, startOfHourText } from './sql-time.ts'
 
-/** Hours whose snapshots are held in memory at once. */
-const hoursPerGroup = 500
+/** Changed hours within so much time are replaced together: their snapshots are held in memory at once. */
+const groupSeconds = 30 * daySeconds
 
 export const availabilityFacts: FactDerivation = {
   kind: 'availability_hour',
@@ -23,36 +22,34 @@ export const availabilityFacts: FactDerivation = {
 
 /** `to` is excluded. */
 type Span = { readonly from: EpochSeconds; readonly to: EpochSeconds }
-type Hour = { readonly date: LocalDate; readonly hour: number }
-
-/**
- * A local hour is longer than an hour when the clocks change (in Troll, Antarctica, by two hours), so rows are read from
- * this long before it begins and until this long after it ends.
- */
-const marginSeconds = 4 * hourSeconds
 
 /** `ids`: hours in UTC whose snapshots changed, in order. */
 async function replaceFacts(source: FactSource, ids: readonly string[]): Promise<number> {
-  for (let n = 0; n < ids.length; n += hoursPerGroup) {
-    const hours = ids.slice(n, n + hoursPerGroup).map((id) => parseTime(id) ?? 0)
-    const changed = await findChangedSpans(source, hours)
-    for (const spans of groupNearSpans(changed, 2 * (marginSeconds + source.settings.availabilityHoldSeconds)))
-      await replaceHours(source, spans)
+  const hours = ids.map((id) => parseTime(id) ?? 0)
+  for (let [hour, last] = [hours[0], 0]; hour !== undefined; hour = hours.find((next) => next > last)) {
+    const end = hour + groupSeconds
+    last = hours.findLast((other) => other < end) ?? hour
+    // The snapshot before it may hold for longer or shorter now.
+    const from = (await snapshotBefore(source, hour)) ?? hour
+    const to = last + hourSeconds + source.settings.availabilityHoldSeconds
+    // Clocks that go back at midnight show the end of a date again.
+    await replaceDays(source, { from: from - daySeconds, to: to + 2 * daySeconds })
   }
   return ids.length
 }
 
-/** The seconds whose availability may differ: those of the hours, and those for which the snapshot before them holds. */
-async function findChangedSpans(source: FactSource, hours: readonly EpochSeconds[]): Promise<Span[]> {
-  const hold = source.settings.availabilityHoldSeconds
-  const spans: Span[] = []
-  for (const from of hours) {
-    const isCovered = (spans.at(-1)?.to ?? Number.NEGATIVE_INFINITY) >= from
-    const before = isCovered ? null : await snapshotBefore(source, from)
-    if (before !== null) spans.push({ from: before, to: before + hold + 1 })
-    spans.push({ from, to: from + hourSeconds + hold })
-  }
-  return spans.toSorted((a, b) => a.from - b.from)
+/** Replaces the local days from that of `from` to the one before that of `to`. */
+async function replaceDays(source: FactSource, { from, to }: Span): Promise<void> {
+  const { db, project, calendar, settings } = source
+  const [first, end] = [calendar.dateOf(from), calendar.dateOf(to)]
+  const margin = 2 * daySeconds + settings.availabilityHoldSeconds
+  const snapshots = await readSnapshots(source, { from: from - margin, to: to + margin })
+  const rows = deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar)
+  await sql`delete from fct_availability_hour where project_id = ${project} and date >= ${first} and date < ${end}`.execute(
+    db,
+  )
+  const replaced = rows.filter(({ date }) => date >= first && date < end)
+  await insertRows(source, 'fct_availability_hour', replaced)
 }
 
 async function snapshotBefore({ db, project, typed }: FactSource, at: EpochSeconds): Promise<EpochSeconds | null> {
@@ -60,53 +57,6 @@ async function snapshotBefore({ db, project, typed }: FactSource, at: EpochSecon
     select max(taken_at) as at from availability_snapshots
     where project_id = ${project} and taken_at < ${typed('time', rfc3339(at))}`.execute(db)
   return parseTime(rows[0]?.at) ?? null
-}
-
-/** Groups of spans that are apart by more than `seconds`. */
-function groupNearSpans(spans: readonly Span[], seconds: number): Span[][] {
-  const groups: Span[][] = []
-  let end = Number.NEGATIVE_INFINITY
-  for (const span of spans) {
-    const last = groups.at(-1)
-    if (last === undefined || span.from > end + seconds) groups.push([span])
-    else last.push(span)
-    end = Math.max(end, span.to)
-  }
-  return groups
-}
-
-/** Replaces every local hour that has a second in one of the spans. */
-async function replaceHours(source: FactSource, spans: readonly Span[]): Promise<void> {
-  const { calendar, settings } = source
-  const hours = new Map<string, Hour>()
-  for (const { from, to } of spans) {
-    for (let at = from; at < to; at = calendar.hourEnd(at)) {
-      const hour = { date: calendar.dateOf(at), hour: calendar.hourOf(at) }
-      hours.set(keyOf(hour), hour)
-    }
-  }
-  const snapshots = await readSnapshots(source, {
-    from: Math.min(...spans.map(({ from }) => from)) - marginSeconds - settings.availabilityHoldSeconds,
-    to: Math.max(...spans.map(({ to }) => to)) + marginSeconds,
-  })
-  const derived = deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar)
-  await deleteHours(source, hours)
-  const changed = derived.filter((row) => hours.has(keyOf(row)))
-  await insertRows(source, 'fct_availability_hour', changed)
-}
-
-/** As `deleteHours` computes it from the row. */
-function keyOf({ date, hour }: Hour): string {
-  return `${date} ${hour}`
-}
-
-async function deleteHours({ db, kind, project }: FactSource, hours: ReadonlyMap<string, Hour>): Promise<void> {
-  const dates = [...new Set([...hours.values()].map(({ date }) => date))]
-  await sql`
-    delete from fct_availability_hour where project_id = ${project}
-      and date in (select ${dateOfListed(kind)} from ${listParameter(kind, dates)} as listed)
-      and cast(date as text) || ' ' || hour in (select value from ${listParameter(kind, [...hours.keys()])} as changed)
-    `.execute(db)
 }
 
 /** In the order of time, and the first one after the span. */
@@ -135,7 +85,10 @@ async function readSnapshots({ db, kind, project, typed }: FactSource, span: Spa
 const maxAgents = 1_000_000
 
 async function listIds({ db, kind, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
-  const hour = startOfHourText(kind, 'taken_at')
+  const hour =
+    kind === 'sqlite'
+      ? sql`substr(taken_at, 1, 13) || ':00:00Z'`
+      : sql`to_char(taken_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') || ':00:00Z'`
   const { rows } = await sql<{ id: string }>`
     select distinct ${hour} as id from availability_snapshots
     where project_id = ${project} and ${hour} > ${after} order by id limit ${limit}`.execute(db)

@@ -5,12 +5,11 @@ import type { ConversationHistory, HandledChange, HistoryMessage } from '../../c
 import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
 import { type EpochSeconds, parseTime } from '../../core/time.ts'
 import { insertSearchEntries, removeSearchEntries } from '../console/search-index.ts'
-import { inList } from '../database/dialect.ts'
+import { epochSeconds, inList } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { deleteRows, insertRows } from './fact-rows.ts'
-import type { FactDerivation, FactSource } from './fact-source.ts'
+import { type FactDerivation, type FactSource, idsOf } from './fact-source.ts'
 import { createSenderTypes } from './reference-tables.ts'
-import { epochSeconds } from './sql-time.ts'
 
 /** Messages that are held in memory at once, unless one conversation has more. */
 const maxMessagesPerGroup = 10_000
@@ -22,7 +21,7 @@ const messagesPerTransaction = 50_000
 export const conversationFacts: FactDerivation = {
   kind: 'conversation',
   replaceFacts,
-  listIds,
+  listIds: idsOf(['conversations', 'id'], ['fct_conversation', 'conversation_id']),
   idsPerRebuildStep: 2000,
 }
 
@@ -88,16 +87,6 @@ async function deleteFacts(source: FactSource, ids: readonly string[]): Promise<
   for (const table of ['fct_wait', 'fct_state', 'fct_contribution'] as const)
     await deleteRows(source, table, 'conversation_id', known)
   return known
-}
-
-async function listIds({ db, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from (select id from conversations where project_id = ${project} and id > ${after} order by id limit ${limit}) as stored
-    union
-    select id from (select conversation_id as id from fct_conversation
-      where project_id = ${project} and conversation_id > ${after} order by conversation_id limit ${limit}) as derived
-    order by id limit ${limit}`.execute(db)
-  return rows.map(({ id }) => id)
 }
 
 /** Reads what the facts of conversations are derived from: stored rows, with times in seconds since 1970. */

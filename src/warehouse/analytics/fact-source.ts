@@ -1,4 +1,5 @@
 /** What the derivations of a project's facts have in common. */
+import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../core/analytics/analytics-settings.ts'
 import type { Calendar } from '../../core/analytics/calendar.ts'
 import type { EpochSeconds } from '../../core/time.ts'
@@ -25,4 +26,19 @@ export type FactDerivation = {
   readonly idsPerRebuildStep: number
   /** Deletes the facts that no id leads to, before the first step of a rebuild. */
   readonly clear?: (context: ProjectDb) => Promise<void>
+}
+
+type IdColumn = readonly [table: string, column: string]
+
+/** Lists ids of stored rows, and of facts whose rows may be gone. */
+export function idsOf(stored: IdColumn, derived: IdColumn): FactDerivation['listIds'] {
+  return async ({ db, project }, after, limit) => {
+    const [rows, facts] = [stored, derived].map(([table, column]) => {
+      const id = sql.ref(column)
+      return sql`select id from (select distinct ${id} as id from ${sql.table(table)}
+        where project_id = ${project} and ${id} > ${after} order by ${id} limit ${limit}) as listed`
+    })
+    const ids = await sql<{ id: string }>`${rows} union ${facts} order by id limit ${limit}`.execute(db)
+    return ids.rows.map(({ id }) => id)
+  }
 }

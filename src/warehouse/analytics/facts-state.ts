@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../core/analytics/analytics-settings.ts'
 import { createTimeZone } from '../../core/analytics/time-zone.ts'
+import { toCanonicalJson } from '../../core/canonical-json.ts'
 import type { FactsWaiting } from '../../core/command-reports.ts'
 import { type EpochSeconds, parseTime, toTimestamp } from '../../core/time.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -93,17 +94,9 @@ export function factsFingerprint(settings: DerivationSettings, version = factsVe
   const { roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields, timeZone } = settings
   const offsets = [...createTimeZone(timeZone).offsetSpans(watchedYears.from, watchedYears.to)]
   const dependencies = { version, roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields }
-  return createHash('sha256')
-    .update(canonicalJson({ ...dependencies, timeZone, offsets }))
-    .digest('hex')
-}
-
-/** The order of the keys in a file makes no difference. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join()}}`
+  // The order of the keys in a file makes no difference.
+  const text = toCanonicalJson(JSON.stringify({ ...dependencies, timeZone, offsets }))
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** Those that changed, and those that a rebuild has not reached, each once. */

@@ -2,12 +2,13 @@
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { localDateAt } from '../../core/days.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { DateRange, ReportPeriod } from '../../core/report-period.ts'
 import type { EpochMs, LocalDate, Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import { inSnapshot, type SnapshotReader } from '../database/snapshot.ts'
 import { type PeriodData, readPeriodData } from './report-period-data.ts'
-import { epochSeconds } from './sql-time.ts'
 
 export type ReportData = {
   readonly period: ReportPeriod
@@ -71,7 +72,7 @@ export type RollupRow = {
 export function readReportData(
   db: Db,
   kind: DatabaseKind,
-  project: string,
+  project: ProjectId,
   now: EpochMs,
   choosePeriod: (today: LocalDate) => ReportPeriod,
 ): Promise<ReportData | null> {
@@ -98,7 +99,7 @@ export function readReportData(
   })
 }
 
-async function readProject(read: SnapshotReader, project: string): Promise<ReportProject | null> {
+async function readProject(read: SnapshotReader, project: ProjectId): Promise<ReportProject | null> {
   const [row] = await read(sql<ReportProject>`
     select time_zone as "timeZone", mirrored_since as "mirroredSince", as_of as "asOf", calls_as_of as "callsAsOf",
       facts_due as "factsDue", is_rebuilding as "isRebuilding"
@@ -107,7 +108,7 @@ async function readProject(read: SnapshotReader, project: string): Promise<Repor
   return row === undefined ? null : { ...row, isRebuilding: Boolean(row.isRebuilding) }
 }
 
-async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: string, { from, to }: DateRange) {
+async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: ProjectId, { from, to }: DateRange) {
   const dayLength = sql`${epochSeconds(kind, 'ends_at')} - ${epochSeconds(kind, 'starts_at')}`
   const [row] = await read(sql<{ firstDate: LocalDate | null; limitedDays: number }>`
     select
@@ -117,33 +118,16 @@ async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: str
   return { firstDate: row?.firstDate ?? null, hasBusinessHours: (row?.limitedDays ?? 0) > 0 }
 }
 
-function readDays(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<DayRow[]> {
+function readDays(read: SnapshotReader, project: ProjectId, { from, to }: DateRange): Promise<DayRow[]> {
   return read(sql<DayRow>`
-    select d.date, coalesce(c.started, 0) as started, coalesce(w.waits, 0) as waits,
-      coalesce(b.handlings, 0) as handlings, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
-      a.median_seconds as "humanAnswerMedianSeconds"
-    from dim_date d
-    left join (
-      select created_date, count(*) as started from fct_conversation
-      where project_id = ${project} and created_date between ${from} and ${to} group by created_date
-    ) c on c.created_date = d.date
-    left join (
-      select started_date, count(*) as waits from fct_wait
-      where project_id = ${project} and started_date between ${from} and ${to} group by started_date
-    ) w on w.started_date = d.date
-    left join (
-      select date, handlings, open_at_end, waiting_at_end from report_backlog_day
-      where project_id = ${project} and date between ${from} and ${to}
-    ) b on b.date = d.date
-    left join (
-      select date, median_seconds from report_answer_day
-      where project_id = ${project} and clock = 'human' and hours = 'all' and date between ${from} and ${to}
-    ) a on a.date = d.date
-    where d.project_id = ${project} and d.date between ${from} and ${to}
-    order by d.date`)
+    select date, started, waits, handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd",
+      human_answer_median_seconds as "humanAnswerMedianSeconds"
+    from report_day
+    where project_id = ${project} and date between ${from} and ${to}
+    order by date`)
 }
 
-function readHours(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<HourRow[]> {
+function readHours(read: SnapshotReader, project: ProjectId, { from, to }: DateRange): Promise<HourRow[]> {
   return read(sql<HourRow>`
     select d.weekday, w.started_hour as hour, count(*) as waits
     from fct_wait w
@@ -153,7 +137,7 @@ function readHours(read: SnapshotReader, project: string, { from, to }: DateRang
     order by d.weekday, w.started_hour`)
 }
 
-function readRollup(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<RollupRow[]> {
+function readRollup(read: SnapshotReader, project: ProjectId, { from, to }: DateRange): Promise<RollupRow[]> {
   const days = (result: string) => sql`count(case when result = ${sql.lit(result)} then 1 end)`
   return read(sql<RollupRow>`
     select metric, max(definition) as definition,
@@ -200,7 +184,7 @@ export type StreamRow = {
 
 const maxWaiting = 10
 
-async function readQueue(read: SnapshotReader, project: string): Promise<OpenQueue> {
+async function readQueue(read: SnapshotReader, project: ProjectId): Promise<OpenQueue> {
   const [counts] = await read(sql<Pick<OpenQueue, 'open' | 'waiting'>>`
     select count(*) as open, count(waiting_since) as waiting
     from report_open
@@ -217,7 +201,7 @@ async function readQueue(read: SnapshotReader, project: string): Promise<OpenQue
   return { open: counts?.open ?? 0, waiting: counts?.waiting ?? 0, longest }
 }
 
-function readQuality(read: SnapshotReader, project: string): Promise<QualityRow[]> {
+function readQuality(read: SnapshotReader, project: ProjectId): Promise<QualityRow[]> {
   return read(sql<QualityRow>`
     select what, meaning, rows_all as "all", rows_wrong as wrong
     from report_quality
@@ -225,7 +209,7 @@ function readQuality(read: SnapshotReader, project: string): Promise<QualityRow[
     order by what`)
 }
 
-function readStreams(read: SnapshotReader, project: string): Promise<StreamRow[]> {
+function readStreams(read: SnapshotReader, project: ProjectId): Promise<StreamRow[]> {
   return read(sql<StreamRow>`
     select stream, synced_at as "syncedAt", skipped, failed, open_gaps as "openGaps", never_read as "neverRead"
     from report_freshness

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { percentilesOf } from '../../../schema/analytics-views/by-windows.ts'
 import { completeWaits } from '../../../schema/analytics-views/report-waits.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { DateRange } from '../../core/report-period.ts'
 import type { LocalDate, Seconds } from '../../core/time.ts'
 import type { SnapshotReader } from '../database/snapshot.ts'
@@ -49,7 +50,7 @@ type TargetRow = {
   readonly targetSeconds: Seconds
 } & Counts<'waits' | 'met' | 'missed' | 'open' | 'without'>
 
-export async function readPeriodData(read: SnapshotReader, project: string, range: DateRange): Promise<PeriodData> {
+export async function readPeriodData(read: SnapshotReader, project: ProjectId, range: DateRange): Promise<PeriodData> {
   const readOne = async <Row>(query: RawBuilder<Row>): Promise<Row> => {
     const [row] = await read(query)
     if (row === undefined) throw new Error(`an aggregate of ${project} returned no row`)
@@ -70,7 +71,11 @@ export async function readPeriodData(read: SnapshotReader, project: string, rang
   }
 }
 
-async function readResponseTimes(read: SnapshotReader, project: string, range: DateRange): Promise<ResponseTimeRow[]> {
+async function readResponseTimes(
+  read: SnapshotReader,
+  project: ProjectId,
+  range: DateRange,
+): Promise<ResponseTimeRow[]> {
   const rows: ResponseTimeRow[] = []
   for (const { value, ...kind } of responseTimeKinds) {
     const first = kind.which === 'first' ? ` and not ${hasEarlierAnswer(value)}` : ''
@@ -90,7 +95,7 @@ function hasEarlierAnswer(value: string): string {
 }
 
 /** Answers count for the day on which they were given, and for the name on them. */
-async function readAgents(read: SnapshotReader, project: string, range: DateRange): Promise<AgentRow[]> {
+async function readAgents(read: SnapshotReader, project: ProjectId, range: DateRange): Promise<AgentRow[]> {
   const values = `${completeWaits} where w.human_seconds is not null and w.human_answered_date ${between(range)}`
   const answers = await read(
     percentiles<{ name: string }>(project, { name: 'w.human_name' }, 'w.human_seconds', values),
@@ -100,8 +105,8 @@ async function readAgents(read: SnapshotReader, project: string, range: DateRang
   return agents.map((agent) => ({ ...agent, ...(byName.get(agent.name) ?? noDurations) }))
 }
 
-async function readCallMedian(read: SnapshotReader, project: string, range: DateRange): Promise<Seconds | null> {
-  const values = `fct_call where seconds is not null and started_date ${between(range)}`
+async function readCallMedian(read: SnapshotReader, project: ProjectId, range: DateRange): Promise<Seconds | null> {
+  const values = `fct_call w where seconds is not null and started_date ${between(range)}`
   const [lengths] = await read(percentiles(project, {}, 'seconds', values))
   return lengths?.medianSeconds ?? null
 }
@@ -121,16 +126,15 @@ const responseTimeKinds = (['first', 'every'] as const).flatMap((which) =>
   ),
 )
 
-/** Count, median and 90th percentile of all values together, or of each group. */
+/** Count, median and 90th percentile of all values together, or of each group. `from`: the rows `w`. */
 function percentiles<Group = unknown>(
-  project: string,
+  project: ProjectId,
   groups: Readonly<Record<string, string>>,
   value: string,
   from: string,
 ) {
-  const alias = value.includes('.') ? 'w.' : ''
   const names = Object.keys(groups).map((name) => `${name}, `)
-  const query = percentilesOf({ groups: { project_id: `${alias}project_id`, ...groups }, value, from })
+  const query = percentilesOf({ groups: { project_id: 'w.project_id', ...groups }, value, from })
   return sql<Durations & Group>`
     select ${sql.raw(names.join(''))}values_counted as answers, median_value as "medianSeconds",
       p90_value as "p90Seconds"
@@ -150,7 +154,7 @@ function quote(date: LocalDate): string {
 
 const count = (condition: string) => sql.raw(`count(case when ${condition} then 1 end)`)
 
-function countConversations(project: string, { from, to }: DateRange) {
+function countConversations(project: ProjectId, { from, to }: DateRange) {
   return sql<PeriodData['conversations']>`
     select count(*) as started, ${count('not is_complete')} as incomplete, ${count("answered_by = 'ai'")} as "aiOnly",
       ${count("answered_by = 'human and ai'")} as "humanAndAi"
@@ -158,7 +162,7 @@ function countConversations(project: string, { from, to }: DateRange) {
     where project_id = ${project} and created_date between ${from} and ${to}`
 }
 
-function countWaits(project: string, { from, to }: DateRange) {
+function countWaits(project: ProjectId, { from, to }: DateRange) {
   return sql<PeriodData['waits']>`
     select count(*) as waits,
       ${count("ended_by = 'human'")} as "answeredByHuman", ${count("ended_by = 'ai'")} as "answeredByAi",
@@ -167,7 +171,7 @@ function countWaits(project: string, { from, to }: DateRange) {
     where project_id = ${project} and started_date between ${from} and ${to}`
 }
 
-function countMessages(project: string, { from, to }: DateRange) {
+function countMessages(project: ProjectId, { from, to }: DateRange) {
   const sum = (role: string) => sql.raw(`coalesce(sum(case when role = '${role}' then messages end), 0)`)
   return sql<PeriodData['messages']>`
     select ${sum('visitor')} as "visitorMessages", ${sum('human')} as "humanMessages", ${sum('ai')} as "aiMessages"
@@ -177,7 +181,7 @@ function countMessages(project: string, { from, to }: DateRange) {
 
 type BacklogDay = Counts<'opened' | 'reopenings' | 'handlings' | 'openAtEnd' | 'waitingAtEnd'>
 
-function backlogByDay(project: string, { from, to }: DateRange) {
+function backlogByDay(project: ProjectId, { from, to }: DateRange) {
   return sql<BacklogDay>`
     select opened, reopenings, handlings, open_at_end as "openAtEnd", waiting_at_end as "waitingAtEnd"
     from report_backlog_day
@@ -192,7 +196,7 @@ function summariseBacklog(days: readonly BacklogDay[]): PeriodData['backlog'] {
   return { ...changes, openAtEnd, waitingAtEnd }
 }
 
-function contributionsByAgent(project: string, { from, to }: DateRange) {
+function contributionsByAgent(project: ProjectId, { from, to }: DateRange) {
   return sql<Pick<AgentRow, 'name' | 'messages' | 'conversations'>>`
     select name, sum(messages) as messages, count(distinct conversation_id) as conversations
     from fct_contribution
@@ -201,7 +205,7 @@ function contributionsByAgent(project: string, { from, to }: DateRange) {
     order by sum(messages) desc, name`
 }
 
-function countCalls(project: string, { from, to }: DateRange) {
+function countCalls(project: ProjectId, { from, to }: DateRange) {
   return sql<Omit<PeriodData['calls'], 'medianSeconds'>>`
     select count(*) as calls, count(distinct visitor_id) as callers, ${count('has_recording')} as "withRecording",
       count(seconds) as "withLength", coalesce(sum(seconds), 0) as seconds
@@ -209,7 +213,7 @@ function countCalls(project: string, { from, to }: DateRange) {
     where project_id = ${project} and started_date between ${from} and ${to}`
 }
 
-function targetsOf(project: string, { from, to }: DateRange) {
+function targetsOf(project: ProjectId, { from, to }: DateRange) {
   return sql<TargetRow>`
     select sla as name, max(target_seconds) as "targetSeconds", sum(waits) as waits, sum(met) as met,
       sum(missed) as missed, sum(open) as open, sum(without) as without

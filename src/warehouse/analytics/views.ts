@@ -51,13 +51,17 @@ async function readRegistry(db: Db): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, fingerprint }) => [name, fingerprint]))
 }
 
-/** Of the SQL and all texts that are stored with it. */
+const fingerprints = new Map<DatabaseKind, string>()
+
+/** Of the SQL and all texts that are stored with it: the same in every warehouse. */
 function fingerprintOf(kind: DatabaseKind): string {
+  const known = fingerprints.get(kind)
+  if (known !== undefined) return known
   const statements = views.map(([, view]) => view.select(sqlDialects[kind]))
-  return createHash('sha256')
-    .update(JSON.stringify([statements, analyticsObjects]))
-    .digest('hex')
-    .slice(0, 16)
+  const text = JSON.stringify([statements, analyticsObjects])
+  const fingerprint = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  fingerprints.set(kind, fingerprint)
+  return fingerprint
 }
 
 /** A view of the user that has the name of one of ours is never replaced. */
@@ -142,9 +146,9 @@ export function explainDependentView(error: unknown): unknown {
   const detail = error instanceof Error && 'detail' in error ? String(error.detail) : 'another view reads it'
   return new UserError(
     {
-      what: 'cannot replace a view whose columns change in this version',
+      what: 'cannot replace or drop what another view reads',
       why: detail.replaceAll('\n', '; '),
-      next: 'drop that view, run `deskmirror migrate`, and create it again',
+      next: 'drop that view, run `deskmirror migrate`, and create it again from what there is then',
       exitCode: 2,
     },
     { cause: error },

@@ -4,17 +4,20 @@ import { type ActivityEntry, deriveVisits } from '../../core/analytics/visits.ts
 import { fieldAtPath } from '../../core/field-path.ts'
 import { tryParseJson } from '../../core/json.ts'
 import type { EpochSeconds } from '../../core/time.ts'
-import { inList } from '../database/dialect.ts'
+import { epochSeconds, inList } from '../database/dialect.ts'
 import { decodeJson, encodeText } from '../database/escape.ts'
-import type { ProjectDb } from '../database/project-db.ts'
 import { deleteRows, insertRows } from './fact-rows.ts'
-import type { FactDerivation, FactSource } from './fact-source.ts'
-import { epochSeconds } from './sql-time.ts'
+import { type FactDerivation, type FactSource, idsOf } from './fact-source.ts'
 
 /** Visitors whose activity is held in memory at once. */
 const visitorsPerGroup = 100
 
-export const visitFacts: FactDerivation = { kind: 'visitor', replaceFacts, listIds, idsPerRebuildStep: 2000 }
+export const visitFacts: FactDerivation = {
+  kind: 'visitor',
+  replaceFacts,
+  listIds: idsOf(['visitor_activity', 'visitor_id'], ['fct_visit', 'visitor_id']),
+  idsPerRebuildStep: 2000,
+}
 
 async function replaceFacts(source: FactSource, ids: readonly string[]): Promise<number> {
   for (let from = 0; from < ids.length; from += visitorsPerGroup) {
@@ -45,15 +48,4 @@ async function readActivity(
     return page === null || page === undefined ? null : encodeText(kind, String(page))
   }
   return rows.map((row) => ({ visitorId: row.visitorId, at: row.at, page: pageOf(row.raw) }))
-}
-
-async function listIds({ db, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from (select distinct visitor_id as id from visitor_activity
-      where project_id = ${project} and visitor_id > ${after} order by visitor_id limit ${limit}) as stored
-    union
-    select id from (select distinct visitor_id as id from fct_visit
-      where project_id = ${project} and visitor_id > ${after} order by visitor_id limit ${limit}) as derived
-    order by id limit ${limit}`.execute(db)
-  return rows.map(({ id }) => id)
 }

@@ -4,8 +4,8 @@ import type { BudgetBar, BudgetData, BudgetPause } from '../../core/console/data
 import type { ProjectId } from '../../core/project.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../core/time.ts'
-import { epochSeconds } from '../analytics/sql-time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
 export type MinuteRequests = {

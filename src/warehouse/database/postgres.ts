@@ -8,7 +8,7 @@ import { UserError } from '../../core/user-error.ts'
 import type { ConnectionPool, DbConnection, StatementResult } from './connection-pool.ts'
 
 /** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
-export const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
+const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
 
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function parsePostgresTime(text: string): string {
@@ -21,7 +21,7 @@ export function parsePostgresTime(text: string): string {
 }
 
 /** Integers as numbers, beyond 2^53 as bigints. */
-export function parsePostgresInteger(text: string): number | bigint {
+function parsePostgresInteger(text: string): number | bigint {
   const value = Number(text)
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
@@ -221,7 +221,7 @@ type ServerSettings = {
 }
 
 /** Class 08P01: `unsupported startup parameter: options`. */
-export function areOptionsRejected(error: unknown): boolean {
+function areOptionsRejected(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '08P01' && /startup parameter/.test(error.message)
 }
 
@@ -229,7 +229,7 @@ export function areOptionsRejected(error: unknown): boolean {
  * Whether there is a pooler in between, which may give each transaction another connection of the server. A server
  * tells its client the id of its own process; a pooler has many servers and tells an id of its own.
  */
-export async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<boolean> {
+async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<boolean> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<ServerSettings>(

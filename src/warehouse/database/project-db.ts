@@ -25,3 +25,16 @@ export function createProjectDb(
 ): ProjectDb {
   return { db, kind, project, clock, typed: (type, value) => typedParameter(kind, type, value) }
 }
+
+type OfProject<F> = {
+  readonly [N in keyof F]: F[N] extends (context: ProjectDb, ...args: infer A) => infer R ? (...args: A) => R : never
+}
+
+/** The same functions with the project's database as their first argument. */
+export function ofProject<F extends Record<string, (context: ProjectDb, ...args: never[]) => unknown>>(
+  context: ProjectDb,
+  functions: F,
+): OfProject<F> {
+  const bound = Object.entries(functions).map(([name, call]) => [name, call.bind(null, context)])
+  return Object.fromEntries(bound) as OfProject<F>
+}

@@ -1,9 +1,8 @@
-/** OutboxAdmin in SQL. Each decision is durable and adds a row to the event log. */
+/** What people do with the outbox (the queue of write-backs): enqueue, look up and decide. Each decision is durable and logged. */
 import { sql } from 'kysely'
-import type { BlockedLane, OutboxAdmin } from '../../core/outbox/admin.ts'
+import type { BlockedLane } from '../../core/outbox/admin.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
-import type { ProjectDb } from '../database/project-db.ts'
-import { recordBatchDecision } from './batch-stops.ts'
+import { ofProject, type ProjectDb } from '../database/project-db.ts'
 import {
   countAhead,
   countRevertible,
@@ -14,66 +13,44 @@ import {
   listBatchNames,
   listStoppedBatches,
 } from './batches.ts'
-import { applyDecision, applyForMs, decideShown, revokeSending } from './decisions.ts'
-import { enqueue, findDuplicateRefs, findImport, readQueueMark } from './enqueue.ts'
+import { decide, decideBatch, decideShown, revokeSending } from './decisions.ts'
+import { enqueue, findDuplicateRefs, importedAs, readQueueMark } from './enqueue.ts'
 import {
   countByOperation,
   countByStatus,
+  digestOf,
   findIds,
   groupReasons,
-  listEntries,
+  list,
   listEvents,
   listLatestEvents,
+  listNewest,
+  readSelection,
 } from './entries.ts'
-import { followDecisions } from './follow-decisions.ts'
 import { toTimeValue } from './row.ts'
-import { readSelection } from './selection-digest.ts'
 
-export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
-  return {
-    enqueue: enqueue.bind(null, context),
-    readQueueMark: readQueueMark.bind(null, context),
-    importedAs: findImport.bind(null, context),
-    findDuplicateRefs: findDuplicateRefs.bind(null, context),
-    findIds: findIds.bind(null, context),
-    list: (filter, limit, afterSeq = 0) =>
-      listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`),
-    listNewest: (filter, limit) => listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`),
-    listEvents: listEvents.bind(null, context),
-    listLatestEvents: listLatestEvents.bind(null, context),
-    countByStatus: countByStatus.bind(null, context),
-    countByOperation: countByOperation.bind(null, context),
-    groupReasons: groupReasons.bind(null, context),
-    countAhead: countAhead.bind(null, context),
-    findRest: findRest.bind(null, context),
-    readSelection: readSelection.bind(null, context),
-    digestOf: async (filter) => (await readSelection(context, filter, 0)).named,
-    listBatches: listBatches.bind(null, context),
-    findBatch: findBatch.bind(null, context),
-    listBatchNames: listBatchNames.bind(null, context),
-    listStoppedBatches: listStoppedBatches.bind(null, context),
-    countRevertible: countRevertible.bind(null, context),
-    findRevertOf: findRevertOf.bind(null, context),
-    decide: applyDecision.bind(null, context),
-    decideShown: decideShown.bind(null, context),
-    decideBatch: decideBatch.bind(null, context),
-    revokeSending: revokeSending.bind(null, context),
-    listBlockedLanes: listBlockedLanes.bind(null, context),
-    assignProject: assignProject.bind(null, context),
-  }
+export type OutboxAdmin = ReturnType<typeof createOutboxAdmin>
+
+export function createOutboxAdmin(context: ProjectDb) {
+  return ofProject(context, {
+    ...{ enqueue, readQueueMark, importedAs, findDuplicateRefs },
+    ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
+    ...{
+      listBatches,
+      findBatch,
+      listBatchNames,
+      listStoppedBatches,
+      countAhead,
+      findRest,
+      countRevertible,
+      findRevertOf,
+    },
+    ...{ readSelection, digestOf, decide, decideShown, decideBatch, revokeSending },
+    ...{ listBlockedLanes, assignProject },
+  })
 }
 
-async function decideBatch(
-  context: ProjectDb,
-  ...[decision, batch, by, options]: Parameters<OutboxAdmin['decideBatch']>
-): ReturnType<OutboxAdmin['decideBatch']> {
-  if (options?.shown !== undefined) await followDecisions(context, Number.POSITIVE_INFINITY)
-  const result = await recordBatchDecision(context, decision, batch, by, options)
-  if (result === null || !('inFlight' in result)) return result
-  const isApplied = await followDecisions(context, performance.now() + applyForMs)
-  return isApplied ? result : { ...result, following: true }
-}
-
+/** Lanes blocked by an uncertain write-back, and how many write-backs wait behind it. */
 async function listBlockedLanes({ db, project }: ProjectDb): Promise<BlockedLane[]> {
   const { rows } = await sql<BlockedLane>`
     select id, operation, coalesce(conversation_id, visitor_id) as target,
@@ -83,6 +60,10 @@ async function listBlockedLanes({ db, project }: ProjectDb): Promise<BlockedLane
   return [...rows]
 }
 
+/**
+ * Assigns rows that were inserted by SQL without a project to this project, if the warehouse holds no other. Returns how
+ * many. A row whose ref was queued before is cancelled.
+ */
 async function assignProject(context: ProjectDb): Promise<number> {
   const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(context.db)
   if (rows.length === 0) return 0

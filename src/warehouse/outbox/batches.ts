@@ -122,7 +122,8 @@ export async function countRevertible(context: ProjectDb, id: string): Promise<n
 const openSql = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
   and writebacks.batch_id = writeback_batches.id and writebacks.status in ('draft','queued','sending','uncertain'))`
 
-export async function recordFinished({ db, project }: ProjectDb): Promise<void> {
+/** Stores when batches were finished whose last write-back was settled. */
+export async function recordFinishedBatches({ db, project }: ProjectDb): Promise<void> {
   const settled = sql`(select max(finished_at) from writebacks where writebacks.project_id = writeback_batches.project_id
     and writebacks.batch_id = writeback_batches.id)`
   const finished = sql`update writeback_batches set finished_at = ${settled}
@@ -131,7 +132,7 @@ export async function recordFinished({ db, project }: ProjectDb): Promise<void> 
 }
 
 /** A stopped batch is stopped as long as something of it waits; what is in flight comes before what waits for approval. */
-export function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCounts): BatchState {
+function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCounts): BatchState {
   const { draft = 0, queued = 0, sending = 0, uncertain = 0 } = counts
   if (draft + queued + sending + uncertain === 0) return 'done'
   if (stoppedAt !== null && draft + queued > 0) return 'stopped'

@@ -1,17 +1,18 @@
 /**
  * Which write-backs of a project can be claimed now, in SQL. A lane (an ordering key) holds the write-backs to one
- * conversation or visitor, which are sent in order.
+ * conversation or visitor, which are sent in order. A claim has an owner: a process, which may be dead.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Rest } from '../../core/outbox/batch-estimate.ts'
-import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/repository.ts'
+import type { ClaimableWriteback, ClaimFilter, Evidence } from '../../core/outbox/repository.ts'
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { allOf } from '../database/dialect.ts'
+import { currentProcess, isProcessAlive, type ProcessIdentity } from '../database/process-identity.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { isOwnerDead } from './claim-owner.ts'
 import { inStoppedBatchSql } from './open-decisions.ts'
-import { operationSql } from './row.ts'
+import { decodeEvidence, type OutboxRow, operationSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
@@ -119,4 +120,41 @@ function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] 
     withoutOperations.length === 0 ? null : sql`operation not in (${sql.join(withoutOperations)})`,
     withoutQueuedSends.length === 0 ? null : sql`not (status = 'queued' and ${isSend} and ${isExcluded})`,
   ])
+}
+
+/** This process, as the column `owner` holds it. */
+export function currentOwner(): string {
+  const { host, pid, process } = currentProcess()
+  return JSON.stringify({ host, pid, process })
+}
+
+/**
+ * Whether the process is certainly dead. A SQLite file is used by one machine, so a process from before its last boot is
+ * dead. With Postgres, a process on another machine may be alive.
+ */
+function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
+  const other = parseOwner(owner)
+  if (other === null) return true
+  const own = currentProcess()
+  const alive = isProcessAlive(other, own)
+  if (alive !== null) return !alive
+  const boot = ({ process }: ProcessIdentity) => process.split('/')[0]
+  return kind === 'sqlite' && other.process.includes('/') && boot(other) !== boot(own)
+}
+
+/** Null if the text does not identify a process, as rows inserted by SQL may hold anything in `owner`. */
+function parseOwner(owner: string): ProcessIdentity | null {
+  try {
+    const { host, pid, process } = JSON.parse(owner)
+    return { host: String(host), pid: Number(pid), process: String(process) }
+  } catch {
+    return null
+  }
+}
+
+/** For a row in flight: whether its sending process can still do anything. */
+export function senderState(kind: DatabaseKind, row: OutboxRow): Pick<Evidence, 'sender'> {
+  if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
+  if (row.owner === null) return { sender: 'ended' }
+  return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
 }

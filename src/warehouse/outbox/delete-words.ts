@@ -3,6 +3,7 @@
  * that what is imported again is still known; the database refuses to send it again.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { ProjectId } from '../../core/project.ts'
 import { inList } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -15,7 +16,7 @@ export function deleteWords(context: ProjectDb, among: RawBuilder<unknown>): Pro
 
 /** `alsoSet`: further changes of these rows. */
 export async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: RawBuilder<unknown> = sql``) {
-  const { rows } = await sql<{ project: string; id: string }>`
+  const { rows } = await sql<{ project: ProjectId; id: string }>`
     update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, seen = null, evidence = null,
       error = null, step = null, expect = null ${alsoSet}
     where (project_id, id) in (select project_id, id from writebacks where ${among})

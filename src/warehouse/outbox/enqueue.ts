@@ -1,6 +1,6 @@
 /** Queues write-backs in SQL: all of an import in one transaction, or none, and each ref once. */
 import { sql } from 'kysely'
-import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
+import type { EnqueueOptions, EnqueueResult } from '../../core/outbox/admin.ts'
 import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import { appendEvent } from '../console/audit-log.ts'
 import { acquireLock } from '../database/dialect.ts'
@@ -8,16 +8,21 @@ import { inDurableTransactionOnce } from '../database/durable-transaction.ts'
 import { decodeText, encodeJson, encodeText } from '../database/escape.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { selectTargetSnapshot, toTimeValue } from './row.ts'
-import { readShownIds } from './shown-ids.ts'
+import { readShownIds, selectTargetSnapshot, toTimeValue } from './row.ts'
 
+/**
+ * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were imported before, nothing
+ * is queued and the name of that import is returned.
+ */
 export async function enqueue(
   context: ProjectDb,
-  ...[requests, options, digest]: Parameters<OutboxAdmin['enqueue']>
-): ReturnType<OutboxAdmin['enqueue']> {
+  requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
+  options: EnqueueOptions,
+  digest?: string,
+): Promise<EnqueueResult | { readonly importedAs: string } | { readonly overtaken: true }> {
   return inDurableTransactionOnce(context, async (trx) => {
     await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
-    const before = digest === undefined ? null : await findImport(trx, digest)
+    const before = digest === undefined ? null : await importedAs(trx, digest)
     if (before !== null) return { importedAs: before }
     const { unlessMovedSince: mark } = options
     if (mark !== undefined && mark !== (await readQueueMark(trx))) return { overtaken: true }
@@ -39,7 +44,7 @@ export async function enqueue(
   })
 }
 
-/** Not the last `seq`: a transaction with a lower one may commit later. */
+/** Differs as soon as another batch was queued. Not the last `seq`: a transaction with a lower one may commit later. */
 export async function readQueueMark({ db, project }: ProjectDb): Promise<string> {
   const { rows } = await sql<{ batches: number; rows: number }>`
     select count(*) as batches, coalesce(sum(rows), 0) as rows from writeback_batches
@@ -47,14 +52,14 @@ export async function readQueueMark({ db, project }: ProjectDb): Promise<string>
   return `${rows[0]?.batches} ${rows[0]?.rows}`
 }
 
-/** Also a batch without rows, as its corrected rows belong to the batch of their correction. */
-export async function findImport({ db, project }: ProjectDb, digest: string): Promise<string | null> {
+/** The name of the earlier import of the same bytes, also without rows, as corrected rows belong to the batch of their correction. */
+export async function importedAs({ db, project }: ProjectDb, digest: string): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
     select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`} limit 1`.execute(db)
   return rows[0]?.id ?? null
 }
 
-/** By the same rule as `insertRequests`. */
+/** The refs that are already queued and would be skipped, by the same rule as `insertRequests`. */
 export async function findDuplicateRefs(
   { db, kind, project }: ProjectDb,
   refs: readonly string[],

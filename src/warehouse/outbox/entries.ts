@@ -1,16 +1,21 @@
-/** Reads write-backs and their event logs for people. */
+/**
+ * Reads write-backs and their event logs for people, and names selections as they are, so that an approval can name exactly
+ * what was shown.
+ */
+import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { NamedSelection, SelectionDigest } from '../../core/outbox/batches.ts'
 import { collectReasons, type ReasonGroup } from '../../core/outbox/group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from '../../core/outbox/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
-import type { Operation } from '../../core/outbox/writeback-request.ts'
+import { type Operation, targetKinds, toLaneName } from '../../core/outbox/writeback-request.ts'
 import { toTimestamp } from '../../core/time.ts'
+import { allOf, forUpdate, inList } from '../database/dialect.ts'
 import { decodeJson, decodeText } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { filterSql } from './filter.ts'
-import { effectiveStatus } from './open-decisions.ts'
+import { effectiveStatus, isStoppedSql } from './open-decisions.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
@@ -19,18 +24,15 @@ const entryColumns = sql`id, seq, operation, conversation_id as "conversationId"
   undo_until as "undoUntil", epoch, seen`
 
 /** As it is stored. `seen`: what the mirror showed of its target when it was queued. */
-export type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
+type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
   readonly payload: string
   readonly undoUntil: number | null
   readonly seen: string | null
 }
 
-export async function selectEntryRows(
-  context: ProjectDb,
-  filter: OutboxFilter,
-  which: RawBuilder<unknown>,
-  order: RawBuilder<unknown>,
-): Promise<readonly EntryRow[]> {
+type Selection = [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
+
+async function selectEntryRows(context: ProjectDb, ...[filter, which, order]: Selection): Promise<readonly EntryRow[]> {
   const status = await effectiveStatus(context)
   const { rows } = await sql<EntryRow>`
     select ${entryColumns}, ${status} as status from writebacks
@@ -40,7 +42,7 @@ export async function selectEntryRows(
   return rows
 }
 
-export function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry {
+function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry {
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return {
     ...row,
@@ -51,14 +53,20 @@ export function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): Outb
   }
 }
 
-export async function listEntries(
-  context: ProjectDb,
-  ...selection: [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
-): Promise<OutboxEntry[]> {
+async function listEntries(context: ProjectDb, ...selection: Selection): Promise<readonly OutboxEntry[]> {
   return (await selectEntryRows(context, ...selection)).map((row) => toEntry(context.kind, row))
 }
 
-/** Ids of one import begin alike, as they ascend with time; their ends differ. */
+/** In queue order. */
+export function list(context: ProjectDb, filter: OutboxFilter, limit: number, afterSeq = 0) {
+  return listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`)
+}
+
+export function listNewest(context: ProjectDb, filter: OutboxFilter, limit: number) {
+  return listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`)
+}
+
+/** The exact id if it exists, else up to three that begin or end with this. Ids of one import begin alike, by the time. */
 export async function findIds({ db, project }: ProjectDb, part: string): Promise<string[]> {
   if (part === '') return []
   // A whole id needs no search through all of them.
@@ -90,6 +98,7 @@ export async function countByStatus(context: ProjectDb, filter: OutboxFilter): P
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
+/** The latest events of the rows, newest first. */
 export async function listLatestEvents(context: ProjectDb, filter: OutboxFilter, limit: number) {
   const { db, kind, project } = context
   const { rows } = await sql<EventLogEntry & { readonly writebackId: string }>`
@@ -121,4 +130,82 @@ export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Pr
         or (status in ('queued','sending') and step is not null))
     group by 1, 2 order by min(id)`.execute(db)
   return collectReasons(rows)
+}
+
+/** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
+export function filterSql(
+  kind: DatabaseKind,
+  { ids, batch, statuses, operations, target, approvedBy, isResumable }: OutboxFilter,
+  status: RawBuilder<unknown> = sql`status`,
+): RawBuilder<unknown> {
+  const oneOf = (column: RawBuilder<unknown>, values: readonly string[] | undefined) => {
+    if (values === undefined) return null
+    return values.length === 0 ? sql`false` : sql`${column} in (${sql.join(values)})`
+  }
+  return allOf([
+    ids === undefined || ids.length <= 100 ? oneOf(sql`id`, ids) : sql`id ${inList(kind, ids)}`,
+    batch === undefined ? null : sql`batch_id = ${batch}`,
+    approvedBy === undefined ? null : sql`approved_by = ${approvedBy}`,
+    // A stop reaches its rows one after another, so some may be queued still.
+    isResumable === undefined ? null : sql`(status = 'queued' or ${isStoppedSql})`,
+    oneOf(status, statuses),
+    oneOf(sql`operation`, operations),
+    oneOf(sql`lane`, target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target))),
+  ])
+}
+
+const rowsPerRead = 2000
+
+/** The first `limit` rows, and a digest of all rows of the filter, from the same reads. */
+export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number): Promise<NamedSelection> {
+  const entries: OutboxEntry[] = []
+  const named = await digestRows(context, filter, sql``, (row) => {
+    if (entries.length < limit) entries.push(toEntry(context.kind, row))
+  })
+  return { entries, named }
+}
+
+export async function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<SelectionDigest> {
+  return (await readSelection(context, filter, 0)).named
+}
+
+/**
+ * The rows stay as they are until the end of the transaction. Others may be inserted meanwhile: only `ids` are named, in the
+ * order of the queue.
+ */
+export async function lockSelection(trx: ProjectDb, filter: OutboxFilter) {
+  const ids: string[] = []
+  return { ...(await digestRows(trx, filter, forUpdate(trx.kind), ({ id }) => ids.push(id))), ids }
+}
+
+/** SHA-256 over a line for each row, in the order of the queue. */
+async function digestRows(
+  context: ProjectDb,
+  filter: OutboxFilter,
+  lock: RawBuilder<unknown>,
+  onRow: (row: EntryRow) => void,
+): Promise<SelectionDigest> {
+  const hash = createHash('sha256')
+  let [count, after] = [0, 0]
+  for (;;) {
+    const order = sql`order by seq limit ${sql.lit(rowsPerRead)} ${lock}`
+    const rows = await selectEntryRows(context, filter, sql`seq > ${after}`, order)
+    for (const row of rows) {
+      hash.update(`${JSON.stringify(whatLeaves(row))}\n`)
+      onRow(row)
+    }
+    count += rows.length
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < rowsPerRead) return { digest: hash.digest('hex'), count }
+  }
+}
+
+/** What decides whether a row leaves, when, to whom and in which words. The epoch grows with each decision and correction. */
+function whatLeaves(row: EntryRow): readonly unknown[] {
+  const { id, seq, epoch, status, stoppedBy, batchId, createdBy } = row
+  const { operation, conversationId, visitorId, payload, expect, expiresAt, seen } = row
+  return [
+    ...[id, seq, epoch, status, stoppedBy, batchId, createdBy],
+    ...[operation, conversationId, visitorId, payload, expect, expiresAt, seen],
+  ]
 }

@@ -1,25 +1,47 @@
-/** ImportLookups in SQL. */
+/** What an import asks about its rows before it queues them. */
 import { type RawBuilder, sql } from 'kysely'
 import { teamSenderTypes } from '../../core/message-side.ts'
-import type { EarlierReply, ImportLookups, QueuedRef } from '../../core/outbox/import-lookups.ts'
-import { type Operation, operationTypes, toLaneName } from '../../core/outbox/writeback-request.ts'
+import {
+  type Operation,
+  operationTypes,
+  toLaneName,
+  type WritebackRequest,
+} from '../../core/outbox/writeback-request.ts'
 import { listParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../database/escape.ts'
-import type { ProjectDb } from '../database/project-db.ts'
+import { ofProject, type ProjectDb } from '../database/project-db.ts'
 import { effectiveStatus } from './open-decisions.ts'
-import { inAnyCase } from './shown-ids.ts'
+import { inAnyCase } from './row.ts'
 
-export function createImportLookups(context: ProjectDb): ImportLookups {
-  return {
-    findQueuedRefs: findQueuedRefs.bind(null, context),
-    listReplies: async (conversations, since) =>
-      conversations.length === 0
-        ? []
-        : [
-            ...(await listOwnReplies(context, conversations, since)),
-            ...(await listTeamMessages(context, conversations, since)),
-          ],
-  }
+/** A write-back that has the ref of a row, so the row is not queued. */
+export type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly batch: string | null
+}
+
+/** A reply in a conversation: one of ours, or a message of the team in the mirror. */
+export type EarlierReply = {
+  readonly conversation: string
+  readonly content: string
+  /** RFC 3339; null if it is still to be sent. */
+  readonly sentAt: string | null
+}
+
+export type ImportLookups = ReturnType<typeof createImportLookups>
+
+export function createImportLookups(context: ProjectDb) {
+  return ofProject(context, { findQueuedRefs, listReplies })
+}
+
+/** Replies to these conversations that were sent since this time, may have been, or are still to be sent. */
+async function listReplies(
+  context: ProjectDb,
+  conversations: readonly string[],
+  since: string,
+): Promise<readonly EarlierReply[]> {
+  if (conversations.length === 0) return []
+  const own = await listOwnReplies(context, conversations, since)
+  return [...own, ...(await listTeamMessages(context, conversations, since))]
 }
 
 type RefRow = {
@@ -31,7 +53,7 @@ type RefRow = {
   readonly batch_id: string | null
 }
 
-/** By the same rule as an insert, and without those whose words were deleted, as nothing can be compared with them. */
+/** By ref, what is queued or was sent with it, by the same rule as an insert, and without those whose words were deleted, as nothing can be compared with them. */
 async function findQueuedRefs(context: ProjectDb, refs: readonly string[]): Promise<ReadonlyMap<string, QueuedRef>> {
   if (refs.length === 0) return new Map()
   const { db, kind } = context

@@ -3,24 +3,17 @@
  * that write to the queue have different clocks.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { OutboxRepository, Writeback } from '../../core/outbox/repository.ts'
+import type { Writeback } from '../../core/outbox/repository.ts'
+import { noOwnEdits, type OwnEdits, type VisitorFields } from '../../core/outbox/review-guards.ts'
+import { matchesPayload } from '../../core/outbox/same-words.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
+import { inList } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
-export function createLaneHistory(context: ProjectDb) {
-  return {
-    listMatchedMessageIds: listMatchedMessageIds.bind(null, context),
-    hasUnmatchedDuplicate: hasUnmatchedDuplicate.bind(null, context),
-    findOwnEdit: findOwnEdit.bind(null, context),
-    findPreviousReplyStatus: findPreviousReplyStatus.bind(null, context),
-    findRequeueing: findRequeueing.bind(null, context),
-    readMirroredMessages: readMirroredMessages.bind(null, context),
-    findConversation: findConversation.bind(null, context),
-  } satisfies Partial<OutboxRepository>
-}
-
-async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {
+/** Ids of messages in the lane that are matched to a write-back. */
+export async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ message_id: string }>`
     select message_id from writebacks
     where project_id = ${project} and lane = ${lane} and message_id is not null`.execute(db)
@@ -54,34 +47,56 @@ function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> 
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
-async function hasUnmatchedDuplicate(context: ProjectDb, writeback: Writeback): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
-      and operation = 'message' and status = 'succeeded' and message_id is null
-      and payload = (select payload from writebacks own where own.project_id = ${context.project} and own.id = ${writeback.id})
-      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)} limit 1`.execute(context.db)
-  return rows.length > 0
-}
-
-async function findOwnEdit(
+/** Whether an earlier reply with the same words succeeded without a known message id, and may become visible only now. */
+export async function hasUnmatchedDuplicate(
   context: ProjectDb,
   writeback: Writeback,
-  field: 'name' | 'email',
-  since: 'snapshot' | 'ever',
-): Promise<string | null | undefined> {
-  const after = since === 'ever' ? 0 : await snapshotSeq(context, writeback)
+  payload: WritebackPayload['message'],
+): Promise<boolean> {
   const { rows } = await sql<{ payload: string }>`
     select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
-      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(successSql)} > ${after}
-    order by ${lastEventSeq(successSql)} desc`.execute(context.db)
-  for (const row of rows) {
-    const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(context.kind, row.payload))
-    if (payload[field] !== undefined) return payload[field]
-  }
-  return undefined
+      and operation = 'message' and status = 'succeeded' and message_id is null
+      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}`.execute(context.db)
+  return rows.some((row) => {
+    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(decodeJson(context.kind, row.payload))
+    return matchesPayload({ content, senderName: sender_name }, payload)
+  })
 }
 
-async function findPreviousReplyStatus(context: ProjectDb, writeback: Writeback): Promise<WritebackStatus | null> {
+/** By the id of the correction. */
+export async function readOwnEdits(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, OwnEdits>> {
+  if (ids.length === 0) return new Map()
+  const queuedAt = lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`, 'own')
+  const { rows } = await sql<{ id: string; payload: string; isLater: number }>`
+    select own.id, writebacks.payload, case when ${lastEventSeq(successSql)} > ${queuedAt} then 1 else 0 end as "isLater"
+    from writebacks own join writebacks on writebacks.project_id = own.project_id
+      and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
+      and writebacks.status = 'succeeded'
+    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
+  const found = new Map<string, OwnEdits>()
+  for (const { id, payload, isLater } of rows) {
+    const { ownEdit, lastOwnEdit } = found.get(id) ?? noOwnEdits
+    const edit: VisitorFields = JSON.parse(decodeJson(kind, payload))
+    found.set(id, {
+      ownEdit: isLater === 1 ? { ...ownEdit, ...edit } : ownEdit,
+      lastOwnEdit: { ...lastOwnEdit, ...edit },
+    })
+  }
+  return found
+}
+
+export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promise<OwnEdits> {
+  return (await readOwnEdits(context, [id])).get(id) ?? noOwnEdits
+}
+
+/** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
+export async function findPreviousReplyStatus(
+  context: ProjectDb,
+  writeback: Writeback,
+): Promise<WritebackStatus | null> {
   const { rows } = await sql<{ status: WritebackStatus; changed: number }>`
     select writebacks.status, ${lastEventSeq()} as changed from writebacks
     join writebacks own on own.project_id = writebacks.project_id and own.lane = writebacks.lane
@@ -95,13 +110,15 @@ async function findPreviousReplyStatus(context: ProjectDb, writeback: Writeback)
   return (await readLastSeq(context, writeback, reopeningSql)) > before.changed ? null : before.status
 }
 
-async function findRequeueing({ db, project }: ProjectDb, { id }: Writeback): Promise<string | null> {
+/** When a person last queued it again after it had ended (RFC 3339); null if nobody did. */
+export async function findRequeueing({ db, project }: ProjectDb, { id }: Writeback): Promise<string | null> {
   const { rows } = await sql<{ at: string | null }>`select max(event.at) as at from writeback_events event
     where event.project_id = ${project} and event.writeback_id = ${id} and ${reopeningSql}`.execute(db)
   return rows[0]?.at ?? null
 }
 
-async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {
+/** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */
+export async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {
   const { rows } = await sql<{ id: unknown; at: string | null }>`
     select id, created_at as at from messages
     where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(db)
@@ -109,7 +126,8 @@ async function readMirroredMessages({ db, project }: ProjectDb, conversation: st
   return { ids: new Set(rows.map(({ id }) => String(id))), newest: times.reduce((a, b) => (a > b ? a : b), '') || null }
 }
 
-async function findConversation(
+/** The visitor's conversation with that message, else the latest one; null if the mirror has none. */
+export async function findConversation(
   { db, project, typed }: ProjectDb,
   visitor: string,
   messageId: string | null,

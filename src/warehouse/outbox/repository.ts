@@ -1,9 +1,10 @@
 /**
- * OutboxRepository in SQL. Claims are compare-and-set, so only one of several processes succeeds. Two counters are fencing
- * tokens: the column `epoch` that of a claim, `attempts` that of a send.
+ * What the sender of write-backs reads and stores. Every write is durable when it returns. Claims are compare-and-set, so
+ * only one of several processes succeeds. Two counters are fencing tokens: the column `epoch` that of a claim, `attempts`
+ * that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { Evidence, OutboxRepository, SendOutcome, Transition, Writeback } from '../../core/outbox/repository.ts'
+import type { ClaimFilter, Evidence, SendOutcome, Transition, Writeback } from '../../core/outbox/repository.ts'
 import {
   fromStoredState,
   nextState,
@@ -13,30 +14,44 @@ import {
   type WritebackStatus,
 } from '../../core/outbox/state.ts'
 import { hasExpired } from '../../core/outbox/writeback-request.ts'
+import type { ServiceBehaviour } from '../../core/row.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { forUpdate } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
-import type { ProjectDb } from '../database/project-db.ts'
-import { readBehaviours, recordBehaviours } from '../mirror/learned-behaviours.ts'
-import { findStop } from './batch-stops.ts'
-import { recordFinished } from './batches.ts'
-import { acquireCancellationLock } from './cancellations.ts'
-import { currentOwner } from './claim-owner.ts'
-import { claimableSql, findClaimable, findDeadOwners, findRest, hasPending, nextInLaneSql } from './claimable.ts'
-import { followDecisions } from './follow-decisions.ts'
-import { createLaneHistory } from './lane-history.ts'
+import { ofProject, type ProjectDb } from '../database/project-db.ts'
+import { readBehaviours, recordBehaviours as storeBehaviours } from '../mirror/learned-behaviours.ts'
+import { acquireCancellationLock, findStop, followDecisions } from './batch-decisions.ts'
+import { recordFinishedBatches } from './batches.ts'
+import {
+  claimableSql,
+  currentOwner,
+  findDeadOwners,
+  findRest,
+  hasPending as hasUnsettled,
+  nextInLaneSql,
+  findClaimable as selectClaimable,
+  senderState,
+} from './claimable.ts'
+import {
+  findConversation,
+  findOwnEdits,
+  findPreviousReplyStatus,
+  findRequeueing,
+  hasUnmatchedDuplicate,
+  listMatchedMessageIds,
+  readMirroredMessages,
+} from './lane-history.ts'
 import { coveredByCancelSql, hasOpenDecision, inStoppedBatchSql } from './open-decisions.ts'
 import {
   decodeEvidence,
   encodeEvidence,
   type OutboxRow,
   operationSql,
-  senderState,
+  readShownIds,
   toTimeValue,
   toWriteback,
 } from './row.ts'
 import { countSend } from './sends.ts'
-import { readShownIds } from './shown-ids.ts'
 
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
@@ -44,29 +59,30 @@ const leaseMs: Ms = 120_000
 /** Rows follow earlier decisions before new claims, for at most this long at a time. */
 const applyForMs: Ms = 500
 
-export function createOutboxRepository(context: ProjectDb): OutboxRepository {
-  const owner = currentOwner()
-  return {
-    findClaimable: async (now, limit, filter) =>
-      (await followDecisions(context, performance.now() + applyForMs))
-        ? findClaimable(context, now, limit, filter)
-        : [],
-    hasPending: async (filter) => (await hasOpenDecision(context)) || (await hasPending(context, filter)),
-    findRest: findRest.bind(null, context),
-    claim: (id, now) => claim(context, id, owner, now),
-    markSending: (writeback, evidence, now, dueAt) => markSending(context, writeback, owner, evidence, now, dueAt),
-    settleSent: (writeback, transition) =>
-      settle(context, writeback, transition, sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`),
-    settle: (writeback, transition) =>
-      settle(context, writeback, transition, sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`),
-    release: release.bind(null, context),
-    recordFinishedBatches: () => recordFinished(context),
-    recordMessageId: recordMessageId.bind(null, context),
-    ...createLaneHistory(context),
-    listRecentOutcomes: listRecentOutcomes.bind(null, context),
-    readBehaviours: readBehaviours.bind(null, context),
-    recordBehaviours: (behaviours) => inDurableTransaction(context, (trx) => recordBehaviours(trx, behaviours)),
-  }
+export type OutboxRepository = ReturnType<typeof createOutboxRepository>
+
+export function createOutboxRepository(context: ProjectDb) {
+  return ofProject(context, {
+    ...{ findClaimable, hasPending, findRest, claim, markSending, settleSent, settle, release },
+    ...{ recordFinishedBatches, recordMessageId, listRecentOutcomes, readBehaviours, recordBehaviours },
+    ...{ listMatchedMessageIds, hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing },
+    ...{ readMirroredMessages, findConversation },
+  })
+}
+
+/** The first write-back of each lane that can be claimed now: those to be verified, then the others; oldest first. */
+async function findClaimable(context: ProjectDb, now: EpochMs, limit: number, filter?: ClaimFilter) {
+  const isFollowed = await followDecisions(context, performance.now() + applyForMs)
+  return isFollowed ? selectClaimable(context, now, limit, filter) : []
+}
+
+/** Whether anything remains to do, now or later, without a person's decision. */
+async function hasPending(context: ProjectDb, filter?: ClaimFilter): Promise<boolean> {
+  return (await hasOpenDecision(context)) || (await hasUnsettled(context, filter))
+}
+
+function recordBehaviours(context: ProjectDb, behaviours: readonly ServiceBehaviour[]): Promise<void> {
+  return inDurableTransaction(context, (trx) => storeBehaviours(trx, behaviours))
 }
 
 /** Statuses that accept the outcome of a send; the row may have been changed by SQL while it was in flight. */
@@ -77,7 +93,8 @@ async function lockLane({ db, kind, project }: ProjectDb, lane: RawBuilder<unkno
   if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${project} || ${lane}))`.execute(db)
 }
 
-async function claim(context: ProjectDb, id: string, owner: string, now: EpochMs): Promise<Writeback | null> {
+/** Claims it for this process; null if another process has it or it is no longer first in its lane. */
+async function claim(context: ProjectDb, id: string, now: EpochMs): Promise<Writeback | null> {
   const { kind, project, typed } = context
   const claimable = claimableSql(now, await findDeadOwners(context))
   return inDurableTransaction(context, async (trx) => {
@@ -93,7 +110,7 @@ async function claim(context: ProjectDb, id: string, owner: string, now: EpochMs
     if (row === undefined) return null
     const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row) }
     await sql`
-      update writebacks set owner = ${owner}, lease_until = ${typed('integer', now + leaseMs)},
+      update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
         epoch = epoch + 1, evidence = ${encodeEvidence(kind, evidence)}
       where project_id = ${project} and id = ${id}`.execute(trx.db)
     return withShownTarget(trx, toWriteback(kind, row, evidence))
@@ -106,10 +123,13 @@ async function withShownTarget(context: ProjectDb, writeback: Writeback): Promis
   return { ...writeback, target: shownId(writeback) }
 }
 
+/**
+ * Records the send before the request goes out. False if it was superseded: it has expired, a person made another
+ * decision, another write-back was put in front of it, or the claim was lost. `dueAt`: when to verify it.
+ */
 function markSending(
   context: ProjectDb,
   writeback: Writeback,
-  owner: string,
   evidence: Evidence,
   now: EpochMs,
   dueAt: EpochMs,
@@ -126,7 +146,7 @@ function markSending(
         error = null, revoked_as = null, step = 'about to be sent', evidence = ${encodeEvidence(kind, rest)},
         lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
       where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
-        and owner = ${owner} and attempts = ${writeback.attempts} and ${nextInLaneSql}
+        and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
         and not ${coveredByCancelSql} and not ${inStoppedBatchSql}`.execute(trx.db)
     if (numAffectedRows === 1n) await countSend(trx)
     return numAffectedRows === 1n
@@ -157,8 +177,20 @@ function isSettled(status: WritebackStatus): boolean {
   return status !== 'draft' && status !== 'queued' && status !== 'sending'
 }
 
+/** Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. */
+function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
+  const ownership = sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`
+  return settleIf(context, writeback, transition, ownership)
+}
+
+/** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
+function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
+  const ownership = sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`
+  return settleIf(context, writeback, transition, ownership)
+}
+
 /** `ownership`: the condition under which this process may still change the row. */
-function settle(
+function settleIf(
   context: ProjectDb,
   writeback: Writeback,
   transition: Transition,
@@ -192,7 +224,7 @@ function settle(
         evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
         due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0}
       where project_id = ${project} and id = ${writeback.id}`.execute(trx.db)
-    await recordBehaviours(trx, transition.observedBehaviours ?? [])
+    await storeBehaviours(trx, transition.observedBehaviours ?? [])
     return to
   })
 }
@@ -204,6 +236,7 @@ function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
   return { ...evidence, before }
 }
 
+/** Gives the claim back without a change of status. */
 async function release(
   { db, kind, project, typed }: ProjectDb,
   writeback: Writeback,
@@ -226,6 +259,7 @@ async function recordMessageId({ db, project }: ProjectDb, writeback: Writeback,
   await retryOnDeadlock(() => recorded.execute(db))
 }
 
+/** The last settled replies and notes, newest first, for the circuit breaker. */
 async function listRecentOutcomes({ db, kind, project }: ProjectDb, limit: number): Promise<SendOutcome[]> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`

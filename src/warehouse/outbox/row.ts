@@ -11,13 +11,15 @@ import {
   type OperationType,
   operationsWhere,
   operationTypes,
+  type TargetKind,
+  targetKinds,
+  type WritebackRequest,
 } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
-import { typedParameter } from '../database/dialect.ts'
+import { inList, typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { isOwnerDead } from './claim-owner.ts'
 
 export type OutboxRow = {
   id: string
@@ -37,13 +39,6 @@ export type OutboxRow = {
   epoch: number
   owner: string | null
   revoked_as: Revocation | null
-}
-
-/** For a row in flight: whether its sending process can still do anything. */
-export function senderState(kind: DatabaseKind, row: OutboxRow): Pick<Evidence, 'sender'> {
-  if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
-  if (row.owner === null) return { sender: 'ended' }
-  return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
 }
 
 /** The claimed write-back, with the epoch of the new claim. */
@@ -163,4 +158,34 @@ export function selectTargetSnapshot({ kind }: ProjectDb, row: 'writebacks' | 'e
       where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
     else (select ${object}('name', name, 'email', email) from visitors
       where visitors.project_id = ${of('project_id')} and visitors.id = ${of('visitor_id')}) end`
+}
+
+type Target = Pick<WritebackRequest, 'operation' | 'target'>
+
+/** The target's id as the mirror has it; as it was written if the mirror does not have it. */
+export async function readShownIds(
+  context: ProjectDb,
+  requests: readonly Target[],
+): Promise<(request: Target) => string> {
+  const shown = new Map<string, string>()
+  for (const kind of targetKinds) {
+    const targets = requests.filter(({ operation }) => operationTypes[operation].target === kind)
+    const ids = targets.map(({ target }) => target)
+    for (const id of await listMirroredIds(context, kind, ids)) shown.set(`${kind} ${id.toLowerCase()}`, id)
+  }
+  return ({ operation, target }) => shown.get(`${operationTypes[operation].target} ${target.toLowerCase()}`) ?? target
+}
+
+async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetKind, ids: readonly string[]) {
+  const written = new Set(ids)
+  const others = inAnyCase(ids).filter((id) => !written.has(id))
+  if (others.length === 0) return []
+  const { rows } = await sql<{ id: string }>`
+    select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** A file may write an id in upper case, and so may the service. */
+export function inAnyCase(ids: readonly string[]): readonly string[] {
+  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase(), id.toUpperCase()]))]
 }

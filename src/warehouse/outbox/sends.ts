@@ -5,13 +5,14 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { thereAlready } from '../../core/outbox/same-words.ts'
+import type { ProjectId } from '../../core/project.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
-import { epochSeconds } from '../analytics/sql-time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { readClock } from '../database/database-clock.ts'
+import { epochSeconds } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
-import { acquireCancellationLock } from './cancellations.ts'
+import { acquireCancellationLock } from './batch-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 
 /** `key`: names the number outside of the database. */
@@ -36,7 +37,7 @@ export function createSends(context: ProjectDb) {
   }
 }
 
-export async function readSends(db: Db, project: string): Promise<SendState> {
+export async function readSends(db: Db, project: ProjectId): Promise<SendState> {
   const { rows } = await sql<SendsRow>`
     select case when own.token is null then 1 else 0 end as "isNew", coalesce(own.token, common.token) as token, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
       own.held_why as why

@@ -1,9 +1,14 @@
 /** Checks every row of an import before any is queued, and counts what is wrong. */
-import { createMistakeCounter, type MistakeKind } from '../../core/outbox/mistake-kinds.ts'
+import { inChunks } from '../../core/chunks.ts'
 import type { LineMistake } from '../../core/outbox/reports.ts'
-import { mistakeText, type RequestMistake } from '../../core/outbox/request-mistake.ts'
+import {
+  createMistakeCounter,
+  type MistakeKind,
+  mistakeText,
+  type RequestMistake,
+} from '../../core/outbox/request-mistake.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import type { ImportLine } from './import-line.ts'
+import type { ImportLine } from './csv-parser.ts'
 import { createRowJudge, type JudgedRow, type JudgeOptions } from './judge-rows.ts'
 
 export type CheckOptions = JudgeOptions & {
@@ -36,7 +41,8 @@ export type CheckResult = {
 /** No one reads more than this; kinds count all. */
 const maxReportedMistakes = 100
 const rowsPerLookup = 200
-const charactersPerLookup = 1_000_000
+/** A longer row counts as several, so that those that are hardly shorter than the longest line come one by one. */
+const charactersPerRow = 5_000
 
 export async function checkLines(
   lines: AsyncIterable<ImportLine>,
@@ -44,7 +50,7 @@ export async function checkLines(
 ): Promise<CheckResult> {
   const judge = createRowJudge(options)
   const counter = createRowCounter()
-  for await (const chunk of inChunks(lines)) {
+  for await (const chunk of inChunks(lines, rowsPerLookup, weightOf)) {
     for (const judged of await judge(chunk)) {
       counter.add(judged)
       const { line, mistakes } = judged
@@ -86,21 +92,8 @@ function createRowCounter() {
   }
 }
 
-/** Rows that are hardly shorter than the longest line come one by one. */
-async function* inChunks(lines: AsyncIterable<ImportLine>): AsyncGenerator<readonly ImportLine[]> {
-  let chunk: ImportLine[] = []
-  let size = 0
-  for await (const line of lines) {
-    chunk.push(line)
-    size += lengthOf(line)
-    if (chunk.length < rowsPerLookup && size < charactersPerLookup) continue
-    yield chunk
-    chunk = []
-    size = 0
-  }
-  if (chunk.length > 0) yield chunk
-}
-
-function lengthOf({ source }: ImportLine): number {
-  return source.format === 'jsonl' ? source.text.length : source.cells.reduce((sum, cell) => sum + cell.length, 0)
+function weightOf({ source }: ImportLine): number {
+  const size =
+    source.format === 'jsonl' ? source.text.length : source.cells.reduce((sum, { length }) => sum + length, 0)
+  return 1 + size / charactersPerRow
 }

@@ -1,14 +1,23 @@
 /** Parses a CSV import: its header, then a request from each row. */
+
+import { idSchema, maxLengths } from '../../core/outbox/request-fields.ts'
 import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
 import { foreignFieldMistake, parseRequest, type RequestParseResult } from '../../core/outbox/writeback-request.ts'
-import { columnLetter } from './column-names.ts'
-import { type CsvHeader, type IgnoredColumns, namesColumns, parseHeader } from './csv-header.ts'
+import { columnLetter } from './csv-columns.ts'
 import { type CsvRecord, createRecordParser } from './csv-records.ts'
-import { isBlankRow, type RowFields, toRowFields } from './csv-values.ts'
+import {
+  type CsvHeader,
+  type IgnoredColumns,
+  isBlankRow,
+  isField,
+  namesColumns,
+  parseHeader,
+  type RowFields,
+  toRowFields,
+} from './csv-values.ts'
 import type { FileForm } from './file-form.ts'
-import type { ImportLine, LineParser } from './import-line.ts'
-import { swallowedRows } from './swallowed-rows.ts'
-import { withTextMistakes } from './text-mistakes.ts'
+import type { TextLine } from './line-reader.ts'
+import { withTextMistakes } from './spreadsheet-damage.ts'
 
 /** The header, once it is known. `rejected`: a later row may still explain why. */
 type ParserState =
@@ -117,4 +126,59 @@ function addMistakes(result: RequestParseResult | undefined, mistakes: readonly 
   const others = result === undefined || result.ok ? [] : result.mistakes
   const fields = mistakes.flatMap(({ field }) => field ?? [])
   return { ok: false, mistakes: [...mistakes, ...others.filter(({ field }) => !fields.includes(field ?? ''))] }
+}
+
+/**
+ * A quote that opens a cell and is not closed takes in all rows up to the next quote: a customer would read them, and
+ * nothing would be sent for them.
+ */
+/** A longer cell is a mistake anyway. */
+const searchedLength = 2 * maxLengths.content
+
+/** A line of a cell is a row if an id stands where the header has the column of an id. */
+function swallowedRows(cells: readonly string[], header: CsvHeader, separator: string): readonly RequestMistake[] {
+  const idColumns = header.columns.flatMap((column, index) =>
+    isField(column) && column.field.endsWith('_id') ? [index] : [],
+  )
+  const isRow = (line: string) => {
+    const inner = line.split(separator)
+    return inner.length > 1 && idColumns.some((index) => idSchema.safeParse(inner[index]?.trim()).success)
+  }
+  const hasRow = (cell: string) => cell.includes('\n') && cell.slice(0, searchedLength).split('\n').slice(1).some(isRow)
+  const index = cells.findIndex(hasRow)
+  if (index < 0) return []
+  const found = `column ${columnLetter(index)}: ${cells[index]}`
+  return [
+    toMistake(
+      null,
+      'has other rows in a cell: a quote (") opens the cell and is not closed before the next row',
+      found,
+    ),
+  ]
+}
+
+export type ImportLine = {
+  /** The number of its first physical line, from 1. */
+  readonly line: number
+  /** As a spreadsheet numbers it, where the header is row 1; of JSON Lines the line. */
+  readonly row: number
+  readonly result: RequestParseResult
+  /** The row's own key, also if the row has mistakes. */
+  readonly ref: string | null
+  /** What the file has there. */
+  readonly source: LineSource
+}
+
+type LineSource =
+  | { readonly format: 'csv'; readonly header: CsvHeader; readonly cells: readonly string[] }
+  | { readonly format: 'csv header'; readonly cells: readonly string[] }
+  | { readonly format: 'jsonl'; readonly text: string }
+
+/** Parses physical lines one after another, and returns a row when one is complete. */
+export type LineParser = {
+  readonly parseLine: (line: TextLine) => ImportLine | null
+  /** A quote has been open for so long that what follows means nothing. */
+  readonly isLost: () => boolean
+  /** The row that is still open at the end of the file. */
+  readonly end: () => ImportLine | null
 }

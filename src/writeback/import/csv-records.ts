@@ -22,7 +22,7 @@ type OpenRecord = {
   mistake: RequestMistake | null
 }
 
-export type RecordParser = {
+type RecordParser = {
   /** The record that the line completes; null while one is open. */
   readonly parseLine: (line: TextLine) => CsvRecord | null
   readonly isLost: () => boolean

@@ -70,7 +70,7 @@ export async function createUnnamedFile(folder: string): Promise<FileHandle> {
 const chunkSize = 64 * 1024
 
 /** Allocates each chunk separately, as lines reference parts of it. */
-async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
+export async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
     if (bytesRead === 0) return

@@ -1,13 +1,16 @@
 /** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
 import { basename } from 'node:path'
+import { inChunks } from '../../core/chunks.ts'
 import type { NewAuditEvent } from '../../core/console/data.ts'
-import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
+import type { EnqueueOptions } from '../../core/outbox/admin.ts'
 import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import type { ProjectName } from '../../core/project.ts'
 import { trimBoth } from '../../core/trim.ts'
+import type { OutboxAdmin } from '../../warehouse/outbox/admin.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
+import type { ImportLine } from './csv-parser.ts'
 import type { ImportBuffer } from './import-buffer.ts'
-import type { ImportLine } from './import-line.ts'
 import { createMistakesFile } from './mistakes-file.ts'
 import { type ParseOptions, parseLines, readFileForm } from './parse-lines.ts'
 
@@ -21,7 +24,7 @@ export type ImportFile = {
 
 export type CheckFileOptions = Omit<CheckOptions, 'onMistaken'> & {
   /** The project's name. */
-  readonly project: string
+  readonly project: ProjectName
   /** Where the rows with mistakes are written; null if they are not. */
   readonly mistakesPath: string | null
   /** Called every few hundred rows. */
@@ -62,7 +65,10 @@ export async function importRequests(
   const batchId = toBatchName(file)
   const source = file.name === null ? null : basename(file.name)
   const batch = { title: options.title, source, note: options.note, reverts: null }
-  const requests = inChunks(withProgress(readRequests(file), (count) => onProgress('queued', count)))
+  const requests = inChunks(
+    withProgress(readRequests(file), (count) => onProgress('queued', count)),
+    rowsPerInsert,
+  )
   const recorded = audit && { audit: (queued: number, known: number) => audit(queued, known, batchId) }
   const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark, ...recorded } as const
   const result = await admin.enqueue(requests, enqueueOptions, shortDigest(file))
@@ -74,7 +80,7 @@ export async function importRequests(
 
 /** Without what only the queue knows. */
 export function toQueuedImport(
-  project: string,
+  project: ProjectName,
   outcome: QueuedImport['outcome'],
   { differing, differingBatch, notices, ignoredColumns }: CheckResult,
 ): Omit<QueuedImport, 'batch' | 'queued' | 'known'> {
@@ -103,7 +109,7 @@ export async function checkFile(
   }
 }
 
-function toRejectedImport(project: string, check: CheckResult, mistakesFile: string | null): RejectedImport {
+function toRejectedImport(project: ProjectName, check: CheckResult, mistakesFile: string | null): RejectedImport {
   const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check
   const rows = isHeaderMistaken ? 0 : validRows + mistaken
   return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile }
@@ -126,7 +132,7 @@ export function needsApproval(
 }
 
 /** Long enough to be unique, short enough to type. */
-export function shortDigest({ buffer }: ImportFile): string {
+function shortDigest({ buffer }: ImportFile): string {
   return buffer.digest.slice(0, 12)
 }
 
@@ -135,17 +141,6 @@ function toBatchName(file: ImportFile): string {
   const baseName = (file.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
   const safeName = trimBoth(baseName.replace(/[^\w.-]+/g, '-'), '-.')
   return `${safeName.slice(0, 40) || 'import'}-${shortDigest(file)}`
-}
-
-async function* inChunks(requests: AsyncIterable<WritebackRequest>): AsyncGenerator<readonly WritebackRequest[]> {
-  let chunk: WritebackRequest[] = []
-  for await (const request of requests) {
-    chunk.push(request)
-    if (chunk.length < rowsPerInsert) continue
-    yield chunk
-    chunk = []
-  }
-  if (chunk.length > 0) yield chunk
 }
 
 async function* withProgress<T>(items: AsyncIterable<T>, onCount: (count: number) => void): AsyncGenerator<T> {

@@ -1,8 +1,7 @@
 /** Splits bytes into lines of text. Files of any size need the memory of one line of limited length. */
 import { isUtf8 } from 'node:buffer'
 import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
-import type { FileForm } from './file-form.ts'
-import { utf16ToUtf8 } from './utf16.ts'
+import { type FileForm, utf16ToUtf8 } from './file-form.ts'
 
 export type TextLine = {
   readonly line: number

@@ -9,12 +9,11 @@ import { mistakeText, type RequestMistake } from '../../core/outbox/request-mist
 import type { Json } from '../../core/row.ts'
 import { UserError } from '../../core/user-error.ts'
 import { createOutputFile, type OutputFile } from '../../export/output-file.ts'
-import { jsonLineColumn, mistakeColumns, requestColumns } from './column-names.ts'
-import { toCsvCell, toHarmlessCell } from './csv-cells.ts'
+import { jsonLineColumn, mistakeColumns, requestColumns, toCsvCell, toHarmlessCell } from './csv-columns.ts'
+import type { ImportLine } from './csv-parser.ts'
 import type { FileForm } from './file-form.ts'
-import type { ImportLine } from './import-line.ts'
 
-export type MistakesFile = {
+type MistakesFile = {
   readonly write: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
   /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
   readonly publish: () => Promise<number>

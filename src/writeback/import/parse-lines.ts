@@ -2,12 +2,11 @@
 import { asJsonObject, tryParseJson } from '../../core/json.ts'
 import { toMistake } from '../../core/outbox/request-mistake.ts'
 import { parseRequest, type RequestParseResult } from '../../core/outbox/writeback-request.ts'
-import type { IgnoredColumns } from './csv-header.ts'
-import { createCsvParser } from './csv-parser.ts'
+import { createCsvParser, type ImportLine, type LineParser } from './csv-parser.ts'
+import type { IgnoredColumns } from './csv-values.ts'
 import { detectFileForm, type FileForm, headBytes, type ImportFormat } from './file-form.ts'
-import type { ImportLine, LineParser } from './import-line.ts'
 import { readTextLines, type TextLine } from './line-reader.ts'
-import { withTextMistakes } from './text-mistakes.ts'
+import { withTextMistakes } from './spreadsheet-damage.ts'
 
 export type ParseOptions = {
   readonly format?: ImportFormat

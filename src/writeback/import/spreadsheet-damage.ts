@@ -2,6 +2,8 @@
  * Recognizes what programs did to a value before the file was saved, and what must not reach a customer: errors of
  * formulas, shortened numbers, words for no value, texts in the wrong encoding. Pure.
  */
+import { type RequestMistake, toMistake } from '../../core/outbox/request-mistake.ts'
+import type { RequestParseResult } from '../../core/outbox/writeback-request.ts'
 
 /**
  * `#REF!`, `#DIV/0!`, `#NAME?`, in any language; those for "not available", which have no mark at their end; `Err:502`.
@@ -69,4 +71,13 @@ function isUtf8(run: string): boolean {
   } catch {
     return false
   }
+}
+
+export function withTextMistakes(result: RequestParseResult): RequestParseResult {
+  if (!result.ok) return result
+  const mistakes = Object.entries(result.request.payload).flatMap(([field, value]): RequestMistake[] => {
+    const damage = typeof value === 'string' ? textDamage(value) : undefined
+    return damage === undefined ? [] : [toMistake(field, damage, value)]
+  })
+  return mistakes.length === 0 ? result : { ok: false, mistakes }
 }

@@ -2,28 +2,23 @@
  * Sends a reply. The service has no idempotency key, so a second send would reach the customer twice. The message ids
  * of the conversation are stored before the send; if no response comes, the reply is searched among the new messages.
  */
+
+import { createHash } from 'node:crypto'
 import type { ApiResponse } from '../../core/api-request.ts'
 import { findKey } from '../../core/item-fields.ts'
 import { asJsonObject } from '../../core/json.ts'
+import type { Writeback } from '../../core/outbox/repository.ts'
 import { findRepetition, matchesPayload } from '../../core/outbox/same-words.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { parseTime } from '../../core/time.ts'
 import { messages } from '../../streams/messages.ts'
-import { isInDoubt } from '../send/send-task.ts'
-import {
-  type ConversationSnapshot,
-  readSnapshot,
-  readSnapshotTwice,
-  type SnapshotMessage,
-} from '../verify/conversation-snapshot.ts'
-import { digestMessages, hasContentChanged, matchReply, messageIdsBefore, newMessages } from '../verify/match-reply.ts'
-import { conversationPath, refreshConversation } from './conversation.ts'
-import type { CreateHandler, Task } from './operation-handler.ts'
+import { type ConversationSnapshot, readSnapshot, readSnapshotTwice, type SnapshotMessage } from './conversation.ts'
+import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
 import { findViolation } from './precondition.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',
-  path: (_project, id) => `${conversationPath(id)}/messages`,
+  path: '/messages',
   verifyDelayFactor: 1,
   checkPrecondition: async (task) => {
     const { deps, writeback } = task
@@ -31,8 +26,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     // It was verified just now. A second read could count a late reply as a message from before the send.
     if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
-      const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-      const why = await findViolation(task, expect, conversation)
+      const why = await findViolation(task, expect, await readTarget(task))
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const snapshot = await readSnapshot(deps, writeback.target)
@@ -48,11 +42,11 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     const before = messageIdsBefore(writeback)
     const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
     const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete })
-    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback))) return verification
+    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload)))
+      return verification
     const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
     return { kind: 'unverifiable', why }
   },
-  refreshTarget: ({ deps, writeback }) => refreshConversation(deps, writeback.target),
   findMessageId: async (task, response) =>
     (await storeReturnedMessage(task, response)) ?? (await findSentMessage(task, payload, response)),
 })
@@ -127,4 +121,72 @@ function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string
 
 function isNumber(id: string): boolean {
   return /^\d{1,19}$/.test(id)
+}
+
+type ReplyContext = {
+  /** All message ids before the send; null if not all could be read. */
+  readonly before: ReadonlySet<string> | null
+  /** Whether the text of one of them has changed, as a service may append a reply to an existing message. */
+  readonly isChanged: boolean
+  /** Ids that are matched to other write-backs. */
+  readonly matchedIds: ReadonlySet<string>
+  readonly payload: WritebackPayload['message']
+  /** Whether all current messages could be read. */
+  readonly isComplete: boolean
+}
+
+/** `absent`, which allows a resend, only if the conversation shows exactly the same messages as before. */
+export function matchReply(
+  messages: readonly SnapshotMessage[],
+  { before, isChanged, matchedIds, payload, isComplete }: ReplyContext,
+): Verification {
+  const unverifiable = (why: string): Verification => ({ kind: 'unverifiable', why })
+  if (before === null) {
+    const similar = messages.find((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
+    const similarText = similar === undefined ? '' : `; message ${similar.id} is similar`
+    return unverifiable(`not all messages could be read before it was sent${similarText}`)
+  }
+  const added = newMessages(messages, before, matchedIds)
+  const same = added.find((message) => matchesPayload(message, payload))
+  if (same !== undefined)
+    return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
+  const [other] = added
+  if (other !== undefined)
+    return unverifiable(`message ${other.id} is new in the conversation and may be this reply in another form`)
+  if (isChanged) return unverifiable('the text of an earlier message has changed, so the reply may be part of it')
+  if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
+  const currentIds = new Set(messages.map(({ id }) => id))
+  const missingId = [...before].find((id) => !currentIds.has(id))
+  if (missingId === undefined) return { kind: 'absent' }
+  return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
+}
+
+/** Messages that were not there before and are not matched to another write-back. */
+function newMessages(
+  messages: readonly SnapshotMessage[],
+  before: ReadonlySet<string>,
+  matchedIds: ReadonlySet<string>,
+): readonly SnapshotMessage[] {
+  return messages.filter(({ id }) => !before.has(id) && !matchedIds.has(id))
+}
+
+/** Null if they were not all stored; earlier versions stored only those of the last minutes. */
+export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlySet<string> | null {
+  return before?.ids === undefined || before.since !== undefined ? null : new Set(before.ids)
+}
+
+/** A digest of the messages' texts, independent of their order. */
+function digestMessages(messages: readonly SnapshotMessage[]): string {
+  const lines = messages.map(({ id, content }) => JSON.stringify([id, content])).sort()
+  return createHash('sha256').update(lines.join('\n')).digest('base64url')
+}
+
+/** Whether the texts of the earlier messages changed; false if one is missing or no digest was stored. */
+function hasContentChanged(
+  messages: readonly SnapshotMessage[],
+  before: ReadonlySet<string>,
+  digest: string | undefined,
+): boolean {
+  const remaining = messages.filter(({ id }) => before.has(id))
+  return digest !== undefined && remaining.length === before.size && digestMessages(remaining) !== digest
 }

@@ -1,10 +1,19 @@
-/** What each operation defines so that it can be checked, sent and verified. */
+/**
+ * What each operation defines so that it can be checked, sent and verified, and what sending needs: settings of the project
+ * and functions, so that it depends on neither HTTP nor SQL.
+ */
 import type { ApiFailure } from '../../core/api-failure.ts'
-import type { ApiResponse } from '../../core/api-request.ts'
+import type { ApiGet, ApiRequest, ApiResponse } from '../../core/api-request.ts'
+import { toListShape } from '../../core/list-shape.ts'
+import type { Mirror } from '../../core/mirror.ts'
 import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
-import type { Operation, RequestFor } from '../../core/outbox/writeback-request.ts'
+import { type Operation, operationTypes, type RequestFor } from '../../core/outbox/writeback-request.ts'
+import type { ProjectId } from '../../core/project.ts'
 import type { Json } from '../../core/row.ts'
-import type { WritebackDeps } from '../deps.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
+import type { Logger } from '../../log.ts'
+import { conversations, visitors } from '../../streams/list-streams.ts'
+import type { OutboxRepository } from '../../warehouse/outbox/repository.ts'
 
 /** The result of the check just before a send. */
 export type PreconditionResult =
@@ -32,7 +41,8 @@ export type CreateHandler<O extends Operation> = (request: RequestFor<O>) => Ope
 /** One request: the check before the send, and the verification after it. */
 export type OperationHandler = {
   readonly method: 'POST' | 'PATCH'
-  readonly path: (project: string, target: string) => string
+  /** Below that of its target. */
+  readonly path: `/${string}` | ''
   /** Throws ApiError. */
   readonly checkPrecondition: (task: Task) => Promise<PreconditionResult>
   /** Throws ApiError. */
@@ -43,8 +53,58 @@ export type OperationHandler = {
   readonly interpretRefusal?: (task: Task, refusal: Refusal, sent: Json) => Promise<Transition | null>
   /** What an accepted request shows about the service. */
   readonly toObservedBehaviours?: (sent: Json) => Transition['observedBehaviours']
-  /** Reads the target and stores it in the mirror. Throws ApiError. */
-  readonly refreshTarget: (task: Task) => Promise<void>
   /** The id of the message that it created; null if unknown. Throws ApiError. */
   readonly findMessageId?: (task: Task, response: ApiResponse) => Promise<string | null>
+}
+
+export type WritebackDeps = {
+  /** The project's id at the service. */
+  readonly projectId: ProjectId
+  readonly get: ApiGet
+  /**
+   * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows the request, before
+   * any byte is sent; the request is sent only if it returns true. Throws ApiError.
+   */
+  readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
+  readonly outbox: OutboxRepository
+  readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
+  /** Delay before a reply without a response is verified. */
+  readonly verifyAfterMs: Ms
+  /** Whether a reply that two verifications did not find is sent again; otherwise a person decides. */
+  readonly resendReplies: boolean
+  readonly now: () => EpochMs
+  /** From 0 to below 1. */
+  readonly random: () => number
+  /** Once aborted, no new send starts; sends in flight are finished. */
+  readonly signal: AbortSignal
+  /** Never receives text that a person wrote. */
+  readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>
+}
+
+const targetLists = { conversation: conversations, visitor: visitors } as const
+
+export function targetPath({ projectId }: WritebackDeps, { operation, target }: Target): string {
+  return targetLists[operationTypes[operation].target].rowPath(projectId, target)
+}
+
+type Target = Pick<Writeback, 'operation' | 'target'>
+
+/** The target as the service shows it. Throws ApiError. */
+export function readTarget({ deps, writeback }: Task): Promise<ApiResponse> {
+  return deps.get(targetPath(deps, writeback), {}, 'write')
+}
+
+/** Makes a write-back visible in the mirror before the next sync. Throws ApiError. */
+export async function refreshTarget(task: Task): Promise<void> {
+  const { deps, writeback } = task
+  const { name: stream, parseRows } = targetLists[operationTypes[writeback.operation].target]
+  const { data, requestedAt } = await readTarget(task)
+  const stored = (await deps.mirror.readRawById(stream, [writeback.target])).get(writeback.target)
+  const { rows } = parseRows([toListShape(stored, data)], deps.projectId)
+  await deps.mirror.commit({ stream, rows, requestedAt, isAuthoritative: true })
+}
+
+/** It was sent, no response proved its outcome, and no person has queued it again since. */
+export function isInDoubt({ attempts, evidence }: Writeback): boolean {
+  return attempts > 0 && evidence.before !== undefined
 }

@@ -5,10 +5,9 @@ import { toMessageSide } from '../../core/message-side.ts'
 import type { Writeback } from '../../core/outbox/repository.ts'
 import { toLaneName } from '../../core/outbox/writeback-request.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
-import type { WritebackDeps } from '../deps.ts'
-import { readSnapshot, type SnapshotMessage } from '../verify/conversation-snapshot.ts'
-import { conversationPath } from './conversation.ts'
-import type { Task } from './operation-handler.ts'
+import { conversations } from '../../streams/list-streams.ts'
+import { readSnapshot, type SnapshotMessage } from './conversation.ts'
+import type { Task, WritebackDeps } from './operation-handler.ts'
 
 /** What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to this message. */
 type Precondition = { readonly at: EpochSeconds; readonly isFromMirror: boolean } | { readonly id: string }
@@ -87,6 +86,6 @@ export async function findVisitorViolation(task: Task, expect: string | null): P
   const conversationId = await deps.outbox.findConversation(writeback.target, messageId)
   if (conversationId === null)
     return 'the mirror has no conversation of this visitor, so the expected message cannot be found'
-  const conversation = await deps.get(conversationPath(conversationId), {}, 'write')
+  const conversation = await deps.get(conversations.rowPath(deps.projectId, conversationId), {}, 'write')
   return findViolation(task, expect, conversation, conversationId)
 }

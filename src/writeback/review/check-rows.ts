@@ -8,23 +8,19 @@ import type { ApiGet, ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import type { TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
 import type { Obstacle, ReviewFacts, TargetState, WritebackReview } from '../../core/outbox/review.ts'
-import type { GuardFacts } from '../../core/outbox/review-guards.ts'
-import type { ReviewReader } from '../../core/outbox/review-reader.ts'
+import { type GuardFacts, noOwnEdits } from '../../core/outbox/review-guards.ts'
 import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import { toTimestamp } from '../../core/time.ts'
-import { visitors } from '../../streams/list-streams.ts'
-import type { WritebackDeps } from '../deps.ts'
-import { conversationPath, isHandled } from '../operations/conversation.ts'
+import type { ReviewReader } from '../../warehouse/outbox/review-rows.ts'
 import { createHandler } from '../operations/handlers.ts'
+import { targetPath, type WritebackDeps } from '../operations/operation-handler.ts'
 import { type ReviewSource, type RowToReview, reviewRows } from './review-rows.ts'
 
 /** `writeback`: as it is queued; absent if it is not. */
-export type RowToCheck = RowToReview & { readonly writeback?: Writeback }
+type RowToCheck = RowToReview & { readonly writeback?: Writeback }
 
 export type CheckDeps = WritebackDeps & {
   readonly reader: ReviewReader
-  /** The refs that were queued before. */
-  readonly findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
   readonly onChecked: (rows: number) => void
 }
 
@@ -46,18 +42,14 @@ function createFactsReader(deps: CheckDeps) {
   let checked = 0
   return async (sources: readonly RowToCheck[]): Promise<readonly ReviewFacts[]> => {
     const rows = sources.map(({ row }) => row)
-    const refs = rows.flatMap(({ id, request }) => (id === null && request.ok ? (request.request.ref ?? []) : []))
-    const known = await deps.findDuplicateRefs(refs)
     const mirrored = await deps.reader.readFacts(rows)
     const checkDeps = { ...deps, get: memoizeGet(deps.get), outbox: readOnlyOutbox(deps) }
     const readOne = async (source: RowToCheck, index: number): Promise<ReviewFacts> => {
-      const { id, request } = source.row
-      const target = mirrored[index]?.target ?? null
-      if (!request.ok) return { target, obstacle: null, isRefQueued: false }
-      const isRefQueued = id === null && request.request.ref !== null && known.has(request.request.ref)
-      const facts = isRefQueued
-        ? { target, obstacle: null }
-        : await askService(checkDeps, request.request, source, target)
+      const { request } = source.row
+      const { target = null, isRefQueued = false } = mirrored[index] ?? {}
+      if (!request.ok) return { target, obstacle: null, isRefQueued }
+      const known = { target, obstacle: null }
+      const facts = isRefQueued ? known : await askService(checkDeps, request.request, source, target)
       checked += 1
       deps.onChecked(checked)
       return { ...facts, isRefQueued }
@@ -92,8 +84,7 @@ async function askService(
 ): Promise<AnsweredFacts> {
   try {
     const isConversation = operationTypes[request.operation].target === 'conversation'
-    const path = isConversation ? conversationPath(request.target) : visitors.rowPath(deps.projectId, request.target)
-    const live = await deps.get(path, {}, 'fresh')
+    const live = await deps.get(targetPath(deps, request), {}, 'fresh')
     const target = isConversation ? toConversation(live, mirrored) : toVisitor(live)
     return { target, obstacle: await findObstacle(deps, request, source, mirrored) }
   } catch (error) {
@@ -107,7 +98,7 @@ function toConversation(live: ApiResponse, mirrored: GuardFacts['target']): Targ
   return {
     kind: 'conversation',
     isDeleted: false,
-    isHandled: isHandled(live),
+    isHandled: typeof asJsonObject(live.data)?.handledAt === 'string',
     visitorName: known?.visitorName ?? null,
     lastMessageAt: known?.lastMessageAt ?? null,
     isLastByVisitor: known?.isLastByVisitor ?? false,
@@ -132,7 +123,7 @@ async function findObstacle(
   const maySeeItself = isQueued && request.operation === 'message'
   if (request.expect === null && !operationTypes[request.operation].isIdempotent && !maySeeItself) return null
   const writeback = source.writeback ?? asIfQueued(request, toSnapshot(mirrored), toTimestamp(deps.now()))
-  const outbox = isQueued ? deps.outbox : { ...deps.outbox, findOwnEdit: async () => undefined }
+  const outbox = isQueued ? deps.outbox : { ...deps.outbox, findOwnEdits: async () => noOwnEdits }
   const result = await createHandler(request).checkPrecondition({ deps: { ...deps, outbox }, writeback })
   if (result.canSend) return null
   return { reason: result.event === 'invalid' ? 'refused' : 'conflict', why: result.why }

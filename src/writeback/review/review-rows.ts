@@ -1,9 +1,12 @@
 /** Reviews the rows of a file or a batch in their order, a chunk at a time, with few statements and little memory. */
+
+import { inChunks } from '../../core/chunks.ts'
 import { type ReviewFacts, type ReviewRow, reviewRow, type WritebackReview } from '../../core/outbox/review.ts'
 import { findObstacleInMirror } from '../../core/outbox/review-guards.ts'
-import type { ReviewReader } from '../../core/outbox/review-reader.ts'
+import { applyAhead, emptyLane, type LaneState, type RowAhead } from '../../core/outbox/review-lane.ts'
+import { operationTypes, toLaneName } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { createLaneEnds, createLaneTracker, type LaneEnds, type LaneStates } from './lane-tracker.ts'
+import type { ReviewReader } from '../../warehouse/outbox/review-rows.ts'
 
 /** A row with what is needed to find what is ahead of it and to check it. */
 export type RowToReview = {
@@ -23,7 +26,7 @@ export type ReviewSource<Row extends RowToReview = RowToReview> = {
   readonly batch: string | null
 }
 
-export type ReviewDeps<Row extends RowToReview> = {
+type ReviewDeps<Row extends RowToReview> = {
   readonly readAhead: ReviewReader['readAhead']
   /** One for each row. */
   readonly readFacts: (rows: readonly Row[]) => Promise<readonly ReviewFacts[]>
@@ -75,44 +78,95 @@ async function findLaneEnds({ rows }: ReviewSource): Promise<LaneEnds> {
   return ends
 }
 
-/** Facts from the mirror, without a request. `findDuplicateRefs`: for rows that are not queued yet. */
-export function readMirrorFacts(
-  reader: ReviewReader,
-  findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>,
-) {
+/** Facts from the mirror, without a request. */
+export function readMirrorFacts(reader: ReviewReader) {
   return async (sources: readonly RowToReview[]): Promise<readonly ReviewFacts[]> => {
-    const rows = sources.map(({ row }) => row)
-    const known = await findDuplicateRefs(rows.flatMap((row) => refOf(row) ?? []))
-    const facts = await reader.readFacts(rows)
-    return rows.map((row, index) => {
-      const own = facts[index] ?? {
-        target: null,
-        conversation: null,
-        expectedMessage: null,
-        newerMessages: [],
-        requeuedAt: null,
-        ownEdit: {},
-        lastOwnEdit: {},
-      }
-      const ref = refOf(row)
-      const isRefQueued = ref !== null && known.has(ref)
-      return { target: own.target, obstacle: findObstacleInMirror(row, own), isRefQueued }
+    const facts = await reader.readFacts(sources.map(({ row }) => row))
+    return sources.flatMap(({ row }, index) => {
+      const own = facts[index]
+      return own === undefined ? [] : [{ ...own, obstacle: findObstacleInMirror(row, own) }]
     })
   }
 }
 
-/** Null for a row that is queued, as its ref is its own. */
-function refOf({ id, request }: ReviewRow): string | null {
-  return id === null && request.ok ? request.request.ref : null
+/** A lane is kept from its first row to its last, so memory is needed only for lanes whose rows lie far apart. */
+/** A draft may be sent behind rows that follow it: what is queued finds the lane without the drafts before it. */
+type LaneStates = { readonly all: LaneState; readonly withoutDrafts: LaneState }
+
+type TrackedLane = { states: LaneStates; readonly ahead: readonly RowAhead[]; appliedAhead: number }
+
+/** Where the last row of each lane is. */
+export type LaneEnds = {
+  readonly register: (row: LaneRow) => void
+  readonly isLast: (row: LaneRow) => boolean
 }
 
-export async function* inChunks<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
-  let chunk: T[] = []
-  for await (const item of items) {
-    chunk.push(item)
-    if (chunk.length < size) continue
-    yield chunk
-    chunk = []
+type LaneRow = Pick<ReviewRow, 'operation' | 'target' | 'position'>
+
+type LaneTracker = {
+  /** Those of these rows whose lanes have no row yet. */
+  readonly newLanes: (rows: readonly ReviewRow[]) => readonly string[]
+  readonly open: (lanes: readonly string[], ahead: readonly RowAhead[]) => void
+  /** The state before the row. `seq`: its place in the queue; null if it is behind everything that is queued. */
+  readonly before: (row: ReviewRow, seq: number | null) => LaneStates
+  readonly after: (row: ReviewRow, states: LaneStates) => void
+}
+
+/** Lanes with the same hash share an entry, and are then kept longer than needed. */
+const hashSlots = 1 << 20
+
+export function createLaneEnds(): LaneEnds {
+  const lastPositions = new Uint32Array(hashSlots)
+  return {
+    register(row) {
+      lastPositions[hashLane(laneOf(row))] = row.position
+    },
+    isLast: (row) => (lastPositions[hashLane(laneOf(row))] ?? 0) <= row.position,
   }
-  if (chunk.length > 0) yield chunk
+}
+
+/** `ends`: all rows are registered there. */
+function createLaneTracker(ends: LaneEnds): LaneTracker {
+  const lanes = new Map<string, TrackedLane>()
+  return {
+    newLanes: (rows) => [...new Set(rows.map(laneOf))].filter((lane) => !lanes.has(lane)),
+    open(names, ahead) {
+      const byLane = Map.groupBy(ahead, ({ lane }) => lane)
+      for (const lane of names) lanes.set(lane, { states: emptyStates, ahead: byLane.get(lane) ?? [], appliedAhead: 0 })
+    },
+    before(row, seq) {
+      const lane = lanes.get(laneOf(row))
+      if (lane === undefined) return emptyStates
+      for (let next = lane.ahead[lane.appliedAhead]; next !== undefined; next = lane.ahead[lane.appliedAhead]) {
+        if (seq !== null && next.seq > seq) break
+        lane.states = applyToBoth(lane.states, next)
+        lane.appliedAhead += 1
+      }
+      return lane.states
+    },
+    after(row, states) {
+      const name = laneOf(row)
+      const lane = lanes.get(name)
+      if (lane !== undefined) lane.states = states
+      if (ends.isLast(row)) lanes.delete(name)
+    },
+  }
+}
+
+const emptyStates: LaneStates = { all: emptyLane, withoutDrafts: emptyLane }
+
+function applyToBoth({ all, withoutDrafts }: LaneStates, ahead: RowAhead): LaneStates {
+  const after = applyAhead(all, ahead)
+  return { all: after, withoutDrafts: all === withoutDrafts ? after : applyAhead(withoutDrafts, ahead) }
+}
+
+function laneOf({ operation, target }: LaneRow): string {
+  return toLaneName(operationTypes[operation].target, target)
+}
+
+/** FNV-1a. */
+function hashLane(lane: string): number {
+  let hash = 0x811c9dc5
+  for (let index = 0; index < lane.length; index++) hash = Math.imul(hash ^ lane.charCodeAt(index), 0x01000193)
+  return (hash >>> 0) % hashSlots
 }

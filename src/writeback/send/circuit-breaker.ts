@@ -16,53 +16,45 @@ export const outcomesConsidered = 60
 /** After this time, sending is tried again. */
 const coolDownMs: Ms = 15 * 60_000
 
+/** Why, and when it is tried again. */
+type OpenCircuit = { readonly why: string; readonly until: EpochMs }
+
 export type CircuitState = {
-  /** Why everything is stopped; null if at most some imports are. */
-  readonly allReason: string | null
-  /** Why, by import; the key null means write-backs without an import. */
-  readonly batchReasons: ReadonlyMap<string | null, string>
-  /** When everything is tried again; null if at most some imports are stopped. */
-  readonly allUntil: EpochMs | null
-  /** When imports are tried again. */
-  readonly batchUntil: ReadonlyMap<string | null, EpochMs>
+  /** Null if at most some imports are stopped. */
+  readonly all: OpenCircuit | null
+  /** By import; the key null means write-backs without an import. */
+  readonly batches: ReadonlyMap<string | null, OpenCircuit>
 }
 
-export const closedCircuits: CircuitState = {
-  allReason: null,
-  batchReasons: new Map(),
-  allUntil: null,
-  batchUntil: new Map(),
-}
+export const closedCircuits: CircuitState = { all: null, batches: new Map() }
 
 /** `outcomes`: newest first. */
 export function evaluateCircuits(outcomes: readonly SendOutcome[], now: EpochMs): CircuitState {
   const serviceOutcomes = outcomes.filter(({ isOwnFault }) => !isOwnFault)
-  const ofAll = findStreak(serviceOutcomes, 'uncertain', tripThresholds.uncertain, now)
-  const batchReasons = new Map<string | null, string>()
-  const batchUntil = new Map<string | null, EpochMs>()
-  for (const [batch, batchOutcomes] of Map.groupBy(serviceOutcomes, ({ batchId }) => batchId)) {
-    const streak = findStreak(batchOutcomes, 'failed', tripThresholds.refused, now)
-    if (streak === null) continue
-    batchReasons.set(batch, streak.why)
-    batchUntil.set(batch, streak.until)
+  const ofBatch = [...Map.groupBy(serviceOutcomes, ({ batchId }) => batchId)].flatMap(([batch, own]) => {
+    const streak = findStreak(own, 'failed', tripThresholds.refused, now)
+    return streak === null ? [] : [[batch, streak] as const]
+  })
+  return {
+    all: findStreak(serviceOutcomes, 'uncertain', tripThresholds.uncertain, now),
+    batches: new Map(ofBatch),
   }
-  return { allReason: ofAll?.why ?? null, allUntil: ofAll?.until ?? null, batchReasons, batchUntil }
 }
 
 /** What may be claimed. `unscoped`: operations for which the key lacks the scope. */
-export function toClaimFilter({ allReason, batchReasons }: CircuitState, unscoped: readonly Operation[]): ClaimFilter {
-  return { withoutOperations: unscoped, withoutQueuedSends: allReason === null ? [...batchReasons.keys()] : 'all' }
+export function toClaimFilter({ all, batches }: CircuitState, unscoped: readonly Operation[]): ClaimFilter {
+  return { withoutOperations: unscoped, withoutQueuedSends: all === null ? [...batches.keys()] : 'all' }
 }
 
 /** Whether `toClaimFilter` excludes this write-back. One that was sent is still verified. */
 export function isBlocked(
-  { allReason, batchReasons }: CircuitState,
+  { all, batches }: CircuitState,
   unscoped: readonly Operation[],
   { operation, status, batchId }: ClaimableWriteback,
 ): boolean {
   if (unscoped.includes(operation)) return true
   const isUnsent = status === 'queued' && !operationTypes[operation].isIdempotent
-  return isUnsent && (allReason !== null || batchReasons.has(batchId))
+  return isUnsent && (all !== null || batches.has(batchId))
 }
 
 /**
@@ -80,7 +72,7 @@ function findStreak(
   status: SendOutcome['status'],
   length: number,
   now: EpochMs,
-): { readonly why: string; readonly until: EpochMs } | null {
+): OpenCircuit | null {
   const last = outcomes.slice(0, length)
   const newest = last[0]
   if (newest === undefined || last.length < length || last.some((outcome) => outcome.status !== status)) return null

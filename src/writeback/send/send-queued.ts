@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { Rest } from '../../core/outbox/batch-estimate.ts'
-import { createOutcomeCounter, type OutcomeCounts, type SettledWriteback } from '../../core/outbox/outcome-counter.ts'
+import { createOutcomeCounter, type OutcomeCounts, type SettledWriteback } from '../../core/outbox/group-reasons.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
-import type { WritebackDeps } from '../deps.ts'
+import type { WritebackDeps } from '../operations/operation-handler.ts'
 import {
   type CircuitState,
   closedCircuits,
@@ -18,7 +18,7 @@ import {
 } from './circuit-breaker.ts'
 import { sendLane } from './lane.ts'
 
-export type SendQueuedOptions = {
+type SendQueuedOptions = {
   readonly maxConcurrentLanes: number
   /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
@@ -34,7 +34,7 @@ export type SendProgress = OutcomeCounts & {
   readonly rest: Rest | null
 }
 
-export type SendQueuedResult = {
+type SendQueuedResult = {
   readonly outcomes: OutcomeCounts
   /** The failure that stopped it early: the service does not answer, or denies the key. */
   readonly fatalFailure: ApiFailure | null

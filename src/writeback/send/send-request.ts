@@ -1,21 +1,20 @@
 /** Sends the request of a write-back, which is recorded in the outbox just before, and settles it by the result. */
-import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import { assertNever } from '../../core/assert-never.ts'
 import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
+import type { WritebackStatus } from '../../core/outbox/state.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
-import type { ReadyToSend } from '../operations/operation-handler.ts'
+import type { Ms } from '../../core/time.ts'
 import {
-  backOffMs,
   isInDoubt,
-  preconditionValidMs,
-  refreshMirror,
-  type SendTask,
-  type SendTaskResult,
-  toTaskResult,
-  verifyDelayMs,
-} from './send-task.ts'
+  type OperationHandler,
+  type ReadyToSend,
+  refreshTarget,
+  type Task,
+  targetPath,
+} from '../operations/operation-handler.ts'
 
 /**
  * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the
@@ -34,7 +33,7 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
     decision = isStale ? 'stale' : (await mark()) ? 'recorded' : 'superseded'
     return decision === 'recorded'
   }
-  const path = handler.path(deps.projectId, writeback.target)
+  const path = `${targetPath(deps, writeback)}${handler.path}`
   const request = { method: handler.method, path, body: ready.body, priority: 'write' } as const
   const sent = await deps.send(request, markSending).catch((error: unknown) => {
     if (!(error instanceof ApiError) || decision === null) throw error
@@ -70,8 +69,6 @@ async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: Api
   return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
 }
 
-const throttledEvidence: Evidence = { status: 429 }
-
 async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
   const { deps, writeback, handler } = task
   const now = deps.now()
@@ -80,9 +77,12 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
       return { event: 'not_sent', why: 'stopped before it was sent' }
     case 'throttled':
       // The service may have done it all the same. A reply is looked for before its next send; nothing shows a note.
-      if (handler.verifyDelayFactor === 0)
-        return { event: 'no_response', why: failure.why, requestId: failure.requestId, evidence: throttledEvidence }
-      return { event: 'not_sent', why: failure.why, requestId: failure.requestId, evidence: throttledEvidence }
+      return {
+        event: handler.verifyDelayFactor === 0 ? 'no_response' : 'not_sent',
+        why: failure.why,
+        requestId: failure.requestId,
+        evidence: { status: 429 },
+      }
     case 'denied':
       return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
     case 'refused': {
@@ -130,3 +130,72 @@ async function settleAccepted(
   if (settledStatus !== null) await refreshMirror({ ...task, writeback: sent }, response)
   return toTaskResult(settledStatus, accepted.why)
 }
+
+export type SendTask = Task & { readonly handler: OperationHandler }
+
+/** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
+export type SendTaskResult =
+  /** `why`: for a person. */
+  | { readonly kind: 'settled'; readonly status: WritebackStatus; readonly why: string }
+  /** `failure`: set if the service failed. */
+  | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
+  | { readonly kind: 'claim_lost' }
+
+/** `status`: the new status; null if the claim was lost. */
+export function toTaskResult(
+  status: WritebackStatus | null,
+  why: string,
+  failure: ApiFailure | null = null,
+): SendTaskResult {
+  if (status === null) return { kind: 'claim_lost' }
+  return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status, why }
+}
+
+export async function settleTask({ deps, writeback }: Task, transition: Transition): Promise<SendTaskResult> {
+  return toTaskResult(await deps.outbox.settle(writeback, transition), transition.why)
+}
+
+/**
+ * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
+ * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null.
+ */
+export async function refreshMirror(task: SendTask, response: ApiResponse | null): Promise<void> {
+  const { deps, writeback, handler } = task
+  try {
+    const messageId = response === null ? null : ((await handler.findMessageId?.(task, response)) ?? null)
+    if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
+    // What cannot be read, the mirror does not have.
+    if (handler.verifyDelayFactor > 0) await refreshTarget(task)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    deps.log.debug({ event: 'mirror_refresh.failed', id: writeback.id, why: describeFailure(error.failure) })
+  }
+}
+
+/** Also of one that a 429 answered, which counts as no attempt. */
+export function mayHaveBeenDone(writeback: Writeback): boolean {
+  const { before, status } = writeback.evidence
+  return isInDoubt(writeback) || (before !== undefined && status === 429)
+}
+
+/** Delay before verification if no response comes. */
+function verifyDelayMs({ deps, handler }: SendTask): Ms {
+  return Math.ceil(deps.verifyAfterMs * handler.verifyDelayFactor)
+}
+
+/** How long the precondition check is valid. */
+const preconditionValidMs: Ms = 20_000
+
+/** After this many sends without a readable response, a person decides. */
+export const maxSends = 5
+
+/** Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below 1. */
+export function backOffMs(failures: number, jitter: number): Ms {
+  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(failures, 10)) * (0.5 + jitter / 2))
+}
+
+/**
+ * How many verifications must not find it before it is sent again. Applies to idempotent operations too, as a first send
+ * that arrives late would overwrite later changes.
+ */
+export const verificationsNeeded = 2

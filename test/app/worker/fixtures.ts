@@ -37,7 +37,7 @@ const [sqlite, postgres] = databases
 
 /** SQLite, and the jobs in the process. */
 async function embeddedStores(): Promise<WorkerStores> {
-  const location = await sqlite.make()
+  const location = await sqlite.makeForSandbox()
   return { databaseUrl: location.url!, queueUrl: 'embedded', open: location.open, drop: location.drop }
 }
 

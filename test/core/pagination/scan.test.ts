@@ -5,6 +5,7 @@ import type { ApiGet } from '../../../src/core/api-request.ts'
 import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
 import { emptyProfile, type PagingProfile, resetUnsupported } from '../../../src/core/pagination/paging-profile.ts'
 import { allTime, type PendingRanges, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
+import { gapReasons } from '../../../src/core/pagination/reading.ts'
 import type { Json } from '../../../src/core/row.ts'
 import type { Item, ListBehaviour } from './simulated-list.ts'
 import { listEndpoint, parameterRefused, plainBehaviour, serveList } from './simulated-list.ts'
@@ -283,7 +284,7 @@ test('a gap that is known before the first request is committed, and its range i
 test('a service that always sets `hasMore` is recognized, and its `hasMore` is then not trusted', async () => {
   const behaviour = { ...plainBehaviour, hasMore: 'always' } as const
   const first = await scanList(spaced(30), behaviour, sinceList)
-  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreReliableIfShort: false } })
+  expect(first).toMatchObject({ requests: 3, missed: [], profile: { isHasMoreReliableIfShort: false } })
   expect(await scanList(spaced(30), behaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
   const longer = await scanList(spaced(437), behaviour, sinceList, { profile: first.profile })
   expect([longer.ids.size, longer.missed]).toEqual([437, []])
@@ -344,6 +345,21 @@ describe('a service that hides rows after it has cut a page', () => {
       return { ...answer, data: { items: all.filter((_, i) => i % 10 === 0 || i === all.length - 1), hasMore } }
     }
   }
+
+  test('is a gap behind a page of which it hides all rows', async () => {
+    const truth = items(320, (i) => i * 60)
+    const { get } = serveList(truth, plainBehaviour, sinceList)
+    const hidingMiddle: ApiGet = async (path, query, priority) => {
+      const answer = await get(path, query, priority)
+      const { items: all, hasMore } = answer.data as { items: Json[]; hasMore: boolean }
+      const isShown = (item: Json) => !truth.slice(30, 280).some(({ id }) => id === (item as { id: string }).id)
+      return { ...answer, data: { items: all.filter(isShown), hasMore } }
+    }
+    const missed = []
+    const options = { list: sinceList, profile: null, ranges: [allTime], priority: 'backfill' } as const
+    for await (const batch of readList(hidingMiddle, options)) missed.push(...batch.missedRanges)
+    expect(missed).toContainEqual({ range: { lo: truth[29]!.at + 1, hi: null }, reason: gapReasons.emptyWithMore })
+  })
 
   test('is read to its end, even if its short pages once looked like the last one', async () => {
     const misled: PagingProfile = { ...emptyProfile(sinceList), isHasMoreReliableIfShort: false }

@@ -76,7 +76,7 @@ function toPageQuery(behaviour: Behaviour, { bounds: { lower, upper }, limit }: 
     upper === undefined || behaviour.upper === 'ignored' ? null : upper - Number(behaviour.upper === 'exclusive')
   const isFromNewest = (isUnbounded ? behaviour.unbounded : behaviour.from) === 'newest'
   const size = behaviour.limit === 'honoured' ? (limit ?? pageSize) : pageSize
-  return { from, to: to === null ? null : Math.min(to, latest), isFromNewest, size }
+  return { from, to: to === null ? null : Math.max(0, Math.min(to, latest)), isFromNewest, size }
 }
 
 /** After all rows. */

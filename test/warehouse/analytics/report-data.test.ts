@@ -51,7 +51,7 @@ for (const db of databases) {
     expect(current.calls).toMatchObject({ calls: 0, seconds: 0, medianSeconds: null })
   })
 
-  test(`the first answer is that of the first question that was answered — ${db.name}`, async () => {
+  test(`the first answer is that of the first question that was answered, but a target judges the first wait — ${db.name}`, async () => {
     const { warehouse, mirror } = await openTestWarehouse(db)
     await mirror.startRun('full', Date.UTC(2025, 9, 27))
     const said = [
@@ -67,10 +67,18 @@ for (const db of databases) {
       )
     const rows = said.map(([sender_type = '', created_at = ''], n) => message('c1', n + 1, { sender_type, created_at }))
     await mirror.commit(readMessages('c1', rows))
-    await factsOf(warehouse, settings).refresh()
-    const { responseTimes } = (await read(warehouse)).current
+    const target = {
+      name: 'first',
+      clock: 'human',
+      which: 'first',
+      withinSeconds: 900,
+      inBusinessHours: false,
+    } as const
+    await factsOf(warehouse, { ...settings, targets: [{ ...target, from: null, to: null }] }).refresh()
+    const { responseTimes, targets } = (await read(warehouse)).current
     for (const row of responseTimes.filter(({ which, hours }) => which === 'first' && hours === 'all'))
       expect(row).toMatchObject({ answers: 1, medianSeconds: 300 })
+    expect(targets).toEqual([{ name: 'first', targetSeconds: 900, waits: 1, met: 0, missed: 0, open: 0, without: 1 }])
   })
 
   test(`response times are percentiles of all waits of the period — ${db.name}`, async () => {

@@ -135,7 +135,13 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
     for (const name of ['analytics.calls', 'calls.order'])
       await query(`insert into service_behaviours (project_id, name, value, evidence, learned_at)
         values ('main', '${name}', '', '', '2026-01-01T00:00:00Z')`)
-    await expect(database.open()).rejects.toMatchObject({ why: 'view mine depends on table rollup_definitions' })
+    await query('create view yours as select metric from rollup_definitions')
+    await expect(database.open()).rejects.toMatchObject({
+      what: 'cannot replace or drop what another view reads',
+      why: 'view mine depends on table rollup_definitions; view yours depends on table rollup_definitions',
+      next: 'drop that view, run `deskmirror migrate`, and create it again from what there is then',
+    })
+    await query('drop view yours')
     await query('drop view mine')
     await close()
     const warehouse = await database.open()

@@ -1,9 +1,9 @@
 /** Validation of an import before anything is queued. */
 import { describe, expect, test } from 'vitest'
-import type { ImportLookups } from '../../../src/core/outbox/import-lookups.ts'
+import type { ImportLookups } from '../../../src/warehouse/outbox/import-lookups.ts'
 import { type CheckOptions, checkLines } from '../../../src/writeback/import/check-lines.ts'
+import { createRefIndex } from '../../../src/writeback/import/judge-rows.ts'
 import { parseLines } from '../../../src/writeback/import/parse-lines.ts'
-import { createRefIndex } from '../../../src/writeback/import/ref-index.ts'
 import { chunks, conversation, emptyLookups, visitor } from './request-fixtures.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')

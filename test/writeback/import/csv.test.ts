@@ -4,9 +4,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toCsvLine } from '../../../src/core/csv.ts'
 import { mistakeText } from '../../../src/core/outbox/request-mistake.ts'
-import { outcomeColumns, requestColumns } from '../../../src/writeback/import/column-names.ts'
-import { fromCsvCell, toCsvCell } from '../../../src/writeback/import/csv-cells.ts'
-import { csvHeader, toCsvRow } from '../../../src/writeback/import/csv-columns.ts'
+import {
+  csvHeader,
+  fromCsvCell,
+  outcomeColumns,
+  requestColumns,
+  toCsvCell,
+  toCsvRow,
+} from '../../../src/writeback/import/csv-columns.ts'
 import { createRecordParser } from '../../../src/writeback/import/csv-records.ts'
 import { csvSeparators } from '../../../src/writeback/import/file-form.ts'
 import { readTextLines } from '../../../src/writeback/import/line-reader.ts'

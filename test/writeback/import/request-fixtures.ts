@@ -1,11 +1,11 @@
 /** Fixtures for imports: arbitrary valid requests, and helpers to parse files. */
 import fc from 'fast-check'
-import type { ImportLookups } from '../../../src/core/outbox/import-lookups.ts'
 import { maxLengths } from '../../../src/core/outbox/request-fields.ts'
 import { mistakeText } from '../../../src/core/outbox/request-mistake.ts'
 import type { WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
+import type { ImportLookups } from '../../../src/warehouse/outbox/import-lookups.ts'
+import type { ImportLine } from '../../../src/writeback/import/csv-parser.ts'
 import type { ImportFormat } from '../../../src/writeback/import/file-form.ts'
-import type { ImportLine } from '../../../src/writeback/import/import-line.ts'
 import { type ParseOptions, parseLines } from '../../../src/writeback/import/parse-lines.ts'
 import { textDamage } from '../../../src/writeback/import/spreadsheet-damage.ts'
 
