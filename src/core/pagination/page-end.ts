@@ -107,8 +107,9 @@ function endOf(page: ScanPage, order: SortOrder, one: ScanPage, again: ScanPage 
   const direction = pageDirection(page, order)
   const fromEnd = page.ids.length - 1 - index
   const nearest = Math.min(index, fromEnd)
-  // No single row that was added, moved or removed between two requests may make it look like the other end.
-  const isClear = nearest < page.ids.length / 4 && Math.abs(index - fromEnd) >= 2
+  // No single row that was added, moved or removed between two requests may make it look like the other end, and of many
+  // only so many as leave the page one or two rows.
+  const isClear = nearest < Math.min(page.ids.length / 4, 2) && Math.abs(index - fromEnd) >= 2
   const isUnchanged = again?.ids.join() === page.ids.join()
   if (direction === null || (again === null ? !isClear : !isUnchanged || index === fromEnd)) return null
   return index < fromEnd === (direction === 'ascending') ? 'oldest' : 'newest'

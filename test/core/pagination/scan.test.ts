@@ -254,6 +254,18 @@ test('an assumed order that a page refutes moves no cursor past a row', async ()
   expect(outcome.ids.size).toBe(1000)
 })
 
+test('rows of most of a page that are removed before the next request do not make it look like the other end', async () => {
+  const rows = spaced(400)
+  const { get } = serveList(rows, { ...plainBehaviour, from: 'newest' }, beforeList, (request) => {
+    if (request === 1) rows.splice(-160)
+  })
+  const batches = await Array.fromAsync(
+    readList(get, { list: beforeList, profile: null, ranges: [allTime], priority: 'backfill' }),
+  )
+  const ids = new Set(batches.flatMap(({ items: shown }) => shown.map(beforeList.identify)))
+  expect(unexplained(rows, { ids, missed: batches.flatMap(({ missedRanges }) => missedRanges) })).toEqual([])
+})
+
 test('a gap that is known before the first request is committed, and its range is not pending any more', async () => {
   const { support, ...profile } = emptyProfile(sinceList)
   const ranges = [
