@@ -32,7 +32,13 @@ for (const db of databases) {
       await close()
       const warehouse = await database.open()
       expect(warehouse.migration?.applied).toEqual([
-        ...['0016_message_rows', '0019_activity_keys', '0025_retention', '0028_resumed_sending'],
+        ...[
+          '0016_message_rows',
+          '0019_activity_keys',
+          '0025_retention',
+          '0028_resumed_sending',
+          '0035_changed_approvals',
+        ],
       ])
       const { all, list } = sqlHelpers(warehouse)
       const read = async (text: string) => [...(await all(text))]

@@ -28,6 +28,7 @@ export async function openOlderWarehouse(db: TestDatabase, count: number) {
     '0019_activity_keys',
     '0025_retention',
     '0028_resumed_sending',
+    '0035_changed_approvals',
   ])
   await query('alter table messages add column mood text')
   await query(`insert into discovered_fields (project_id, stream, path, column_name, type, first_seen_at)

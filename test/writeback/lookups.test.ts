@@ -52,9 +52,9 @@ test('no trigger scans a table (postgres)', async () => {
     set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set search_path = ${schema}`)
   const insert = (columns: string, values: string) =>
     client.query(`insert into writebacks (operation, ${columns}) values ${values}`)
-  for (const of of [project, '']) {
-    await insert('project_id, conversation_id, payload', `('handled', '${of}', '${target}', '{"handled": true}')`)
-    await insert('project_id, visitor_id, payload', `('note', '${of}', '${target}', '{"content": "x"}')`)
+  for (const own of [project, '']) {
+    await insert('project_id, conversation_id, payload', `('handled', '${own}', '${target}', '{"handled": true}')`)
+    await insert('project_id, visitor_id, payload', `('note', '${own}', '${target}', '{"content": "x"}')`)
   }
   await client.query(`update writebacks set project_id = '${project}' where project_id = ''`)
   await client.query(`update writebacks set status = 'cancelled' where project_id = '${project}'`)
@@ -68,18 +68,18 @@ test('no trigger scans a table (postgres)', async () => {
 
 const mirrored = (warehouse: Warehouse, of: string, name: string) =>
   warehouse.query(`insert into visitors (project_id, id, raw, synced_at, asked_at, name)
-    values ('${of}', '${target}', '{}', '2026-01-01T00:00:00Z', 1, '${name}')`)
+    values ('${own}', '${target}', '{}', '2026-01-01T00:00:00Z', 1, '${name}')`)
 const seen = async (warehouse: Warehouse) => (await warehouse.query('select seen from writebacks'))[0]!.seen
 const note = (warehouse: Warehouse, of: string) =>
   warehouse.query(`insert into writebacks (project_id, operation, visitor_id, payload)
-    values ('${of}', 'note', '${target}', '{"content": "x"}')`)
+    values ('${own}', 'note', '${target}', '{"content": "x"}')`)
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`a row stores the mirror's view of the target, of its project or of the only one (${database})`, async () => {
-    for (const of of [project, '']) {
+    for (const own of [project, '']) {
       const warehouse = await (await createDatabase(database)).open()
       await mirrored(warehouse, project, 'Ada')
-      await note(warehouse, of)
+      await note(warehouse, own)
       expect(await seen(warehouse)).toMatch(/"Ada"/)
     }
   })
