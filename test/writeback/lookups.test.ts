@@ -66,11 +66,11 @@ test('no trigger scans a table (postgres)', async () => {
   expect(plans.filter((plan) => plan.includes('Seq Scan'))).toEqual([])
 })
 
-const mirrored = (warehouse: Warehouse, of: string, name: string) =>
+const mirrored = (warehouse: Warehouse, own: string, name: string) =>
   warehouse.query(`insert into visitors (project_id, id, raw, synced_at, asked_at, name)
     values ('${own}', '${target}', '{}', '2026-01-01T00:00:00Z', 1, '${name}')`)
 const seen = async (warehouse: Warehouse) => (await warehouse.query('select seen from writebacks'))[0]!.seen
-const note = (warehouse: Warehouse, of: string) =>
+const note = (warehouse: Warehouse, own: string) =>
   warehouse.query(`insert into writebacks (project_id, operation, visitor_id, payload)
     values ('${own}', 'note', '${target}', '{"content": "x"}')`)
 
