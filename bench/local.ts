@@ -35,7 +35,9 @@ await withTempFolder(async (folder) => {
 /** Seconds for the rows that were mirrored into `from`, page by page. */
 function insertBare(from: string, to: string): number {
   const source = new Database(from, { readonly: true })
-  const made = source.prepare("select sql from sqlite_master where tbl_name = 'message_rows' and sql is not null")
+  const made = source.prepare(
+    "select sql from sqlite_master where tbl_name = 'message_rows' and type <> 'trigger' and sql is not null",
+  )
   const rows = source.prepare('select * from message_rows order by rowid').raw().all() as unknown[][]
   const texts = made.pluck().all() as string[]
   source.close()
