@@ -1,4 +1,7 @@
-/** An approval is of what was shown: a write-back that is changed afterwards, by whomever, waits for another one. */
+/**
+ * An approval is of what was shown: a write-back that is changed afterwards, by whomever, waits for another one, and one that
+ * may have left can no longer be changed.
+ */
 import { type Kysely, sql } from 'kysely'
 import type { DatabaseKind } from '../column-types.ts'
 import { schemaOf } from './0005_trigger_rights.ts'
@@ -8,19 +11,26 @@ export async function changedApprovals(db: Kysely<unknown>, kind: DatabaseKind):
     await sql.raw(statement).execute(db)
 }
 
-const columns = ['operation', 'conversation_id', 'visitor_id', 'payload', 'expect', 'expires_at']
+const request = ['operation', 'conversation_id', 'visitor_id', 'payload']
+const terms = ['expect', 'expires_at']
 const why = 'changed after its approval'
+const refusal = 'a write-back that may have left stays as it was sent'
 
-/** Not what is sent just now. A retry changes `expect` and `expires_at`, too, but of a row that is not queued. */
+function differ(names: readonly string[], differs: string): string {
+  return `(${names.map((name) => `new.${name} ${differs} old.${name}`).join(' or ')})`
+}
+
+/** A retry changes `expect` and `expires_at`, too, but of a row that is not queued. */
 function isChanged(differs: string): string {
-  const differ = (names: readonly string[]) => names.map((name) => `new.${name} ${differs} old.${name}`).join(' or ')
-  return `new.approved_by is not null and new.erased_at is null and new.status not in ('sending','succeeded')
-    and (${differ(columns.slice(0, 4))}
-      or (old.status = 'queued' and new.status = 'queued' and (${differ(columns.slice(4))})))`
+  return `new.approved_by is not null and new.erased_at is null and new.status <> 'succeeded'
+    and (${differ(request, differs)}
+      or (old.status = 'queued' and new.status = 'queued' and ${differ(terms, differs)}))`
 }
 
 const inSqlite = [
-  `create trigger writebacks_disapproved after update of ${columns.join(', ')} on writebacks
+  `create trigger writebacks_left before update of ${request.join(', ')} on writebacks
+    when old.status = 'sending' and ${differ(request, 'is not')} begin select raise(abort, '${refusal}'); end`,
+  `create trigger writebacks_disapproved after update of ${[...request, ...terms].join(', ')} on writebacks
     when ${isChanged('is not')} begin
     update writebacks set approved_by = null, undo_until = null, epoch = epoch + 1
       where project_id = new.project_id and id = new.id;
@@ -36,11 +46,21 @@ function inPostgres(schema: string): readonly string[] {
       insert into ${schema}.writeback_events (project_id, writeback_id, from_status, to_status, detail)
         values (new.project_id, new.id, old.status, new.status, new.step);
     end if; return new;`
+  const functions = {
+    writebacks_left: `raise exception '${refusal}' using errcode = 'check_violation';`,
+    writebacks_disapproved: body,
+  }
+  const trigger = (name: keyof typeof functions, columns: readonly string[], condition: string) =>
+    `create trigger ${name} before update of ${columns.join(', ')} on ${schema}.writebacks for each row
+      when (${condition}) execute function ${schema}.${name}()`
+  const differs = 'is distinct from'
   return [
-    `create function ${schema}.writebacks_disapproved() returns trigger language plpgsql security definer
-      set search_path = pg_catalog, pg_temp as '${`begin ${body} end`.replaceAll("'", "''")}'`,
-    `revoke all on function ${schema}.writebacks_disapproved() from public`,
-    `create trigger writebacks_disapproved before update of ${columns.join(', ')} on ${schema}.writebacks for each row
-      when (${isChanged('is distinct from')}) execute function ${schema}.writebacks_disapproved()`,
+    ...Object.entries(functions).flatMap(([name, text]) => [
+      `create function ${schema}.${name}() returns trigger language plpgsql security definer
+        set search_path = pg_catalog, pg_temp as '${`begin ${text} end`.replaceAll("'", "''")}'`,
+      `revoke all on function ${schema}.${name}() from public`,
+    ]),
+    trigger('writebacks_left', request, `old.status = 'sending' and ${differ(request, differs)}`),
+    trigger('writebacks_disapproved', [...request, ...terms], isChanged(differs)),
   ]
 }

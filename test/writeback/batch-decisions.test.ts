@@ -98,6 +98,18 @@ for (const database of databases) {
       expect(await approve(admin, digest)).toMatchObject({ moved: 4 })
     })
 
+    test('covers what may have left: that can no longer be changed, and then sent again in other words', async () => {
+      const { warehouse, admin, outbox } = await openOutbox(database)
+      await queueFlags(admin, 1, { status: 'draft' })
+      await admin.decide('approved', { batch: 'flags' }, { by: 'bea' })
+      expect(await markSending(outbox, await claimFirst(outbox))).toBe(true)
+      for (const change of [`payload = '{"handled":false}'`, `conversation_id = '${conversation(77)}'`])
+        await expect(warehouse.query(`update writebacks set ${change}`)).rejects.toThrow('stays as it was sent')
+      expect(await warehouse.query('select status, approved_by, payload from writebacks')).toMatchObject([
+        { status: 'sending', approved_by: 'bea' },
+      ])
+    })
+
     test('takes effect only after its grace, and until then it can be taken back', async () => {
       const { admin, outbox } = await openOutbox(database)
       await queueFlags(admin, 2, { status: 'draft' })
