@@ -12,7 +12,7 @@ export async function changedApprovals(db: Kysely<unknown>, kind: DatabaseKind):
 }
 
 const request = ['operation', 'conversation_id', 'visitor_id', 'payload']
-const terms = ['expect', 'expires_at']
+const conditions = ['expect', 'expires_at']
 const why = 'changed after its approval'
 const refusal = 'a write-back that may have left stays as it was sent'
 
@@ -24,13 +24,13 @@ function differ(names: readonly string[], differs: string): string {
 function isChanged(differs: string): string {
   return `new.approved_by is not null and new.erased_at is null and new.status <> 'succeeded'
     and (${differ(request, differs)}
-      or (old.status = 'queued' and new.status = 'queued' and ${differ(terms, differs)}))`
+      or (old.status = 'queued' and new.status = 'queued' and ${differ(conditions, differs)}))`
 }
 
 const inSqlite = [
   `create trigger writebacks_left before update of ${request.join(', ')} on writebacks
     when old.status = 'sending' and ${differ(request, 'is not')} begin select raise(abort, '${refusal}'); end`,
-  `create trigger writebacks_disapproved after update of ${[...request, ...terms].join(', ')} on writebacks
+  `create trigger writebacks_disapproved after update of ${[...request, ...conditions].join(', ')} on writebacks
     when ${isChanged('is not')} begin
     update writebacks set approved_by = null, undo_until = null, epoch = epoch + 1
       where project_id = new.project_id and id = new.id;
@@ -61,6 +61,6 @@ function inPostgres(schema: string): readonly string[] {
       `revoke all on function ${schema}.${name}() from public`,
     ]),
     trigger('writebacks_left', request, `old.status = 'sending' and ${differ(request, differs)}`),
-    trigger('writebacks_disapproved', [...request, ...terms], isChanged(differs)),
+    trigger('writebacks_disapproved', [...request, ...conditions], isChanged(differs)),
   ]
 }
