@@ -14,7 +14,7 @@ export async function changedApprovals(db: Kysely<unknown>, kind: DatabaseKind):
 const request = ['operation', 'conversation_id', 'visitor_id', 'payload']
 const conditions = ['expect', 'expires_at']
 const why = 'changed after its approval'
-const refusal = 'a write-back that may have left stays as it was sent'
+const refusal = 'an approved write-back that may have left stays as it was sent'
 
 function differ(names: readonly string[], differs: string): string {
   return `(${names.map((name) => `new.${name} ${differs} old.${name}`).join(' or ')})`
@@ -29,7 +29,7 @@ function isChanged(differs: string): string {
 
 const inSqlite = [
   `create trigger writebacks_left before update of ${request.join(', ')} on writebacks
-    when old.status = 'sending' and ${differ(request, 'is not')} begin select raise(abort, '${refusal}'); end`,
+    when old.status = 'sending' and old.approved_by is not null and ${differ(request, 'is not')} begin select raise(abort, '${refusal}'); end`,
   `create trigger writebacks_disapproved after update of ${[...request, ...conditions].join(', ')} on writebacks
     when ${isChanged('is not')} begin
     update writebacks set approved_by = null, undo_until = null, epoch = epoch + 1
@@ -60,7 +60,11 @@ function inPostgres(schema: string): readonly string[] {
         set search_path = pg_catalog, pg_temp as '${`begin ${text} end`.replaceAll("'", "''")}'`,
       `revoke all on function ${schema}.${name}() from public`,
     ]),
-    trigger('writebacks_left', request, `old.status = 'sending' and ${differ(request, differs)}`),
+    trigger(
+      'writebacks_left',
+      request,
+      `old.status = 'sending' and old.approved_by is not null and ${differ(request, differs)}`,
+    ),
     trigger('writebacks_disapproved', [...request, ...conditions], isChanged(differs)),
   ]
 }
