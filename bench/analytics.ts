@@ -3,7 +3,7 @@
  * long they take to build and to keep up to date, how much storage they add, and how fast they answer. Arguments: another
  * number of conversations, and one database alone (sqlite or postgres).
  */
-import { openWarehouse } from '../src/warehouse/open.ts'
+import { openWarehouse } from '../src/app/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { seededRandom } from '../test/support/seeded-random.ts'
 import { fillPostgres, fillSqlite } from './analytics/fill-mirror.ts'

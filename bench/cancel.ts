@@ -3,7 +3,7 @@
  * it, and how long it takes until the last row is cancelled.
  */
 import { randomUUID } from 'node:crypto'
-import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
+import { openWarehouse, type Warehouse } from '../src/app/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'

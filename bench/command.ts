@@ -1,7 +1,7 @@
 /** Runs one command of deskmirror as users run it, in its own process, and measures it. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { SyncReport } from '../src/core/command-reports.ts'
+import type { SyncReport } from '../src/mirror/core/reports.ts'
 import { launcher, type SandboxProcess } from './sandbox.ts'
 
 /**

@@ -3,8 +3,8 @@
  * process; does a larger table need more memory? `--large`: a million rows.
  */
 import { rmSync, statSync } from 'node:fs'
-import { exportFormats } from '../src/core/export.ts'
-import { openWarehouse } from '../src/warehouse/open.ts'
+import { openWarehouse } from '../src/app/open.ts'
+import { exportFormats } from '../src/export/core/export.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'

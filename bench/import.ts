@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { openWarehouse } from '../src/warehouse/open.ts'
+import { openWarehouse } from '../src/app/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'

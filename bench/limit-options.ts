@@ -1,10 +1,10 @@
 /** The options of the benchmarks at the real limit. */
 import { parseArgs } from 'node:util'
-import { wideMargins } from '../src/core/rate-limit/budget.ts'
-import { learnedMargin } from '../src/core/rate-limit/margin.ts'
-import { changedMargins } from '../src/core/rate-limit/margin-behaviours.ts'
+import { openWarehouse } from '../src/app/open.ts'
 import type { Switches } from '../src/sandbox/switches.ts'
-import { openWarehouse } from '../src/warehouse/open.ts'
+import { wideMargins } from '../src/service/core/budget.ts'
+import { learnedMargin } from '../src/service/core/margin.ts'
+import { changedMargins } from '../src/service/core/margin-behaviours.ts'
 
 /**
  * `--kind`: how the service counts. `--groups`: a pattern of the names of what is measured. `--minutes` after the first

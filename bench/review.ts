@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { openWarehouse } from '../src/warehouse/open.ts'
+import { openWarehouse } from '../src/app/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { createSchema } from './create-schema.ts'

@@ -1,6 +1,6 @@
 /** Adds jobs to the queues. A job that waits or runs already is not added again. */
 
-import { isChildStream } from '../src/core/stream-specs.ts'
+import { isChildStream } from '../schema/stream-specs.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
 import {
   type LaneJob,

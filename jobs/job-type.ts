@@ -1,12 +1,13 @@
 /** What all types of jobs have in common: their data, their failures, and how they are counted. */
-import type { JobFailures } from '../src/app/worker/job-failures.ts'
-import type { WorkerContext } from '../src/app/worker/worker-context.ts'
+
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { JobIdentity } from '../src/core/job-failure.ts'
-import { errorText } from '../src/core/system-error-text.ts'
-import type { EpochMs, Ms } from '../src/core/time.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
+import type { JobIdentity } from '../src/maintenance/core/job-failure.ts'
+import { errorText } from '../src/values/system-error-text.ts'
+import type { EpochMs, Ms } from '../src/values/time.ts'
+import type { JobFailures } from '../src/worker/job-failures.ts'
+import type { WorkerContext } from '../src/worker/worker-context.ts'
 import type { JobHandler, JobResult } from './backends/backend.ts'
 import type { PlannedSyncJob } from './schedule-plan.ts'
 

@@ -1,6 +1,7 @@
 /** The job of a lane of write-backs: sends them in order for a time slice. What to send is in the warehouse. */
-import type { LaneSliceResult } from '../src/app/worker/outbox-lanes.ts'
-import { assertNever } from '../src/core/assert-never.ts'
+
+import { assertNever } from '../src/values/assert-never.ts'
+import type { LaneSliceResult } from '../src/worker/outbox-lanes.ts'
 import type { JobResult } from './backends/backend.ts'
 import { type JobDeps, type JobRun, type JobType, recordJobEnd } from './job-type.ts'
 import { type LaneJob, parseLaneJob } from './queues.ts'

@@ -1,11 +1,12 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
-import type { JobFailures } from '../src/app/worker/job-failures.ts'
-import type { WorkerContext } from '../src/app/worker/worker-context.ts'
+
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { FailingJob } from '../src/core/job-failure.ts'
-import type { EpochMs } from '../src/core/time.ts'
 import type { Logger } from '../src/log.ts'
-import type { ProjectRuns } from '../src/warehouse/stream-states.ts'
+import type { FailingJob } from '../src/maintenance/core/job-failure.ts'
+import type { ProjectRuns } from '../src/maintenance/sql/stream-states.ts'
+import type { EpochMs } from '../src/values/time.ts'
+import type { JobFailures } from '../src/worker/job-failures.ts'
+import type { WorkerContext } from '../src/worker/worker-context.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
 import type { JobEnqueuer, JobQueues } from './enqueue.ts'
 import {

@@ -1,9 +1,9 @@
 /** Turns the projects' configured schedules into job schedules. Pure. */
 import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../src/config/config.ts'
-import { type ScheduleName, scheduleNames } from '../src/core/default-schedules.ts'
-import type { EpochMs } from '../src/core/time.ts'
-import type { ProjectRuns } from '../src/warehouse/stream-states.ts'
+import { type ScheduleName, scheduleNames } from '../src/config/default-schedules.ts'
+import type { ProjectRuns } from '../src/maintenance/sql/stream-states.ts'
+import type { EpochMs } from '../src/values/time.ts'
 import type { JobSchedule, Recurrence } from './backends/backend.ts'
 import { lastFiring } from './backends/in-process.ts'
 import { type SchedulerJob, schedulePhase } from './queues.ts'

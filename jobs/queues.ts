@@ -1,8 +1,8 @@
 /** The queues and the data of their jobs: names only. What there is to do is in the warehouse. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { scheduleNames } from '../src/core/default-schedules.ts'
-import { streamNames } from '../src/core/stream-specs.ts'
+import { streamNames } from '../schema/stream-specs.ts'
+import { scheduleNames } from '../src/config/default-schedules.ts'
 
 /**
  * `sync`: the first time slice of an incremental sync run. `backfill`: its further slices, reconciles and audits, in rotation, so

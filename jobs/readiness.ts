@@ -1,10 +1,11 @@
 /** Whether the worker is ready: the warehouse and the queue respond, and it is not stopping. */
-import type { JobFailures } from '../src/app/worker/job-failures.ts'
-import { errorText } from '../src/core/system-error-text.ts'
-import type { Ms } from '../src/core/time.ts'
+
+import type { Warehouse } from '../src/app/open.ts'
 import { withTimeout } from '../src/http/cache.ts'
 import type { ReadinessResult } from '../src/http/server.ts'
-import type { Warehouse } from '../src/warehouse/open.ts'
+import { errorText } from '../src/values/system-error-text.ts'
+import type { Ms } from '../src/values/time.ts'
+import type { JobFailures } from '../src/worker/job-failures.ts'
 import type { Backend } from './backends/backend.ts'
 
 /** Shorter than the clients' timeouts; each part has its own, so that the one that hangs is named. */

@@ -1,9 +1,10 @@
 /** Which jobs a schedule firing starts, and which are overdue. Pure. */
+
+import { childStreamNames, listStreamNames, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
-import { auditedStreams } from '../src/core/audit.ts'
-import type { Schedule, ScheduleName } from '../src/core/default-schedules.ts'
-import { childStreamNames, listStreamNames, type StreamName } from '../src/core/stream-specs.ts'
-import type { EpochMs, Ms } from '../src/core/time.ts'
+import type { Schedule, ScheduleName } from '../src/config/default-schedules.ts'
+import { auditedStreams } from '../src/mirror/core/audit.ts'
+import type { EpochMs, Ms } from '../src/values/time.ts'
 import type { SyncJob, SyncQueueName } from './queues.ts'
 
 /** A sync job, and the queue that it starts in. */

@@ -1,5 +1,5 @@
 /** The jobs that schedules fire: they enqueue sync jobs, and once a day run the housekeeping. */
-import type { Ms } from '../src/core/time.ts'
+import type { Ms } from '../src/values/time.ts'
 import type { JobResult } from './backends/backend.ts'
 import type { JobDeps, JobRun, JobType } from './job-type.ts'
 import { parseSchedulerJob, type SchedulerJob } from './queues.ts'

@@ -1,10 +1,11 @@
 /** One time slice of a sync run, as a job: its result, and what to do next. */
-import type { SliceLimits, SyncSliceResult } from '../src/app/worker/sync-slice.ts'
+
+import { isListStream } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
-import { assertNever } from '../src/core/assert-never.ts'
-import { auditedStreams } from '../src/core/audit.ts'
-import { isListStream } from '../src/core/stream-specs.ts'
-import type { Ms } from '../src/core/time.ts'
+import { auditedStreams } from '../src/mirror/core/audit.ts'
+import { assertNever } from '../src/values/assert-never.ts'
+import type { Ms } from '../src/values/time.ts'
+import type { SliceLimits, SyncSliceResult } from '../src/worker/sync-slice.ts'
 import type { JobResult } from './backends/backend.ts'
 import { type JobDeps, type JobRun, type JobType, recordJobEnd } from './job-type.ts'
 import { parseSyncJob, type SyncJob, type SyncQueueName } from './queues.ts'

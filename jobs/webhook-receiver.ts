@@ -1,11 +1,12 @@
 /** From a webhook delivery to the job that processes it; and the pending deliveries that have no job. */
-import { type DeliveriesResult, storeDelivery } from '../src/app/worker/webhook-deliveries.ts'
-import type { WorkerContext } from '../src/app/worker/worker-context.ts'
+
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { ProjectId } from '../src/core/project.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { WebhookReceiver } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
+import type { ProjectId } from '../src/values/project.ts'
+import { type DeliveriesResult, storeDelivery } from '../src/worker/webhook-deliveries.ts'
+import type { WorkerContext } from '../src/worker/worker-context.ts'
 import type { JobResult } from './backends/backend.ts'
 import type { JobEnqueuer } from './enqueue.ts'
 import { type JobDeps, type JobRun, type JobType, recordJobEnd } from './job-type.ts'

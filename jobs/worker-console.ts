@@ -1,13 +1,14 @@
 /** The console of a worker: its people from the configuration, its audit log in the warehouse. */
-import { consoleProjectOf } from '../src/app/console/console-project.ts'
-import { createConsoleDecisions } from '../src/app/console/decisions.ts'
-import { createConsoleLink, openConsoleReader } from '../src/app/console/open-console.ts'
+
+import type { Warehouse } from '../src/app/open.ts'
 import type { Config } from '../src/config/config.ts'
+import { consoleProjectOf } from '../src/console/data/console-project.ts'
+import { createConsoleDecisions } from '../src/console/data/decisions.ts'
+import { createConsoleLink, openConsoleReader } from '../src/console/data/open-console.ts'
+import type { ConsoleOptions } from '../src/console/routes/console-options.ts'
 import type { Attempts } from '../src/http/auth.ts'
-import type { ConsoleOptions } from '../src/http/console/console-options.ts'
 import type { HttpRoutes } from '../src/http/server.ts'
 import type { Logger } from '../src/log.ts'
-import type { Warehouse } from '../src/warehouse/open.ts'
 
 type WorkerConsole = {
   readonly routes: HttpRoutes
@@ -49,7 +50,7 @@ export function openWorkerConsole(
     now: Date.now,
   }
   const load = async () => {
-    const { consolePlugin } = await import('../src/http/console/routes.ts')
+    const { consolePlugin } = await import('../src/console/routes/routes.ts')
     return consolePlugin(options)
   }
   const routes: HttpRoutes = { prefix: '/console', auth: 'own', load }

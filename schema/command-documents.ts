@@ -52,9 +52,7 @@ export function readTypes(root: URL): readonly string[] {
       visit(declaration, from)
     }
   }
-  const sources = globSync('src/{app,core,report,warehouse/database}/**/*.ts', { cwd: root.pathname }).map(
-    (path) => new URL(path, root),
-  )
+  const sources = globSync('src/**/*.ts', { cwd: root.pathname }).map((path) => new URL(path, root))
   for (const name of new Set(
     Object.values(commandDocuments)
       .join(' ')

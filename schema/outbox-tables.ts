@@ -1,5 +1,5 @@
 /** The tables of the outbox: the queue of write-backs, and the log of each. */
-import { operations, operationsWhere, operationTypes, type TargetKind } from '../src/core/outbox/writeback-request.ts'
+import { operations, operationsWhere, operationTypes, type TargetKind } from '../src/outbox/core/writeback-request.ts'
 import { projectColumns, type TableSpec } from './table-spec.ts'
 
 const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').format(names)

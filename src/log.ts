@@ -1,6 +1,6 @@
 /** The log: one event a line on standard error, JSON for machines, short text for people at a terminal. */
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino'
-import { redactSecrets } from './core/secret.ts'
+import { redactSecrets } from './values/secret.ts'
 
 export type { Logger } from 'pino'
 

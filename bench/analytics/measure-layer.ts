@@ -1,9 +1,9 @@
 /** What the tables and views for analysts cost in one warehouse: time, storage, and how fast they answer. */
 import { readFileSync } from 'node:fs'
-import { analyticsViews } from '../../schema/analytics-views/all-views.ts'
-import type { AnalyticsView } from '../../schema/analytics-views/analytics-view.ts'
-import type { AnalyticsSettings } from '../../src/core/analytics/analytics-settings.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import { analyticsViews } from '../../src/analytics/views/all-views.ts'
+import type { AnalyticsView } from '../../src/analytics/views/analytics-view.ts'
+import type { Warehouse } from '../../src/app/open.ts'
+import type { AnalyticsSettings } from '../../src/config/analytics-settings.ts'
 import { median, printFigure } from '../figures.ts'
 import { benchProject, dashboardDays } from './synthetic-project.ts'
 

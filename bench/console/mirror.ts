@@ -1,5 +1,5 @@
 /** A mirror to look at: a million messages in 125,000 conversations, and 50,000 write-backs in 42 batches. */
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { seededRandom } from '../../test/support/seeded-random.ts'
 import { fillPostgres, fillSqlite } from '../analytics/fill-mirror.ts'
 import { benchFacts } from '../analytics/measure-layer.ts'

@@ -1,11 +1,11 @@
 /** How long the server takes for each page of the console, cold and warm, and whether the process keeps its beat meanwhile. */
 import { openWorkerConsole } from '../../jobs/worker-console.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { defaultConfig, defaultProject } from '../../src/config/config.ts'
-import { secret } from '../../src/core/secret.ts'
 import { createAttempts } from '../../src/http/auth.ts'
 import { openHttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { secret } from '../../src/values/secret.ts'
 import { benchProject } from '../analytics/synthetic-project.ts'
 import { median, printFigure } from '../figures.ts'
 

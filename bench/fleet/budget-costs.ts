@@ -1,11 +1,11 @@
 /** Measures what a request's slot in the budget costs a Redis that many keys use concurrently. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
-import { openRedisRecords } from '../../src/api/rate-limit/redis-record.ts'
-import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
-import { createSharedStore } from '../../src/api/rate-limit/shared-store.ts'
-import { defaultMaxDurationMs } from '../../src/core/rate-limit/acquire-slot.ts'
-import type { BudgetRecord } from '../../src/core/rate-limit/budget-record.ts'
+import { defaultMaxDurationMs } from '../../src/service/core/acquire-slot.ts'
+import type { BudgetRecord } from '../../src/service/core/budget-record.ts'
+import { openRedisRecords } from '../../src/service/rate-limit/redis-record.ts'
+import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
+import { createSharedStore } from '../../src/service/rate-limit/shared-store.ts'
 import { redisUse, usedSince } from './redis-use.ts'
 
 /** Per request, from acquiring to releasing the slot. `serverMs`: CPU of Redis. */

@@ -1,6 +1,6 @@
 /** The costs of the real parts that the simulation uses. All are measured, except the service's response time. */
-import type { StreamName } from '../../src/core/stream-specs.ts'
-import type { Ms } from '../../src/core/time.ts'
+import type { StreamName } from '../../schema/stream-specs.ts'
+import type { Ms } from '../../src/values/time.ts'
 
 export type PerStream<T> = Readonly<Record<StreamName, T>>
 

@@ -1,5 +1,5 @@
 /** Distributions of work, waits and lags, compact enough for millions of jobs. */
-import type { Ms } from '../../src/core/time.ts'
+import type { Ms } from '../../src/values/time.ts'
 
 /** `quantile(0.5)`: the median, in milliseconds; 0 if empty. */
 export type Distribution = {

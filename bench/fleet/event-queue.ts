@@ -1,5 +1,5 @@
 /** The events of a simulation by virtual time: a heap. */
-import type { EpochMs } from '../../src/core/time.ts'
+import type { EpochMs } from '../../src/values/time.ts'
 
 type Entry = { readonly at: EpochMs; readonly order: number; readonly run: () => void }
 

@@ -1,7 +1,7 @@
 /** When a schedule fires, as in the queue. */
 import { CronExpressionParser } from 'cron-parser'
 import type { Recurrence } from '../../jobs/backends/backend.ts'
-import type { EpochMs } from '../../src/core/time.ts'
+import type { EpochMs } from '../../src/values/time.ts'
 
 /** The first time after `after`. */
 export function nextFiring(recurrence: Recurrence, after: EpochMs): EpochMs {

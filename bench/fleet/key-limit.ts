@@ -1,7 +1,8 @@
 /** What a key allows: a short burst, the rest evenly paced, and no more than its slots in any window. */
-import type { Rate } from '../../src/core/rate-limit/rate.ts'
-import { burstSlots } from '../../src/core/rate-limit/slot-usage.ts'
-import type { EpochMs } from '../../src/core/time.ts'
+
+import { burstSlots } from '../../src/service/core/slot-usage.ts'
+import type { Rate } from '../../src/values/rate.ts'
+import type { EpochMs } from '../../src/values/time.ts'
 
 /** The share of the documented limit that a budget uses until its margin is learned. */
 const usedShare = 0.95

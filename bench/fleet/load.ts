@@ -1,5 +1,5 @@
 /** How many requests sync runs need: of a quiet project, of its nightly reconcile, of its first mirror. */
-import { streamNames } from '../../src/core/stream-specs.ts'
+import { streamNames } from '../../schema/stream-specs.ts'
 import type { PerStream } from './costs.ts'
 
 export type Requests = PerStream<number>

@@ -1,5 +1,5 @@
 /** Converts measured costs into those of the simulation. */
-import { type StreamName, streamNames } from '../../src/core/stream-specs.ts'
+import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { BudgetCost } from './budget-costs.ts'
 import type { Costs, PerStream } from './costs.ts'
 import type { QueueCosts } from './queue-costs.ts'

@@ -1,7 +1,7 @@
 /** The simulated workloads: a quiet day, the night of most reconciles, the first mirror of all projects. */
 import { schedulesForProjects } from '../../jobs/project-schedules.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
-import type { EpochMs, Ms } from '../../src/core/time.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
 import type { PerStream } from './costs.ts'
 import { nextFiring } from './firings.ts'
 import { createLoad, type Load, type ProjectSize } from './load.ts'

@@ -7,15 +7,9 @@ import type { Recurrence } from '../../jobs/backends/backend.ts'
 import { schedulesForProjects } from '../../jobs/project-schedules.ts'
 import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
 import { incrementalSyncJobs, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
+import { childStreamsOf, isChildStream, isListStream, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
-import {
-  childStreamsOf,
-  isChildStream,
-  isListStream,
-  type StreamName,
-  streamNames,
-} from '../../src/core/stream-specs.ts'
-import type { EpochMs, Ms } from '../../src/core/time.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
 import type { Costs, PerStream } from './costs.ts'
 import { createDistribution, type Distribution } from './distribution.ts'
 import { createEventQueue } from './event-queue.ts'

@@ -1,11 +1,11 @@
 /** Measures what sync runs cost a worker, with the real parts: the first mirror of a project, then runs without new rows. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWorkerContext, type WorkerContext } from '../../src/app/worker/worker-context.ts'
+import { isChildStream, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { isChildStream, type StreamName, streamNames } from '../../src/core/stream-specs.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { createLog } from '../../src/log.ts'
+import { openWorkerContext, type WorkerContext } from '../../src/worker/worker-context.ts'
 import { median } from '../figures.ts'
 import { startSandboxProcess } from '../sandbox.ts'
 import type { PerStream } from './costs.ts'

@@ -1,5 +1,5 @@
 /** Renders the results of simulations as a table, one line per number of workers. */
-import { childStreamNames, streamSpecs } from '../../src/core/stream-specs.ts'
+import { childStreamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import { type MeasuredCosts, type SharedUse, sharedUse } from './measured-costs.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Simulation, SimulationResult } from './simulate.ts'

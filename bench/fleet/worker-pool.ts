@@ -1,6 +1,6 @@
 /** Workers and their queues: the longest waiting job is next, and workers take jobs in rotation. */
 import type { SyncQueueName } from '../../jobs/queues.ts'
-import type { EpochMs, Ms } from '../../src/core/time.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
 
 /** `freeAt`: when its thread has finished all its work. */
 export type SimulatedQueue = 'schedules' | SyncQueueName

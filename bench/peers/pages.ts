@@ -1,8 +1,8 @@
 /** Bodies of pages as the service sends them: a list of conversations, and the messages of each. */
 
-import { classifyExchange } from '../../src/api/classify.ts'
-import { createBodyReader } from '../../src/api/exchange.ts'
-import type { Json } from '../../src/core/row.ts'
+import { classifyExchange } from '../../src/service/classify.ts'
+import { createBodyReader } from '../../src/service/exchange.ts'
+import type { Json } from '../../src/values/json.ts'
 import { startSandboxProcess } from '../sandbox.ts'
 
 export type Page = { readonly parent: string; readonly body: Buffer }

@@ -1,10 +1,10 @@
 /** Makes a warehouse of the version before the migration `0016_message_rows`, past the program. */
 import { type Kysely, sql } from 'kysely'
 import { migrations } from '../../schema/migrations/migrations.ts'
-import { openKysely } from '../../src/warehouse/database/connection-pool.ts'
-import { migrate } from '../../src/warehouse/database/migrate.ts'
-import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
-import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
+import { openKysely } from '../../src/warehouse/connection-pool.ts'
+import { migrate } from '../../src/warehouse/migrate.ts'
+import { openPostgresPool } from '../../src/warehouse/postgres.ts'
+import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
 
 const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => name !== '0016_message_rows'))
 const batch = 50_000

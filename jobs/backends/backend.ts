@@ -1,5 +1,5 @@
 /** The job queue, whatever it is kept in: Redis, a Postgres server, or this process. */
-import type { EpochMs, Ms } from '../../src/core/time.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
 
 export type BackendKind = 'redis' | 'postgres' | 'embedded'
 

@@ -1,8 +1,8 @@
 /** The job queue on BullMQ: in Redis, or in a Postgres server. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DelayedError, type Job, Queue, UnrecoverableError, Worker } from 'bullmq'
-import { assertNever } from '../../src/core/assert-never.ts'
 import type { Logger } from '../../src/log.ts'
+import { assertNever } from '../../src/values/assert-never.ts'
 import type { JobHandler, JobQueue, JobResult, JobSchedule, JobWorkerOptions } from './backend.ts'
 import { type BullQueue, ensureSchedule } from './ensure-schedule.ts'
 import type { StoreConnection } from './store-connection.ts'

@@ -1,7 +1,7 @@
 /** Sets job schedules. Idempotent, and safe for several processes. */
 import { isDeepStrictEqual } from 'node:util'
 import type { IQueueBackend, JobSchedulerJson, Queue } from 'bullmq'
-import type { EpochMs } from '../../src/core/time.ts'
+import type { EpochMs } from '../../src/values/time.ts'
 import type { BackendKind, JobSchedule, Recurrence } from './backend.ts'
 
 export type BullQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>

@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { loadCronParser } from '../../src/config/lazy-packages.ts'
-import { errorText } from '../../src/core/system-error-text.ts'
-import type { EpochMs, Ms } from '../../src/core/time.ts'
+import { errorText } from '../../src/values/system-error-text.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
 import type { Backend, JobHandler, JobQueue, JobResult, JobSchedule, NewJob, Recurrence } from './backend.ts'
 
 export function openInProcess(): Backend {

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
-import { errorText } from '../../src/core/system-error-text.ts'
-import { UserError } from '../../src/core/user-error.ts'
+import { errorText } from '../../src/values/system-error-text.ts'
+import { UserError } from '../../src/values/user-error.ts'
 import type { StoreConnection, StoreOptions } from './store-connection.ts'
 import { retryUntilConnected, unusableQueue } from './store-errors.ts'
 
@@ -115,7 +115,7 @@ function serverWarnings(server: RedisInfo | null): string[] {
 
 /**
  * What BullMQ's scripts and ours run on keys of the queue. `{key}` and `{other}` are such keys.
- * Source: the scripts of BullMQ 6.7, and src/api/rate-limit/redis-record.ts.
+ * Source: the scripts of BullMQ 6.7, and src/service/rate-limit/redis-record.ts.
  */
 const probeCommands = [
   'HSET {key} a 1',

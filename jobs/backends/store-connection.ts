@@ -1,6 +1,6 @@
 /** What differs between the backends: how BullMQ connects to its store, and how that is opened, pinged and closed. */
 import type { BackendFactory, IQueueBackend } from 'bullmq'
-import type { Ms } from '../../src/core/time.ts'
+import type { Ms } from '../../src/values/time.ts'
 import type { Backend, BackendKind } from './backend.ts'
 
 /** The factory holds the connection; BullMQ insists on a connection option, so it gets the kind's name. */

@@ -1,9 +1,9 @@
 /** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
 import pRetry from 'p-retry'
-import { serverDisplayName } from '../../src/core/server-url.ts'
-import type { EpochMs, Ms } from '../../src/core/time.ts'
-import { UserError } from '../../src/core/user-error.ts'
 import type { Logger } from '../../src/log.ts'
+import { serverDisplayName } from '../../src/values/server-url.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
+import { UserError } from '../../src/values/user-error.ts'
 import type { StoreConnection } from './store-connection.ts'
 
 /** Only these are worth a retry: the store is unreachable, or not ready yet. */

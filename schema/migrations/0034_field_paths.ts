@@ -1,8 +1,8 @@
 /** A dot within the name of a field is escaped, so that no nested field shares its column. Columns keep their names. */
 import { type Kysely, sql } from 'kysely'
-import { findPath } from '../../src/core/field-path.ts'
-import { tryParseJson } from '../../src/core/json.ts'
-import { type StreamName, streamSpecs } from '../../src/core/stream-specs.ts'
+import { findPath } from '../../src/values/field-path.ts'
+import { tryParseJson } from '../../src/values/json.ts'
+import { type StreamName, streamSpecs } from '../stream-specs.ts'
 
 type Field = { readonly stream: StreamName; readonly path: string; readonly column: string }
 

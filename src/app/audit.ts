@@ -1,17 +1,23 @@
 /** Runs `audit`: reads a random sample of the mirror again, corrects what differs, and says what follows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { ApiError } from '../core/api-failure.ts'
-import { type AuditedStream, type AuditResult, auditedStreams, estimateDifferences, pooledMs } from '../core/audit.ts'
-import type { Difference, SyncProgress } from '../core/command-reports.ts'
-import { formatCount } from '../core/format.ts'
-import { isMassDeletion } from '../core/mass-deletion.ts'
-import type { AuditReport } from '../core/proof-reports.ts'
 import type { Logger } from '../log.ts'
-import { isStopped } from '../sync/stop.ts'
-import { type AuditDeps, runAudit } from '../verify/audit.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import {
+  type AuditedStream,
+  type AuditResult,
+  auditedStreams,
+  estimateDifferences,
+  pooledMs,
+} from '../mirror/core/audit.ts'
+import { isMassDeletion } from '../mirror/core/mass-deletion.ts'
+import type { AuditReport } from '../mirror/core/proof-reports.ts'
+import type { Difference, SyncProgress } from '../mirror/core/reports.ts'
+import { isStopped } from '../mirror/sync/stop.ts'
+import { type AuditDeps, runAudit } from '../mirror/verify/audit.ts'
+import { ApiError } from '../service/core/api-failure.ts'
+import { formatCount } from '../values/format.ts'
 import { canAudit, createAuditDeps } from './audit-deps.ts'
+import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
 import { fatalRunError, type Service, withService } from './service.ts'

@@ -1,7 +1,7 @@
 /** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { BatchDecisionOptions } from '../core/outbox/admin.ts'
-import { estimateBatchMs, longestRest, type OperationCounts } from '../core/outbox/batch-estimate.ts'
+import type { BatchDecisionOptions } from '../outbox/core/admin.ts'
+import { estimateBatchMs, longestRest, type OperationCounts } from '../outbox/core/batch-estimate.ts'
 import type {
   BatchDecisionReport,
   BatchEstimate,
@@ -11,24 +11,24 @@ import type {
   BatchSummary,
   RevertReport,
   SelectionMismatch,
-} from '../core/outbox/batches.ts'
-import type { BatchDecision } from '../core/outbox/decisions.ts'
-import { nameEntries } from '../core/outbox/outbox-entry.ts'
-import { visitorNameOf } from '../core/outbox/review.ts'
-import type { ProjectName } from '../core/project.ts'
-import type { BudgetPolicy } from '../core/rate-limit/budget.ts'
-import { toTimestamp } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
-import type { ReviewReader } from '../warehouse/outbox/review-rows.ts'
-import { approvable, describeMismatch } from '../writeback/decide.ts'
-import { requireBatch } from '../writeback/find-batch.ts'
-import { type RevertRequest, revertBatch } from '../writeback/revert.ts'
-import { compareWithChecks } from '../writeback/review/review-source.ts'
-import { evaluateCircuits, outcomesConsidered } from '../writeback/send/circuit-breaker.ts'
+} from '../outbox/core/batches.ts'
+import type { BatchDecision } from '../outbox/core/decisions.ts'
+import { nameEntries } from '../outbox/core/outbox-entry.ts'
+import { visitorNameOf } from '../outbox/core/review.ts'
+import { approvable, describeMismatch } from '../outbox/decide.ts'
+import { requireBatch } from '../outbox/find-batch.ts'
+import { type RevertRequest, revertBatch } from '../outbox/revert.ts'
+import { compareWithChecks } from '../outbox/review/review-source.ts'
+import { evaluateCircuits, outcomesConsidered } from '../outbox/send/circuit-breaker.ts'
+import type { OutboxAdmin } from '../outbox/sql/admin.ts'
+import type { ReviewReader } from '../outbox/sql/review-rows.ts'
+import type { BudgetPolicy } from '../service/core/budget.ts'
+import type { ProjectName } from '../values/project.ts'
+import { toTimestamp } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
 import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
+import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
 
 /** `before`: the name of a batch; only older ones are listed. */

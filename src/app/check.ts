@@ -1,17 +1,16 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
-import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
-import type { CheckItem } from '../core/command-reports.ts'
-import { clockToleranceSeconds } from '../core/cursor-limit.ts'
-import { projectIdProblem } from '../core/path-segment.ts'
-import type { ProjectId } from '../core/project.ts'
-import { daySeconds, type EpochSeconds, rfc3339 } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
-import { allStreams } from '../streams/all-streams.ts'
-import type { ApiScope, Stream } from '../streams/stream.ts'
-import { EmptyWarehouseError } from '../warehouse/database/schema-version.ts'
-import { findExposedFiles } from '../warehouse/database/sqlite-file.ts'
+import { allStreams } from '../mirror/streams/all-streams.ts'
+import type { ApiScope, Stream } from '../mirror/streams/stream.ts'
+import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
+import type { ApiGet, ApiResponse, QueryParams } from '../service/core/api-request.ts'
+import { projectIdProblem } from '../service/core/path-segment.ts'
+import { clockToleranceSeconds } from '../values/cursor-limit.ts'
+import type { ProjectId } from '../values/project.ts'
+import { daySeconds, type EpochSeconds, rfc3339 } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import { EmptyWarehouseError } from '../warehouse/schema-version.ts'
+import { findExposedFiles } from '../warehouse/sqlite-file.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { readStatus } from './status.ts'
 import { withRequestBudgetsOnly } from './with-resources.ts'
@@ -155,4 +154,16 @@ function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
 function streamsOf(scope: ApiScope): string {
   const streams = allStreams.filter((stream) => stream.scope === scope)
   return streams.map((stream) => stream.name).join(', ')
+}
+
+/**
+ * One item of `check`. With a warning a sync still works, without some streams if a scope is missing. `hint` says how to
+ * fix it; `retryable`: the error may go away by itself.
+ */
+export type CheckItem = {
+  readonly name: string
+  readonly state: 'ok' | 'warning' | 'error'
+  readonly detail: string
+  readonly hint: string | null
+  readonly retryable?: boolean
 }

@@ -1,7 +1,7 @@
 /** Says that this machine's clock differs from the database's, by which decisions, graces, expiries and claims go. */
-import type { OutboxEntry } from '../core/outbox/outbox-entry.ts'
-import type { Ms } from '../core/time.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import type { OutboxEntry } from '../outbox/core/outbox-entry.ts'
+import type { Ms } from '../values/time.ts'
+import type { Warehouse } from './open.ts'
 
 /** Longer than a slow answer of the database takes. */
 const toleratedMs: Ms = 5000

@@ -1,7 +1,7 @@
 /** Erases a visitor, and records that it was done, without who it was. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ProjectName } from '../core/project.ts'
-import type { ErasedRows } from '../warehouse/erase.ts'
+import type { ErasedRows } from '../maintenance/sql/erase.ts'
+import type { ProjectName } from '../values/project.ts'
 import { withWarehouse } from './with-resources.ts'
 
 export type EraseReport = { readonly project: ProjectName; readonly dryRun: boolean; readonly rows: ErasedRows }

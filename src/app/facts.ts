@@ -1,10 +1,11 @@
 /** Keeps the facts for analysts up to date with the mirror: during a long sync run, and at the end of all work. */
+
+import type { FactsRebuildReport } from '../analytics/core/reports.ts'
+import type { FactsOptions } from '../analytics/sql/project-facts.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { FactsRebuildReport } from '../core/command-reports.ts'
-import type { Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
-import type { FactsOptions } from '../warehouse/analytics/project-facts.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import type { Ms } from '../values/time.ts'
+import type { Warehouse } from './open.ts'
 import type { WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouseRetries } from './with-resources.ts'
 

@@ -1,11 +1,9 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../core/outbox/reports.ts'
-import type { ReviewSummary } from '../core/outbox/review-summary.ts'
-import type { ProjectName } from '../core/project.ts'
-import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
-import type { CheckResult } from '../writeback/import/check-lines.ts'
-import { openImportBuffer } from '../writeback/import/import-buffer.ts'
+import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../outbox/core/reports.ts'
+import type { ReviewSummary } from '../outbox/core/review-summary.ts'
+import type { CheckResult } from '../outbox/import/check-lines.ts'
+import { openImportBuffer } from '../outbox/import/import-buffer.ts'
 import {
   type CheckFileOptions,
   checkFile,
@@ -14,9 +12,11 @@ import {
   importRequests,
   needsApproval,
   toQueuedImport,
-} from '../writeback/import/import-file.ts'
-import { createLaneEnds } from '../writeback/review/review-rows.ts'
-import type { OnReviews } from '../writeback/review/review-source.ts'
+} from '../outbox/import/import-file.ts'
+import { createLaneEnds } from '../outbox/review/review-rows.ts'
+import type { OnReviews } from '../outbox/review/review-source.ts'
+import type { OutboxAdmin } from '../outbox/sql/admin.ts'
+import type { ProjectName } from '../values/project.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'

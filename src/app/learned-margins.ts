@@ -1,9 +1,10 @@
 /** The slots that a project's budget has, by what was learned about the service: for estimates. */
-import type { ProjectId } from '../core/project.ts'
-import type { BudgetPolicy, SlotLimits } from '../core/rate-limit/budget.ts'
-import { steadyLimits } from '../core/rate-limit/estimate.ts'
-import { decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+
+import type { BudgetPolicy, SlotLimits } from '../service/core/budget.ts'
+import { steadyLimits } from '../service/core/estimate.ts'
+import { decodeMargins } from '../service/core/margin-behaviours.ts'
+import type { ProjectId } from '../values/project.ts'
+import type { Warehouse } from './open.ts'
 
 type BudgetedProject = BudgetPolicy & { readonly projectId: ProjectId }
 

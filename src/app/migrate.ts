@@ -1,8 +1,10 @@
 /** Runs `migrate`, which needs only the warehouse. */
+
+import type { GrantReport } from '../analytics/core/reports.ts'
 import type { Config } from '../config/config.ts'
-import type { GrantReport, RewriteReport } from '../core/command-reports.ts'
-import type { MigrationSummary } from '../warehouse/database/migrate.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import type { RewriteReport } from '../mirror/core/reports.ts'
+import type { MigrationSummary } from '../warehouse/migrate.ts'
+import type { Warehouse } from './open.ts'
 import { withWarehouse } from './with-resources.ts'
 
 export type MigrationReport = MigrationSummary & { readonly rewritten: RewriteReport }

@@ -1,30 +1,30 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { DecisionTerms, OutboxFilter, ShownSelection } from '../core/outbox/admin.ts'
-import type { SelectionMismatch } from '../core/outbox/batches.ts'
-import type { OutboxDecision } from '../core/outbox/decisions.ts'
-import { nameEntries, type OutboxEntry } from '../core/outbox/outbox-entry.ts'
+import type { DecisionTerms, OutboxFilter, ShownSelection } from '../outbox/core/admin.ts'
+import type { SelectionMismatch } from '../outbox/core/batches.ts'
+import type { OutboxDecision } from '../outbox/core/decisions.ts'
+import { nameEntries, type OutboxEntry } from '../outbox/core/outbox-entry.ts'
 import type {
   AddWritebackReport,
   DecisionReport,
   ListWritebacksReport,
   SendEstimate,
   ShowWritebackReport,
-} from '../core/outbox/reports.ts'
-import { laneBlockingStatuses } from '../core/outbox/state.ts'
-import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
-import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
-import type { Ms } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
-import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
-import type { ReviewReader } from '../warehouse/outbox/review-rows.ts'
-import { executeDecision } from '../writeback/decide.ts'
-import { requireBatch, resolveIds } from '../writeback/find-batch.ts'
-import { needsApproval } from '../writeback/import/import-file.ts'
+} from '../outbox/core/reports.ts'
+import { laneBlockingStatuses } from '../outbox/core/state.ts'
+import type { WritebackRequest } from '../outbox/core/writeback-request.ts'
+import { executeDecision } from '../outbox/decide.ts'
+import { requireBatch, resolveIds } from '../outbox/find-batch.ts'
+import { needsApproval } from '../outbox/import/import-file.ts'
+import type { OutboxAdmin } from '../outbox/sql/admin.ts'
+import type { ReviewReader } from '../outbox/sql/review-rows.ts'
+import { estimateWritesMs } from '../service/core/estimate.ts'
+import type { Ms } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
+import type { Warehouse } from './open.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
 

@@ -1,6 +1,6 @@
 /** Results of expensive reads, by a key: one read at a time for each key, and its result for a while. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 
 type Remembered<T> = { value: T | null; at: EpochMs; pending: Pending<T> | null }
 /** `readers`: who waits for it. */

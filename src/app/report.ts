@@ -1,11 +1,12 @@
 /** Runs `report`: reads the warehouse only, and writes the file that was asked for. */
+
+import { chooseReportPeriod, type DateRange } from '../analytics/core/report-period.ts'
+import { buildReport, type Report } from '../analytics/report/report.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { chooseReportPeriod, type DateRange } from '../core/report-period.ts'
-import type { EpochMs } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
 import { createOutputFile } from '../export/output-file.ts'
-import { buildReport, type Report } from '../report/report.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import type { EpochMs } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import type { Warehouse } from './open.ts'
 import { withWarehouse } from './with-resources.ts'
 
 /** Throws UserError if there are no facts yet, or the period is invalid. */

@@ -1,25 +1,25 @@
 /** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRequestBudget, type RequestBudget } from '../api/rate-limit/request-budget.ts'
-import { createSharedStore } from '../api/rate-limit/shared-store.ts'
-import { type BudgetStore, createMemoryStore } from '../api/rate-limit/state-store.ts'
-import { createUptime } from '../api/rate-limit/uptime.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { BudgetPause } from '../core/console/data.ts'
-import type { ProjectId, ProjectName } from '../core/project.ts'
-import type { BudgetPolicy, Margins } from '../core/rate-limit/budget.ts'
-import { changedMargins, decodeMargins } from '../core/rate-limit/margin-behaviours.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
-import type { EpochMs, Ms } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
-import type { MinuteRequests } from '../warehouse/console/budget.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import type { BudgetPolicy, Margins } from '../service/core/budget.ts'
+import type { BudgetPause } from '../service/core/budget-history.ts'
+import { changedMargins, decodeMargins } from '../service/core/margin-behaviours.ts'
+import type { Priority } from '../service/core/priority.ts'
+import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
+import { createSharedStore } from '../service/rate-limit/shared-store.ts'
+import { type BudgetStore, createMemoryStore } from '../service/rate-limit/state-store.ts'
+import { createUptime } from '../service/rate-limit/uptime.ts'
+import type { MinuteRequests } from '../service/sql/budget-history.ts'
+import type { ProjectId, ProjectName } from '../values/project.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import type { Warehouse } from './open.ts'
 import type { WarehouseRetry } from './warehouse-retry.ts'
 
 /** Most commands need no Redis, whose client takes a while to load. */
-const loadRedisRecords = async () => (await import('../api/rate-limit/redis-record.ts')).openRedisRecords
+const loadRedisRecords = async () => (await import('../service/rate-limit/redis-record.ts')).openRedisRecords
 
 export type RequestBudgets = Awaited<ReturnType<typeof openRequestBudgets>>
 

@@ -1,9 +1,9 @@
 /** Records the requests of work other than sync runs, so that `status` counts them in the budget. */
 import { randomUUID } from 'node:crypto'
 import type { ProjectConfig } from '../config/config.ts'
-import type { Ms } from '../core/time.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import type { RequestPurpose } from '../warehouse/request-counts.ts'
+import type { RequestPurpose } from '../service/sql/request-counts.ts'
+import type { Ms } from '../values/time.ts'
+import type { Warehouse } from './open.ts'
 import type { Service } from './service.ts'
 
 const recordEveryMs: Ms = 2000

@@ -1,18 +1,14 @@
 /** Opens what a review needs, and reviews a file before it is queued, or a batch; on request against the service, too. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { ApiError } from '../core/api-failure.ts'
-import type { BudgetView } from '../core/command-reports.ts'
-import type { SelectionDigest } from '../core/outbox/batches.ts'
-import type { ReviewOutcome } from '../core/outbox/review.ts'
-import type { ReviewSummary } from '../core/outbox/review-summary.ts'
-import type { EpochMs } from '../core/time.ts'
 import type { Logger } from '../log.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import { approvable } from '../writeback/decide.ts'
-import { requireBatch } from '../writeback/find-batch.ts'
-import { type ImportFile, readImportLines } from '../writeback/import/import-file.ts'
-import type { CheckDeps } from '../writeback/review/check-rows.ts'
-import type { LaneEnds } from '../writeback/review/review-rows.ts'
+import type { SelectionDigest } from '../outbox/core/batches.ts'
+import type { ReviewOutcome } from '../outbox/core/review.ts'
+import type { ReviewSummary } from '../outbox/core/review-summary.ts'
+import { approvable } from '../outbox/decide.ts'
+import { requireBatch } from '../outbox/find-batch.ts'
+import { type ImportFile, readImportLines } from '../outbox/import/import-file.ts'
+import type { CheckDeps } from '../outbox/review/check-rows.ts'
+import type { LaneEnds } from '../outbox/review/review-rows.ts'
 import {
   batchSource,
   checkBatch,
@@ -21,7 +17,11 @@ import {
   type OnReviews,
   reviewBatch,
   reviewImport,
-} from '../writeback/review/review-source.ts'
+} from '../outbox/review/review-source.ts'
+import { ApiError } from '../service/core/api-failure.ts'
+import type { BudgetView } from '../service/core/budget.ts'
+import type { EpochMs } from '../values/time.ts'
+import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
 import { withRequestCounting } from './request-counting.ts'
 import { fatalRunError, reportBudget, withService } from './service.ts'

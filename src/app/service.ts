@@ -1,13 +1,19 @@
 /** The service for one project: a client with the project's key, on the key's shared request budget. */
-import { type Client, createClient } from '../api/client.ts'
-import type { Connections } from '../api/connections.ts'
-import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
+
 import type { ProjectConfig } from '../config/config.ts'
-import { type ApiFailure, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
-import type { BudgetView } from '../core/command-reports.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
-import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
+import { type Client, createClient } from '../service/client.ts'
+import type { Connections } from '../service/connections.ts'
+import {
+  type ApiFailure,
+  budgetUnavailable,
+  describeFailure,
+  isBudgetUnavailable,
+} from '../service/core/api-failure.ts'
+import type { BudgetView } from '../service/core/budget.ts'
+import type { Priority } from '../service/core/priority.ts'
+import type { RequestBudget } from '../service/rate-limit/request-budget.ts'
+import { UserError } from '../values/user-error.ts'
 
 export type Service = {
   readonly client: Client

@@ -1,7 +1,7 @@
 /** Runs `status`, which needs only the warehouse. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { StatusReport } from '../core/command-reports.ts'
-import { readStatusFrom } from '../warehouse/status-reader.ts'
+import type { StatusReport } from '../maintenance/core/reports.ts'
+import { readStatusFrom } from '../maintenance/sql/status-reader.ts'
 
 /** Throws UserError if nothing was ever mirrored. */
 export async function readStatus(config: Config, project: ProjectConfig): Promise<StatusReport> {

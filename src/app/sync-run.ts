@@ -1,13 +1,14 @@
 /** A sync run over some streams of a project, under their lock: `sync` makes one, a worker one for each time slice. */
+
+import type { StreamName } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { SyncProgress } from '../core/command-reports.ts'
-import type { SyncMode } from '../core/mirror.ts'
-import type { StreamName } from '../core/stream-specs.ts'
-import type { Ms } from '../core/time.ts'
-import { runSync, type SyncResult } from '../sync/sync.ts'
-import { heartbeatTimeoutMs, type LockResult } from '../warehouse/mirror/stream-locks.ts'
-import type { Warehouse } from '../warehouse/open.ts'
+import type { SyncMode } from '../mirror/core/mirror.ts'
+import type { SyncProgress } from '../mirror/core/reports.ts'
+import { heartbeatTimeoutMs, type LockResult } from '../mirror/sql/stream-locks.ts'
+import { runSync, type SyncResult } from '../mirror/sync/sync.ts'
+import type { Ms } from '../values/time.ts'
 import { withFreshFacts } from './facts.ts'
+import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { type Service, type ServiceOptions, withService } from './service.ts'
 

@@ -1,10 +1,11 @@
 /** Requests a widget token for one project, at the widget's address and on the budget of the project's key. */
-import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
-import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../api/widget-token.ts'
+
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
-import { candidateWidgetUrls } from '../core/base-url.ts'
-import { UserError } from '../core/user-error.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
+import type { RequestBudget } from '../service/rate-limit/request-budget.ts'
+import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../service/widget-token.ts'
+import { candidateWidgetUrls } from '../values/base-url.ts'
+import { UserError } from '../values/user-error.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { withRequestBudgetsOnly } from './with-resources.ts'
 

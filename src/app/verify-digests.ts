@@ -1,13 +1,14 @@
 /** Runs `verify --json`, which also counts the rows of the mirror by day, and `verify --against`, which counts them again. */
+
+import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { digestOfMirror } from '../core/day-digests.ts'
-import { compareDigests } from '../core/digest-changes.ts'
-import type { DigestComparison, MirrorCount, VerifyDocument } from '../core/proof-reports.ts'
-import type { StreamName } from '../core/stream-specs.ts'
-import { type EpochMs, toTimestamp } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
-import { readDigests } from '../verify/read-digests.ts'
-import { readVerifyDocument } from '../verify/verify-document.ts'
+import { digestOfMirror } from '../mirror/core/day-digests.ts'
+import { compareDigests } from '../mirror/core/digest-changes.ts'
+import type { DigestComparison, MirrorCount, VerifyDocument } from '../mirror/core/proof-reports.ts'
+import { readDigests } from '../mirror/verify/read-digests.ts'
+import { readVerifyDocument } from '../mirror/verify/verify-document.ts'
+import { type EpochMs, toTimestamp } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
 import { type VerifyOptions, verifyProject } from './verify.ts'
 import { withWarehouse } from './with-resources.ts'
 

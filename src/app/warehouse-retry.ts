@@ -3,13 +3,13 @@
  * may be repeated, even if it was done and only its response was lost.
  */
 import pRetry from 'p-retry'
-import type { Mirror } from '../core/mirror.ts'
-import type { Ms } from '../core/time.ts'
-import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
-import type { LockResult } from '../warehouse/mirror/stream-locks.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import type { OutboxAdmin } from '../warehouse/outbox/admin.ts'
-import type { OutboxRepository } from '../warehouse/outbox/repository.ts'
+import type { Mirror } from '../mirror/core/mirror.ts'
+import type { LockResult } from '../mirror/sql/stream-locks.ts'
+import type { OutboxAdmin } from '../outbox/sql/admin.ts'
+import type { OutboxRepository } from '../outbox/sql/repository.ts'
+import type { Ms } from '../values/time.ts'
+import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
+import type { Warehouse } from './open.ts'
 
 export type WarehouseRetry = {
   /** Retries while the warehouse is away. `work` must be idempotent: it may be done although its response is lost. */

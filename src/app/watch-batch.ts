@@ -1,9 +1,9 @@
 /** Reads a batch again and again while it is sent, with one open warehouse. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { BatchReport } from '../core/outbox/batches.ts'
-import type { StatusCounts } from '../core/outbox/state.ts'
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { BatchReport } from '../outbox/core/batches.ts'
+import type { StatusCounts } from '../outbox/core/state.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import { readBatch } from './batches.ts'
 import { withOutbox } from './outbox.ts'
 

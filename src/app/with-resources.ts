@@ -1,8 +1,8 @@
 /** Opens the resources of a command while its work runs, and closes them afterwards. */
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
 import type { WarehouseOptions } from '../warehouse/open-database.ts'
+import { openWarehouse, type Warehouse } from './open.ts'
 import { openRequestBudgets, type RequestBudgets } from './request-budgets.ts'
 import {
   createWarehouseRetry,

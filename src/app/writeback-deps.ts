@@ -1,11 +1,11 @@
 /** Connects the write-back use case to the warehouse and the rate-limited service. */
 import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config/config.ts'
-import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import type { OutboxRepository } from '../warehouse/outbox/repository.ts'
-import type { WritebackDeps } from '../writeback/operations/operation-handler.ts'
+import type { WritebackDeps } from '../outbox/operations/operation-handler.ts'
+import type { OutboxRepository } from '../outbox/sql/repository.ts'
+import { UserError } from '../values/user-error.ts'
+import type { Warehouse } from './open.ts'
 import type { Service } from './service.ts'
 import type { WarehouseRetry } from './warehouse-retry.ts'
 

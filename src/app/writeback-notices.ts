@@ -1,8 +1,9 @@
 /** Notices for people: why write-backs stay in the queue. */
-import { type ApiFailure, describeFailure } from '../core/api-failure.ts'
-import type { Operation } from '../core/outbox/writeback-request.ts'
-import type { CommandHint } from '../core/user-error.ts'
-import type { CircuitState } from '../writeback/send/circuit-breaker.ts'
+
+import type { Operation } from '../outbox/core/writeback-request.ts'
+import type { CircuitState } from '../outbox/send/circuit-breaker.ts'
+import { type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
+import type { CommandHint } from '../values/user-error.ts'
 
 export function circuitNotices({ all, batches }: CircuitState, hint: CommandHint): string[] {
   const [list, push] = [hint('writeback list'), hint('push --despite-failures')]

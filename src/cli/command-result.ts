@@ -1,8 +1,8 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
 
 import type { ProjectConfig } from '../config/config.ts'
-import type { ProjectName } from '../core/project.ts'
-import { UserError } from '../core/user-error.ts'
+import type { ProjectName } from '../values/project.ts'
+import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type ErrorExplanation, type ExitCode, explainError, renderError, worstExitCode } from './explain-error.ts'
 

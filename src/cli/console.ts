@@ -6,8 +6,8 @@ import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
 import { canOpenBrowser } from '../config/load.ts'
 import { ConfigurationError } from '../config/problems.ts'
-import { UserError } from '../core/user-error.ts'
 import type { HttpServer } from '../http/server.ts'
+import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
 
@@ -57,7 +57,7 @@ async function printLink(context: CommandContext): Promise<CommandResult> {
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
-  const { createLinkFor } = await context.load(() => import('../app/console/open-console.ts'))
+  const { createLinkFor } = await context.load(() => import('../console/data/open-console.ts'))
   const { link, address, answers } = await createLinkFor(config, config.http, context.now())
   if (!answers) {
     context.writeErr(
@@ -81,9 +81,9 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   const display = context.openDisplay(false)
   const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
   const { stopSignal, exit } = context.listenForSignals()
-  const { openStandAlone } = await context.load(() => import('../app/console/open-console.ts'))
-  const { linkOf } = await import('../app/console/open-console.ts')
-  const { serveStandAlone } = await import('../http/console/serve-stand-alone.ts')
+  const { openStandAlone } = await context.load(() => import('../console/data/open-console.ts'))
+  const { linkOf } = await import('../console/data/open-console.ts')
+  const { serveStandAlone } = await import('../console/routes/serve-stand-alone.ts')
   const stopped = new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))
   const slow = setTimeout(
     () => context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),

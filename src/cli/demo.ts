@@ -3,12 +3,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
+import { streamNames } from '../../schema/stream-specs.ts'
 import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
-import type { PushReport, SyncReport } from '../core/command-reports.ts'
-import { secret } from '../core/secret.ts'
-import { streamNames } from '../core/stream-specs.ts'
-import { commandHintFor, UserError } from '../core/user-error.ts'
+import type { SyncReport } from '../mirror/core/reports.ts'
+import type { PushReport } from '../outbox/core/reports.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { secret } from '../values/secret.ts'
+import { commandHintFor, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
 import {
@@ -176,7 +177,7 @@ async function runQueries(path: string, queries: readonly DemoQuery[]): Promise<
 
 /** Returns the rows of each. */
 async function runStatements(path: string, statements: readonly string[]): Promise<(readonly Row[])[]> {
-  const { openWarehouse } = await import('../warehouse/open.ts')
+  const { openWarehouse } = await import('../app/open.ts')
   const warehouse = await openWarehouse(`sqlite:${path}`)
   try {
     const results: (readonly Row[])[] = []

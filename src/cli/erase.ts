@@ -1,7 +1,7 @@
 /** `deskmirror erase`: deletes what is stored of a visitor. */
 import { Command } from 'commander'
-import { formatCount } from '../core/format.ts'
-import { projectCommandHint } from '../core/user-error.ts'
+import { formatCount } from '../values/format.ts'
+import { projectCommandHint } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import {

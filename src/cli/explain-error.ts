@@ -1,9 +1,9 @@
 /** Explains any thrown error to people, and maps it to an exit code. */
-import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
-import { toPrintable } from '../core/format.ts'
-import { redactSecrets } from '../core/secret.ts'
-import { systemErrorText } from '../core/system-error-text.ts'
-import { UserError } from '../core/user-error.ts'
+import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../service/core/api-failure.ts'
+import { toPrintable } from '../values/format.ts'
+import { redactSecrets } from '../values/secret.ts'
+import { systemErrorText } from '../values/system-error-text.ts'
+import { UserError } from '../values/user-error.ts'
 
 /** `stack` is set for bugs only. */
 export type ErrorExplanation = {

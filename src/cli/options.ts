@@ -1,10 +1,10 @@
 /** Options that several commands share, and the parsers of their values. */
 import { InvalidArgumentError, Option } from 'commander'
+import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { parsePersonName } from '../core/person-name.ts'
-import type { ProjectName } from '../core/project.ts'
-import { type StreamName, streamNames } from '../core/stream-specs.ts'
-import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../core/time.ts'
+import { parsePersonName } from '../values/person-name.ts'
+import type { ProjectName } from '../values/project.ts'
+import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The options that most commands have. */

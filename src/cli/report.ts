@@ -1,14 +1,14 @@
 /** `deskmirror report`: the week on one page. Reads only the warehouse. */
 import { extname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { ProjectName } from '../core/project.ts'
-import { parseDate } from '../core/report-period.ts'
-import type { LocalDate } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
+import { parseDate } from '../analytics/core/report-period.ts'
+import type { Report } from '../analytics/report/report.ts'
+import { type FailedReport, reportPage } from '../analytics/report/report-page.ts'
 import { renderMarkdown } from '../document/markdown.ts'
 import { renderHtml } from '../document/page.ts'
-import type { Report } from '../report/report.ts'
-import { type FailedReport, reportPage } from '../report/report-page.ts'
+import type { ProjectName } from '../values/project.ts'
+import type { LocalDate } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import {
   type CommandResult,

@@ -1,12 +1,12 @@
 /** `deskmirror sandbox`: runs the mock server of the service as a process. */
 
 import { Command, Option } from 'commander'
-import { rfc3339 } from '../core/time.ts'
-import { trimBoth } from '../core/trim.ts'
-import { UserError } from '../core/user-error.ts'
 import type { Sandbox, SandboxOptions } from '../sandbox/sandbox.ts'
 import type { Range, Size } from '../sandbox/seed-context.ts'
 import { describeSwitch, parseSwitches, type Switches, switchNames } from '../sandbox/switches.ts'
+import { rfc3339 } from '../values/time.ts'
+import { trimBoth } from '../values/trim.ts'
+import { UserError } from '../values/user-error.ts'
 import { parseWholeNumber } from './options.ts'
 
 type SandboxFlags = {

@@ -2,9 +2,9 @@
 import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
 import type { Config } from '../config/config.ts'
-import { pluralize } from '../core/format.ts'
 import type { Logger } from '../log.ts'
-import { locationLabel, parseDatabaseUrl } from '../warehouse/database/location.ts'
+import { pluralize } from '../values/format.ts'
+import { locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
 import type { CommandContext } from './command-context.ts'
 import { explainError } from './explain-error.ts'
 

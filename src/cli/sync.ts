@@ -1,9 +1,9 @@
 /** `deskmirror sync`: one sync run over the service, to the end. */
 import { Command, Option } from 'commander'
-import type { GapReport, SyncReport } from '../core/command-reports.ts'
-import { formatCount, formatDuration, pluralize, toPrintable } from '../core/format.ts'
-import type { StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
-import type { StreamName } from '../core/stream-specs.ts'
+import type { StreamName } from '../../schema/stream-specs.ts'
+import type { StreamReport, SyncMode, SyncOutcome } from '../mirror/core/mirror.ts'
+import type { GapReport, SyncReport } from '../mirror/core/reports.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './explain-error.ts'

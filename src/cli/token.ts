@@ -1,7 +1,7 @@
 /** `deskmirror token`: mints a widget token. */
 import { Command, InvalidArgumentError } from 'commander'
-import { stringifyJson } from '../core/json.ts'
-import { rfc3339, type Seconds } from '../core/time.ts'
+import { stringifyJson } from '../values/json.ts'
+import { rfc3339, type Seconds } from '../values/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'

@@ -1,9 +1,9 @@
 /** The configuration as the rest of the program gets it: its types, its defaults, and what a change of it needs. */
 import { isDeepStrictEqual } from 'node:util'
-import { isLoopback } from '../core/base-url.ts'
-import { defaultSchedules } from '../core/default-schedules.ts'
-import type { Secret } from '../core/secret.ts'
-import { analyticsSettings } from './analytics-settings.ts'
+import { isLoopback } from '../values/base-url.ts'
+import type { Secret } from '../values/secret.ts'
+import { analyticsSettings } from './analytics-fields.ts'
+import { defaultSchedules } from './default-schedules.ts'
 import { ConfigurationError } from './problems.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'
 import { type ProjectSettings, projectSettings } from './project-settings.ts'

@@ -1,14 +1,14 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
 import { z } from 'zod'
-import { parseBaseUrl } from '../core/base-url.ts'
-import { parsePersonName } from '../core/person-name.ts'
-import type { ProjectId } from '../core/project.ts'
-import { parseRate } from '../core/rate-limit/rate.ts'
-import { parseRetention } from '../core/retention.ts'
-import { parseServerUrl } from '../core/server-url.ts'
-import { streamNames } from '../core/stream-specs.ts'
-import { type EpochSeconds, type Ms, parseDuration, parseTime } from '../core/time.ts'
+import { streamNames } from '../../schema/stream-specs.ts'
+import { parseBaseUrl } from '../values/base-url.ts'
+import { parsePersonName } from '../values/person-name.ts'
+import type { ProjectId } from '../values/project.ts'
+import { parseRate } from '../values/rate.ts'
+import { parseServerUrl } from '../values/server-url.ts'
+import { type EpochSeconds, type Ms, parseDuration, parseTime } from '../values/time.ts'
 import { containsApiKey } from './redaction.ts'
+import { parseRetention } from './retention.ts'
 
 /** Text that `parse` understands; `allowed` is the message if it returns undefined. */
 export function parsedField<T>(allowed: string, parse: (text: string) => T | undefined) {

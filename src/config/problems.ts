@@ -1,5 +1,5 @@
 /** Problems in the configuration: all of them at once, each with its location, and never with a secret in it. */
-import { UserError } from '../core/user-error.ts'
+import { UserError } from '../values/user-error.ts'
 
 /** `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what is wrong, and what is allowed. */
 export type ConfigProblem = { readonly where: string; readonly why: string }

@@ -1,11 +1,11 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
 
 import { z } from 'zod'
-import { type Role, roles } from '../core/console/roles.ts'
-import { defaultRetention } from '../core/retention.ts'
-import type { Secret } from '../core/secret.ts'
+import type { Secret } from '../values/secret.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
+import { defaultRetention } from './retention.ts'
+import { type Role, roles } from './roles.ts'
 import {
   containsPassword,
   deferSecretErrors,

@@ -1,18 +1,18 @@
 /** The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and nothing else in this folder. */
 
 import { z } from 'zod'
-import type { AnalyticsSettings } from '../core/analytics/analytics-settings.ts'
+import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
+import type { ProjectName } from '../values/project.ts'
+import { type Ms, parseDuration } from '../values/time.ts'
+import { analyticsMap, analyticsSettings } from './analytics-fields.ts'
+import type { AnalyticsSettings } from './analytics-settings.ts'
 import {
   defaultSchedules,
   type Schedule,
   type ScheduleName,
   type Schedules,
   scheduleNames,
-} from '../core/default-schedules.ts'
-import type { ProjectName } from '../core/project.ts'
-import { type StreamName, streamNames } from '../core/stream-specs.ts'
-import { type Ms, parseDuration } from '../core/time.ts'
-import { analyticsMap, analyticsSettings } from './analytics-settings.ts'
+} from './default-schedules.ts'
 import * as field from './fields.ts'
 import { parsedField } from './fields.ts'
 import { loadCronParser } from './lazy-packages.ts'

@@ -1,8 +1,8 @@
 /** Secrets as settings: the file holds a reference, and the secret is read from the place it names. */
 import { z } from 'zod'
-import { type Secret, secret } from '../core/secret.ts'
-import { passwordsInUrl } from '../core/server-url.ts'
-import { UserError } from '../core/user-error.ts'
+import { type Secret, secret } from '../values/secret.ts'
+import { passwordsInUrl } from '../values/server-url.ts'
+import { UserError } from '../values/user-error.ts'
 import { containsApiKey } from './redaction.ts'
 
 export const secretReference = z.union([

@@ -1,7 +1,7 @@
 /** Collects every secret of the configuration, to redact them from output. */
-import type { Secret } from '../core/secret.ts'
-import { passwordsInUrl } from '../core/server-url.ts'
-import { UserError } from '../core/user-error.ts'
+import type { Secret } from '../values/secret.ts'
+import { passwordsInUrl } from '../values/server-url.ts'
+import { UserError } from '../values/user-error.ts'
 import type { Config } from './config.ts'
 import { globalSettings } from './program-settings.ts'
 import { projectSettings } from './project-settings.ts'

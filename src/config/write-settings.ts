@@ -1,5 +1,5 @@
 /** The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it is, comments too. */
-import type { ProjectId } from '../core/project.ts'
+import type { ProjectId } from '../values/project.ts'
 import { loadYaml } from './lazy-packages.ts'
 
 /** What a project needs at least. `key`: the key itself, or the path of a file that holds it. */

@@ -1,5 +1,5 @@
 /** The blocks that pages are made of, beside tables and charts. */
-import { attribute, type Html, html, nothing } from '../core/html/html.ts'
+import { attribute, type Html, html, nothing } from '../values/html.ts'
 
 /** Icons from the sprite. They repeat what a word beside them says, so nobody reads them aloud. */
 type IconName = 'act' | 'wrong' | 'fine' | 'note' | 'clock' | 'menu'

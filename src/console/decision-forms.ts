@@ -1,8 +1,9 @@
 /** Buttons of decisions. Each is a form, so that it works without a script; those to confirm lead to a page first. */
-import { escapeName, path, withQuery } from '../core/html/address.ts'
-import { attribute, type Html, html, nothing } from '../core/html/html.ts'
-import { type DecisionName, decisions } from '../core/outbox/decisions.ts'
-import type { ProjectName } from '../core/project.ts'
+
+import { type DecisionName, decisions } from '../outbox/core/decisions.ts'
+import { escapeName, path, withQuery } from '../values/address.ts'
+import { attribute, type Html, html, nothing } from '../values/html.ts'
+import type { ProjectName } from '../values/project.ts'
 
 /** What the decision is about: a batch or one write-back. `digest`: names it as it was shown. */
 type DecisionForm = {

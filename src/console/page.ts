@@ -1,9 +1,9 @@
 /** A page of the console, and what surrounds every page. */
-import { hasRole, type Viewer } from '../core/console/roles.ts'
-import { path } from '../core/html/address.ts'
-import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../core/html/html.ts'
-import type { ProjectName } from '../core/project.ts'
-import type { EpochMs } from '../core/time.ts'
+import { hasRole, type Viewer } from '../config/roles.ts'
+import { path } from '../values/address.ts'
+import { attribute, escapeHtml, type Html, html, nothing, trusted } from '../values/html.ts'
+import type { ProjectName } from '../values/project.ts'
+import type { EpochMs } from '../values/time.ts'
 import { icon } from './blocks.ts'
 
 export type Page = {

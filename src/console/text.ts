@@ -1,9 +1,10 @@
 /** Texts that other people wrote, each isolated so that its direction cannot turn the text around it; times and ages. */
-import { isFound } from '../core/console/search-words.ts'
-import { formatCount, formatDuration } from '../core/format.ts'
-import { type Html, html } from '../core/html/html.ts'
-import { codeOf, splitInvisible } from '../core/invisible.ts'
-import type { EpochMs, Ms } from '../core/time.ts'
+
+import { isFound } from '../analytics/core/search-words.ts'
+import { formatCount, formatDuration } from '../values/format.ts'
+import { type Html, html } from '../values/html.ts'
+import { codeOf, splitInvisible } from '../values/invisible.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 
 /** Of any origin; null or empty: a dash. */
 export function foreignText(text: string | null): Html {

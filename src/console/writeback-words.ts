@@ -1,7 +1,8 @@
 /** What write-backs and batches are called on pages: one word each, everywhere the same. */
-import { type Html, html } from '../core/html/html.ts'
-import type { BatchState } from '../core/outbox/batches.ts'
-import type { WritebackStatus } from '../core/outbox/state.ts'
+
+import type { BatchState } from '../outbox/core/batches.ts'
+import type { WritebackStatus } from '../outbox/core/state.ts'
+import { type Html, html } from '../values/html.ts'
 import { icon, type SentenceKind } from './blocks.ts'
 
 type Word = { readonly icon: SentenceKind; readonly word: string; readonly sentence: string }

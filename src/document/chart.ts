@@ -1,9 +1,9 @@
 /** Charts as SVG, drawn on the server; the table below each has the same numbers. */
 import { scaleLinear, scaleUtc } from 'd3-scale'
 import { line, stack } from 'd3-shape'
-import { formatCount } from '../core/format.ts'
-import { attribute, type Html, html, nothing } from '../core/html/html.ts'
-import type { EpochMs, Ms } from '../core/time.ts'
+import { formatCount } from '../values/format.ts'
+import { attribute, type Html, html, nothing } from '../values/html.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import { table } from './table.ts'
 
 export type Series = { readonly name: string; readonly style: string; readonly values: readonly (number | null)[] }

@@ -1,5 +1,5 @@
 /** One self-contained HTML file around a page: without scripts, and without requests to anywhere. */
-import { type Html, html, trusted } from '../core/html/html.ts'
+import { type Html, html, trusted } from '../values/html.ts'
 
 /** Should any text ever get past the escaping, a browser still runs and loads nothing. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'"

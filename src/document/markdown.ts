@@ -1,5 +1,5 @@
 /** A page as Markdown. Charts appear as their tables. */
-import { toPrintable } from '../core/format.ts'
+import { toPrintable } from '../values/format.ts'
 import type { Block, Page, PagePart, Section, Table } from './page.ts'
 
 export function renderMarkdown({ title, parts }: Page): string {

@@ -1,6 +1,6 @@
 /** A page as data, and as one HTML file; `markdown.ts` has it as Markdown. Texts are not escaped yet. */
-import { formatCount } from '../core/format.ts'
-import { type Html, html } from '../core/html/html.ts'
+import { formatCount } from '../values/format.ts'
+import { type Html, html } from '../values/html.ts'
 import { drawHeatMap, drawTimeChart, figure, type HeatMap, type TimeChart } from './chart.ts'
 import { documentFoot, documentHead } from './document-frame.ts'
 import { type Column, table } from './table.ts'

@@ -1,5 +1,5 @@
 /** The tables of all pages: lines in a document, and in the console cards on a phone, whose cells name their columns. */
-import { attribute, type Html, html, nothing } from '../core/html/html.ts'
+import { attribute, type Html, html, nothing } from '../values/html.ts'
 
 export type Column = { readonly title: string; readonly isNumber?: boolean }
 export type Cell = Html | string | number

@@ -1,6 +1,6 @@
 /** Rows as CSV: an empty cell is null, a quoted empty one is the empty text. */
-import { byteOrderMark, formulaStart, quoteCsvCell } from '../core/csv.ts'
-import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from '../core/export.ts'
+import { byteOrderMark, formulaStart, quoteCsvCell } from '../values/csv.ts'
+import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from './core/export.ts'
 
 /** `forSpreadsheets`: with a byte order mark, and an apostrophe before texts that would be executed as formulas. */
 type CsvOptions = { readonly forSpreadsheets: boolean }

@@ -1,5 +1,6 @@
 /** Where an export goes: standard output, one file for each object, or one SQLite file for all. */
 import { join } from 'node:path'
+import { UserError } from '../values/user-error.ts'
 import type {
   ByteOutput,
   ExportColumn,
@@ -8,12 +9,11 @@ import type {
   ExportSelection,
   ExportValue,
   RowWriter,
-} from '../core/export.ts'
-import { UserError } from '../core/user-error.ts'
-import { createSqliteExport } from '../warehouse/export/sqlite-export.ts'
+} from './core/export.ts'
 import { createCsvWriter } from './csv-writer.ts'
 import { createOutputFile, isFolder, type OutputFile, type OverwriteOptions } from './output-file.ts'
 import { createParquetWriter } from './parquet-writer.ts'
+import { createSqliteExport } from './sql/sqlite-export.ts'
 
 type WrittenFile = { readonly file: string | null; readonly bytes: number | null }
 

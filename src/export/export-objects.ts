@@ -1,4 +1,10 @@
 /** Exports objects of the warehouse: all of them from one state of it, all of them or none. */
+
+import { parseDate } from '../analytics/core/report-period.ts'
+import { nearestNames } from '../values/nearest-names.ts'
+import type { ProjectId } from '../values/project.ts'
+import { parseTime, rfc3339 } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
 import type {
   ExportColumn,
   ExportCondition,
@@ -11,12 +17,7 @@ import type {
   ExportType,
   ObjectName,
   RowWriter,
-} from '../core/export.ts'
-import { nearestNames } from '../core/nearest-names.ts'
-import type { ProjectId } from '../core/project.ts'
-import { parseDate } from '../core/report-period.ts'
-import { parseTime, rfc3339 } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
+} from './core/export.ts'
 import { type Destination, type DestinationOptions, openDestination } from './destination.ts'
 
 export type ExportRequest = RowRequest &

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { ByteOutput } from '../core/export.ts'
-import { systemErrorText } from '../core/system-error-text.ts'
-import { UserError } from '../core/user-error.ts'
+import { systemErrorText } from '../values/system-error-text.ts'
+import { UserError } from '../values/user-error.ts'
+import type { ByteOutput } from './core/export.ts'
 
 export type OutputFile = {
   readonly path: string

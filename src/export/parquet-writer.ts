@@ -1,5 +1,6 @@
 /** Rows as Parquet. A row group is written as soon as it is full, so only one of them is in memory. */
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import { daySeconds } from '../values/time.ts'
 import type {
   ByteOutput,
   ExportColumn,
@@ -8,8 +9,7 @@ import type {
   ExportType,
   ExportValue,
   RowWriter,
-} from '../core/export.ts'
-import { daySeconds } from '../core/time.ts'
+} from './core/export.ts'
 
 /** A row group is full when it has as many rows, or about as many characters. */
 const groupRows = 25_000

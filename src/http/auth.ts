@@ -1,10 +1,10 @@
 /** Access control: a token if one is set, and no requests from other sites' pages. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isLoopback } from '../core/base-url.ts'
-import type { Secret } from '../core/secret.ts'
-import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
+import { isLoopback } from '../values/base-url.ts'
+import type { Secret } from '../values/secret.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 
 type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 

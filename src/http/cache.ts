@@ -1,5 +1,5 @@
 /** Caches the result of an expensive read: one read at a time, and its result for a while. */
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 
 /** A failure is not cached: the next call reads again. */
 export function cacheResult<T>(read: () => Promise<T>, maxAgeMs: Ms, now: () => EpochMs): () => Promise<T> {

@@ -1,9 +1,9 @@
 /** The webhook receiver: `POST /webhooks/{project}`. Verifies the signature, stores the delivery, and responds. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import type { ProjectName } from '../core/project.ts'
-import type { Secret } from '../core/secret.ts'
 import type { Logger } from '../log.ts'
+import type { ProjectName } from '../values/project.ts'
+import type { Secret } from '../values/secret.ts'
 import type { HttpRoutes } from './server.ts'
 
 /** `repeated`: the same bytes arrived shortly before. `full`: too many are pending, so it was not stored. */

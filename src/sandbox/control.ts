@@ -1,8 +1,8 @@
 /** The controls of a sandbox over HTTP, for a sandbox in another process. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isLoopback } from '../core/base-url.ts'
-import { stringifyJson } from '../core/json.ts'
-import type { Json } from '../core/row.ts'
+import { isLoopback } from '../values/base-url.ts'
+import type { Json } from '../values/json.ts'
+import { stringifyJson } from '../values/json.ts'
 import type { ScriptedFault } from './faults.ts'
 import type { KeyOptions, MemorySandbox } from './memory-sandbox.ts'
 import type { MutationKind } from './mutations.ts'

@@ -1,5 +1,5 @@
 /** Faults between a client and the service, random or scripted in advance, and the responses that replace the real ones. */
-import type { Json } from '../core/row.ts'
+import type { Json } from '../values/json.ts'
 import { isWrite, type Operation } from './operations.ts'
 import { pick, purposes, type Random, toUnitInterval } from './random.ts'
 import { jsonResponse, type ServiceResponse } from './response.ts'

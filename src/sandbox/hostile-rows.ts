@@ -1,6 +1,6 @@
 /** Unusual rows: `odd` ones, which a mirror must be able to store, and `unfit` ones, which it cannot store. */
 
-import type { Json } from '../core/row.ts'
+import type { Json } from '../values/json.ts'
 import type { Switches } from './switches.ts'
 import type { WireFormat } from './wire.ts'
 

@@ -1,6 +1,6 @@
 /** The sandbox without its network: the projects, their keys and clock, the request log, and what tests do to them. */
 import { performance } from 'node:perf_hooks'
-import { type EpochMs, type Ms, parseTime } from '../core/time.ts'
+import { type EpochMs, type Ms, parseTime } from '../values/time.ts'
 import { parseFaultKinds } from './faults.ts'
 import { applyRandomMutations, type MutationKind, parseMutationKinds } from './mutations.ts'
 import { type Scope, scopes } from './operations.ts'

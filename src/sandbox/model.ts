@@ -2,7 +2,7 @@
  * The rows of the service before they are formatted. Times are milliseconds since 1970, finer than responses show; NaN is
  * shown as null.
  */
-import type { EpochMs } from '../core/time.ts'
+import type { EpochMs } from '../values/time.ts'
 
 export type Conversation = {
   readonly index: number

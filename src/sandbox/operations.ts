@@ -1,6 +1,6 @@
 /** The operations of the service: how each is addressed, which scope it needs, and what it does. */
-import type { Json } from '../core/row.ts'
-import { type EpochMs, toTimestamp } from '../core/time.ts'
+import type { Json } from '../values/json.ts'
+import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Conversation, PhoneCall, Visitor } from './model.ts'
 import { takePage, toListData, toSingleRow } from './paging.ts'
 import { createQueryReader, notFound, Problem, readBody, requireFound, validationProblem } from './problem.ts'

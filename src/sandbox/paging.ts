@@ -1,6 +1,6 @@
 /** Takes one page of a sequence of rows, between bounds of time. Pure. */
-import type { Json } from '../core/row.ts'
-import type { EpochMs } from '../core/time.ts'
+import type { Json } from '../values/json.ts'
+import type { EpochMs } from '../values/time.ts'
 import type { Sequence } from './model.ts'
 import { findFirstPosition } from './row-store.ts'
 import type { BoundKind, PageOrder, Switches } from './switches.ts'

@@ -1,6 +1,6 @@
 /** The checks of a request's query and body, and the error responses of the service. */
-import type { Json } from '../core/row.ts'
-import { type EpochMs, parseTime } from '../core/time.ts'
+import type { Json } from '../values/json.ts'
+import { type EpochMs, parseTime } from '../values/time.ts'
 import type { BoundKind, Switches } from './switches.ts'
 
 /** The documented codes and their statuses, and one for unknown paths. */

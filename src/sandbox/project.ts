@@ -1,7 +1,7 @@
 /** One project of the service: its rows, its writes, and its mutations. */
 
-import type { Json } from '../core/row.ts'
-import type { EpochMs } from '../core/time.ts'
+import type { Json } from '../values/json.ts'
+import type { EpochMs } from '../values/time.ts'
 import { withHostileRows } from './hostile-rows.ts'
 import { createMutations, type Mutations } from './mutations.ts'
 import { createRandom, purposes } from './random.ts'

@@ -1,5 +1,5 @@
 /** The algorithms by which a service may count requests in a window, and the limits of each key. */
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import { Problem } from './problem.ts'
 import type { Switches } from './switches.ts'
 

@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { stringifyJson } from '../core/json.ts'
-import type { Json } from '../core/row.ts'
-import type { EpochMs } from '../core/time.ts'
+import type { Json } from '../values/json.ts'
+import { stringifyJson } from '../values/json.ts'
+import type { EpochMs } from '../values/time.ts'
 import { type Problem, problemBody, statusOf } from './problem.ts'
 import type { Switches } from './switches.ts'
 

@@ -1,7 +1,8 @@
 /** The sandbox's analytics rollup. What its numbers count is up to the service, so switches define it. */
-import { createTimeZone, localDayOf, startOfDay } from '../core/analytics/time-zone.ts'
-import type { Json } from '../core/row.ts'
-import { type EpochMs, type EpochSeconds, toTimestamp } from '../core/time.ts'
+
+import type { Json } from '../values/json.ts'
+import { type EpochMs, type EpochSeconds, toTimestamp } from '../values/time.ts'
+import { createTimeZone, localDayOf, startOfDay } from '../values/time-zone.ts'
 import { type Conversation, each, type Message, type Sequence } from './model.ts'
 import type { Project } from './project.ts'
 import { purposes, toUnitInterval } from './random.ts'

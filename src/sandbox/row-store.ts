@@ -1,5 +1,5 @@
 /** All rows of one kind: the seed rows, created on demand, under the later changes; and their earlier versions. */
-import type { EpochMs } from '../core/time.ts'
+import type { EpochMs } from '../values/time.ts'
 import type { Sequence, TimedRow } from './model.ts'
 import type { RowIds } from './seed-context.ts'
 

@@ -1,5 +1,5 @@
 /** What all kinds of seed rows are created from: their numbers, ids, times and texts. */
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import { createRandom, integerBetween, type Purpose, pick, purposes, type Random, toUnitInterval } from './random.ts'
 import type { Switches } from './switches.ts'
 

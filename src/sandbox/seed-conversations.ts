@@ -1,5 +1,5 @@
 /** Conversations of the seed data, and their messages. */
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import type { Conversation, Message, Sequence } from './model.ts'
 import { pick, purposes, type Random, toUnitInterval } from './random.ts'
 import type { SeedRows } from './row-store.ts'

@@ -1,8 +1,8 @@
 /** The service without its network: what it does with a request that has arrived completely. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { performance } from 'node:perf_hooks'
-import type { Json } from '../core/row.ts'
-import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
+import type { Json } from '../values/json.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import { createFaults, type FaultKind, faultKinds, faultResponse } from './faults.ts'
 import { applyRandomMutations, parseMutationKinds } from './mutations.ts'
 import { findRoute, isList, isWrite, type Operation, type RouteMatch, type Scope } from './operations.ts'

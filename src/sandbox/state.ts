@@ -1,5 +1,5 @@
 /** The current data of a project: its seed data and all later changes. */
-import type { EpochMs } from '../core/time.ts'
+import type { EpochMs } from '../values/time.ts'
 import {
   type Activity,
   type Conversation,

@@ -1,5 +1,5 @@
 /** The complete current data of a project, in the service's format: what a correct mirror must equal. */
-import type { Json } from '../core/row.ts'
+import type { Json } from '../values/json.ts'
 import { each } from './model.ts'
 import { computeAvailability } from './operations.ts'
 import type { Project } from './project.ts'

@@ -1,5 +1,5 @@
 /** The rows as the service shows them: with shifted times and altered replies, and some of them late. */
-import type { EpochMs, Ms } from '../core/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import {
   type Activity,
   type Conversation,

@@ -1,7 +1,7 @@
 /** Rows in the service's format: documented fields by their names, the others in several naming styles. */
 
-import type { Json } from '../core/row.ts'
-import { type EpochMs, toTimestamp } from '../core/time.ts'
+import type { Json } from '../values/json.ts'
+import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Activity, Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
 import { pick, purposes, type Random, toUnitInterval } from './random.ts'
 import type { Switches } from './switches.ts'

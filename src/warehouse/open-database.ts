@@ -1,13 +1,13 @@
 /** Opens the database that a URL names. Errors say what a person can do about them. */
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { UserError } from '../core/user-error.ts'
-import type { ConnectionPool, LocalReads } from './database/connection-pool.ts'
-import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
-import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
-import { EmptyWarehouseError } from './database/schema-version.ts'
-import { openSqlitePool } from './database/sqlite.ts'
-import { openSqliteThread } from './database/sqlite-thread.ts'
+import { UserError } from '../values/user-error.ts'
+import type { ConnectionPool, LocalReads } from './connection-pool.ts'
+import { explainOpenError, explainRuntimeError, WarehouseError } from './explain-error.ts'
+import { type DatabaseLocation, parseDatabaseUrl } from './location.ts'
+import { EmptyWarehouseError } from './schema-version.ts'
+import { openSqlitePool } from './sqlite.ts'
+import { openSqliteThread } from './sqlite-thread.ts'
 
 export type WarehouseOptions = {
   /** `read`: changes nothing, and rejects a database that nothing has been mirrored into. */
@@ -58,7 +58,7 @@ async function openDriverPool(
   const isWriter = access !== 'read'
   if (location.kind === 'postgres') {
     // Only then: its client takes a while to load.
-    const { openPostgresPool, pageLimits } = await import('./database/postgres.ts')
+    const { openPostgresPool, pageLimits } = await import('./postgres.ts')
     return openPostgresPool(location.url, isWriter, apart && pageLimits[apart])
   }
   return apart !== undefined || signal !== undefined

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import { streamNames } from '../../schema/stream-specs.ts'
 import { tables } from '../../schema/tables.ts'
 import { eraseVisitor } from '../../src/app/erase.ts'
 import { verifyProject } from '../../src/app/verify.ts'
-import { streamNames } from '../../src/core/stream-specs.ts'
-import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
-import { createOutboxFixture, type OutboxFixture } from '../writeback/outbox-fixture.ts'
+import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
+import { createOutboxFixture, type OutboxFixture } from '../outbox/outbox-fixture.ts'
 
 const by = 'ann'
 

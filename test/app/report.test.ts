@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readReport, writeReportFile } from '../../src/app/report.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
-import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 
 for (const db of databases) {
   test(`a report counts the rows that the service has — ${db.name}`, async () => {

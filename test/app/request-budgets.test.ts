@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
-import { createSharedStore } from '../../src/api/rate-limit/shared-store.ts'
 import { logWhenBudgetOpens, openRequestBudgets } from '../../src/app/request-budgets.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
+import { createSharedStore } from '../../src/service/rate-limit/shared-store.ts'
+import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { projectConfigOf } from '../sync/sync-sandbox.ts'
 
 const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 const minute = (requests: number) => ({ requests, windowMs: 60_000 })

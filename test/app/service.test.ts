@@ -2,10 +2,10 @@
 import { getEventListeners } from 'node:events'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
-import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
 import { withService } from '../../src/app/service.ts'
-import { projectConfigOf } from '../sync/sync-sandbox.ts'
+import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
+import { createMemoryStore } from '../../src/service/rate-limit/state-store.ts'
+import { projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 
 const address = 'https://service.example'
 const project = projectConfigOf({ projectId: '', baseUrl: address, widgetUrl: address, key: 'key' })

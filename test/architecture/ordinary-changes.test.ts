@@ -24,48 +24,48 @@ const changes: readonly Change[] = [
     row: 'a list stream',
     edits: [
       [
-        'src/core/stream-specs.ts',
+        'schema/stream-specs.ts',
         '  calls: {\n',
         `tickets: ${spec('list')} table: 'tickets', singular: 'ticket', hasUuids: true, newerBy: null },\n`,
       ],
       ['schema/mirror-tables.ts', '  conversations: {\n', `tickets: { ${table}, at: ['time?', ''] } },\n`],
     ],
-    named: ['src/streams/list-streams.ts', 'src/core/day-digests.ts'],
+    named: ['src/mirror/streams/list-streams.ts', 'src/mirror/core/day-digests.ts'],
   },
   {
     row: '… with children',
     edits: [
       [
-        'src/core/stream-specs.ts',
+        'schema/stream-specs.ts',
         '  calls: {\n',
         `comments: ${spec('child-list')} parent: 'visitors', table: 'comments' },\n`,
       ],
       ['schema/mirror-tables.ts', '  conversations: {\n', `comments: { ${table}, at: ['time?', ''] } },\n`],
     ],
-    named: ['src/streams/all-streams.ts', 'src/core/day-digests.ts', 'src/verify/verify.ts'],
+    named: ['src/mirror/streams/all-streams.ts', 'src/mirror/core/day-digests.ts', 'src/mirror/verify/verify.ts'],
   },
   {
     row: 'a write-back operation',
     edits: [
       [
-        'src/core/outbox/writeback-request.ts',
+        'src/outbox/core/writeback-request.ts',
         '  note: {\n',
         `tag: { target: 'visitor', isIdempotent: true, notRevertible: null, isPublic: false, words: ['tag', 'tags'],
            sets: [], fields: { tag: contentField }, evidenceFields: [], summary: '', examples: [] },\n`,
       ],
     ],
     named: [
-      'src/core/outbox/batch-estimate.ts',
-      'src/core/outbox/revert.ts',
-      'src/core/outbox/review-check.ts',
-      'src/core/outbox/review-lane.ts',
-      'src/core/outbox/review.ts',
-      'src/writeback/operations/handlers.ts',
+      'src/outbox/core/batch-estimate.ts',
+      'src/outbox/core/revert.ts',
+      'src/outbox/core/review-check.ts',
+      'src/outbox/core/review-lane.ts',
+      'src/outbox/core/review.ts',
+      'src/outbox/operations/handlers.ts',
     ],
   },
   {
     row: 'an export format',
-    edits: [['src/core/export.ts', "'sqlite'] as const", "'avro', "]],
+    edits: [['src/export/core/export.ts', "'sqlite'] as const", "'avro', "]],
     named: ['src/cli/export.ts', 'src/export/destination.ts'],
   },
   {

@@ -5,8 +5,8 @@ import { createKeyLimit } from '../../bench/fleet/key-limit.ts'
 import { createLoad } from '../../bench/fleet/load.ts'
 import { createProjects } from '../../bench/fleet/projects.ts'
 import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'
-import { defaultSchedules } from '../../src/core/default-schedules.ts'
-import { streamNames } from '../../src/core/stream-specs.ts'
+import { streamNames } from '../../schema/stream-specs.ts'
+import { defaultSchedules } from '../../src/config/default-schedules.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 
 const forEachStream = (value: number) =>

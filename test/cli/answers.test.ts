@@ -1,23 +1,19 @@
 /** The output of the commands, and their exit codes. */
 import { describe, expect, test } from 'vitest'
+import type { StreamName } from '../../schema/stream-specs.ts'
+import type { FactsRebuildReport } from '../../src/analytics/core/reports.ts'
+import type { CheckItem } from '../../src/app/check.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { worstExitCode } from '../../src/cli/explain-error.ts'
 import { migrateCommand, renderRebuildProgress } from '../../src/cli/migrate.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
-import { ApiError } from '../../src/core/api-failure.ts'
-import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
-import type {
-  CheckItem,
-  FactsRebuildReport,
-  RewriteReport,
-  StatusReport,
-  SyncReport,
-  VerifyReport,
-} from '../../src/core/command-reports.ts'
-import type { SyncOutcome } from '../../src/core/mirror.ts'
-import type { StreamName } from '../../src/core/stream-specs.ts'
+import type { StatusReport } from '../../src/maintenance/core/reports.ts'
+import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
+import type { SyncOutcome } from '../../src/mirror/core/mirror.ts'
+import type { RewriteReport, SyncReport, VerifyReport } from '../../src/mirror/core/reports.ts'
+import { ApiError } from '../../src/service/core/api-failure.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
 function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {

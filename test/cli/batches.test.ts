@@ -1,15 +1,15 @@
 /** Batches on the command line, with a real queue in SQLite. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import * as batches from '../../src/app/batches.ts'
+import type { Warehouse } from '../../src/app/open.ts'
 import * as outbox from '../../src/app/outbox.ts'
 import * as review from '../../src/app/review.ts'
 import * as selection from '../../src/app/review.ts'
 import { writebackCommand } from '../../src/cli/writeback.ts'
-import type { EnqueueOptions } from '../../src/core/outbox/admin.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
-import type { OutboxAdmin } from '../../src/warehouse/outbox/admin.ts'
+import type { EnqueueOptions } from '../../src/outbox/core/admin.ts'
+import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import { queueFlags } from '../outbox/batch-fixture.ts'
 import { databases } from '../support/databases.ts'
-import { queueFlags } from '../writeback/batch-fixture.ts'
 import { runCommand } from './run-command.ts'
 
 const useCases = { ...batches, ...outbox, ...review, ...selection }

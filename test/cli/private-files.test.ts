@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { startWorkerProcess } from '../app/worker/worker-process.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
+import { startWorkerProcess } from '../worker/worker-process.ts'
 import { runDeskmirror } from './run-process.ts'
 
 /** The files that other users can access. A folder that they may not enter protects its contents. */

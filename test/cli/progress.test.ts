@@ -9,8 +9,9 @@ import {
   streamProgressRow,
   timeLeft,
 } from '../../src/cli/render/progress.ts'
-import type { BudgetView, SyncProgress } from '../../src/core/command-reports.ts'
-import { formatCount, formatDuration, toPrintable } from '../../src/core/format.ts'
+import type { SyncProgress } from '../../src/mirror/core/reports.ts'
+import type { BudgetView } from '../../src/service/core/budget.ts'
+import { formatCount, formatDuration, toPrintable } from '../../src/values/format.ts'
 
 const budget: BudgetView = {
   limit: 600,

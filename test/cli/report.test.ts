@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { buildReport } from '../../src/analytics/report/report.ts'
 import { reportCommand } from '../../src/cli/report.ts'
-import { UserError } from '../../src/core/user-error.ts'
-import { buildReport } from '../../src/report/report.ts'
-import { now, reportData } from '../report/report-fixtures.ts'
+import { UserError } from '../../src/values/user-error.ts'
+import { now, reportData } from '../analytics/report/report-fixtures.ts'
 import { createUserError, runCommand } from './run-command.ts'
 import { startCliScenario } from './scenario.ts'
 

@@ -4,8 +4,8 @@ import type { CommandContext } from '../../src/cli/command-context.ts'
 import type { Display } from '../../src/cli/render/display.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { UserError } from '../../src/core/user-error.ts'
 import { createLog } from '../../src/log.ts'
+import { UserError } from '../../src/values/user-error.ts'
 
 export type CommandOutput = { readonly exit: number; readonly out: string; readonly err: string }
 

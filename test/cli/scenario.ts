@@ -1,10 +1,10 @@
 /** A sandbox, a mirror of it in a folder, and commands that run in that folder, within this process. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
-import { syncOnce } from '../sync/sync-sandbox.ts'
 import { runInProcess } from './run-in-process.ts'
 import { type ProcessResult, type RunOptions, runDeskmirror } from './run-process.ts'
 

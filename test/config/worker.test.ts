@@ -7,7 +7,7 @@ import { resolveHttpExposure } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
-import { UserError } from '../../src/core/user-error.ts'
+import { UserError } from '../../src/values/user-error.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 let folder = ''

@@ -1,12 +1,12 @@
 /** The console in a real Chromium. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
-import { startConsole, useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { commit, conversation, message, timeAt } from '../warehouse/row-fixtures.ts'
 import { openPage } from './open-page.ts'
+import { startConsole, useConsole } from './routes/console-server.ts'
 
 const waiting = (id: string) => conversation(id, { waiting_since: timeAt(5) })
 async function fill(warehouse: Warehouse, project: ProjectConfig) {

@@ -1,13 +1,13 @@
 /** Decisions in a real Chromium: with keys only, without JavaScript, and beside a thread. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { toTimestamp } from '../../src/core/time.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
-import { useConsole } from '../http/console/console-server.ts'
+import type { Warehouse } from '../../src/app/open.ts'
+import { toTimestamp } from '../../src/values/time.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 import { accessibilityProblems } from './axe.ts'
 import { openPage } from './open-page.ts'
+import { useConsole } from './routes/console-server.ts'
 
 const [first, second] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const
 

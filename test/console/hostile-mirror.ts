@@ -1,5 +1,5 @@
 /** A mirror whose every text tries to become something else, and the addresses of all screens that show it. */
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import type { Warehouse } from '../../src/app/open.ts'
 import { activity, commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 
 const attacks = [

@@ -1,7 +1,7 @@
 /** Pages of a running console in a real browser, and what must never happen on any of them. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
-import type { TestConsole } from '../http/console/console-server.ts'
+import type { TestConsole } from './routes/console-server.ts'
 
 export type OpenPage = Page & { readonly go: (path: string) => Promise<void>; readonly violations: readonly string[] }
 

@@ -1,19 +1,19 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
-import type { ProjectFrame } from '../../src/console/page.ts'
-import { thread } from '../../src/console/pages/conversation.ts'
-import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
-import { exactText, formatTime, markedText, roughly } from '../../src/console/text.ts'
-import { type AuditResult, estimateDifferences } from '../../src/core/audit.ts'
 import {
   type ConversationData,
   hideMessages,
   type OverviewData,
   type StreamRow,
   streamStateOf,
-} from '../../src/core/console/data.ts'
-import type { Html } from '../../src/core/html/html.ts'
+} from '../../src/console/core/data.ts'
+import type { ProjectFrame } from '../../src/console/page.ts'
+import { thread } from '../../src/console/pages/conversation.ts'
+import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
+import { exactText, formatTime, markedText, roughly } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
+import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
+import type { Html } from '../../src/values/html.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()

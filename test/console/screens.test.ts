@@ -1,11 +1,11 @@
 /** Every screen in a real Chromium: hostile texts stay texts, and nobody is shut out. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { useConsole } from '../http/console/console-server.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { accessibilityProblems } from './axe.ts'
 import { attack, fillHostile, screens } from './hostile-mirror.ts'
 import { openPage } from './open-page.ts'
+import { useConsole } from './routes/console-server.ts'
 
 const console = useConsole(fillHostile)
 let browser: Browser

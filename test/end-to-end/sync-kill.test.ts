@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { cleanEnvironment, launcher } from '../cli/run-process.ts'
+import { findDifferences, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { sampledCount } from '../support/sampled.ts'
-import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 const size = {
   conversations: 140,

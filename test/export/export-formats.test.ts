@@ -2,9 +2,9 @@
 import { parse } from 'csv-parse/sync'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Warehouse } from '../../src/app/open.ts'
 import { createParquetWriter } from '../../src/export/parquet-writer.ts'
-import { encodeText } from '../../src/warehouse/database/escape.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import { encodeText } from '../../src/warehouse/escape.ts'
 import { databases } from '../support/databases.ts'
 import { createMemoryOutput, exportBytes, hostileTexts, openWorld, openWorlds, stableColumns } from './export-world.ts'
 

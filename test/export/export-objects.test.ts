@@ -1,8 +1,8 @@
 /** What an export selects: objects, columns and rows; what it says about names and values that do not exist. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { UserError } from '../../src/core/user-error.ts'
+import type { Warehouse } from '../../src/app/open.ts'
 import { type ExportRequest, findObjects } from '../../src/export/export-objects.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import type { UserError } from '../../src/values/user-error.ts'
 import { databases } from '../support/databases.ts'
 import { commit, message } from '../warehouse/row-fixtures.ts'
 import { exportBytes, exportWith, hostileTexts, openWorld } from './export-world.ts'

@@ -1,8 +1,8 @@
 /** A small warehouse with what is hard to export, and exports of it into memory. */
 import { onTestFinished } from 'vitest'
-import type { ByteOutput, ExportFormat } from '../../src/core/export.ts'
+import type { Warehouse } from '../../src/app/open.ts'
+import type { ByteOutput, ExportFormat } from '../../src/export/core/export.ts'
 import { type ExportRequest, exportObjects } from '../../src/export/export-objects.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
 import { type DatabaseInstance, databases, type TestDatabase } from '../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../warehouse/row-fixtures.ts'
 

@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { secret } from '../../src/core/secret.ts'
-import { UserError } from '../../src/core/user-error.ts'
 import { createAttempts } from '../../src/http/auth.ts'
 import { type HttpRoutes, type HttpServerOptions, maxConnections, type ReadinessResult } from '../../src/http/server.ts'
+import { secret } from '../../src/values/secret.ts'
+import { UserError } from '../../src/values/user-error.ts'
 import { captureLog, startTestServer, token, tokenOptions } from './test-server.ts'
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })

@@ -1,9 +1,9 @@
 /** A running HTTP server of the worker on loopback, and a client for it. */
 import { request } from 'node:http'
 import { onTestFinished } from 'vitest'
-import { secret } from '../../src/core/secret.ts'
 import { type HttpServerOptions, openHttpServer } from '../../src/http/server.ts'
 import { createLog, type Logger } from '../../src/log.ts'
+import { secret } from '../../src/values/secret.ts'
 
 export const token = 'a:token-with-a-colon'
 export const tokenOptions = { token: secret(token) }

@@ -2,8 +2,8 @@
 import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { type Secret, secret } from '../../src/core/secret.ts'
 import { type DeliveryReceipt, webhookRoutes } from '../../src/http/webhooks.ts'
+import { type Secret, secret } from '../../src/values/secret.ts'
 import { captureLog, startTestServer, tokenOptions } from './test-server.ts'
 
 const [key, next] = ['whsec_one', 'whsec_two']

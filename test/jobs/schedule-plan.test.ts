@@ -4,11 +4,11 @@ import { missedSyncJobs, schedulesForProjects } from '../../jobs/project-schedul
 import { parseSchedulerJob, parseSyncJob, syncJobId } from '../../jobs/queues.ts'
 import { type CompletionTimes, overdueSyncJobs, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
+import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import { type Config, defaultProject, type ProjectConfig, settingsNeedingRestart } from '../../src/config/config.ts'
-import { defaultSchedules } from '../../src/core/default-schedules.ts'
-import { secret } from '../../src/core/secret.ts'
-import { type StreamName, streamNames } from '../../src/core/stream-specs.ts'
-import { configOf } from '../sync/sync-sandbox.ts'
+import { defaultSchedules } from '../../src/config/default-schedules.ts'
+import { secret } from '../../src/values/secret.ts'
+import { configOf } from '../mirror/sync/sync-sandbox.ts'
 
 const shop = defaultProject({
   name: 'shop',

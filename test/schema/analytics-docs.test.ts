@@ -1,9 +1,9 @@
 /** The questions of docs/analytics.md can be asked of every database, and the definitions name only what exists. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { analyticsObjects } from '../../schema/analytics-views/layer.ts'
+import { analyticsObjects } from '../../src/analytics/views/layer.ts'
+import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
 import { databases } from '../support/databases.ts'
-import { openViewsWarehouse } from '../warehouse/analytics/view-fixtures.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const text = readFileSync(`${root}/docs/analytics.md`, 'utf8')

@@ -1,13 +1,13 @@
 /** The SQL of the starter dashboards, as their files have it, on each database. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type Chart, type ChartColumn, charts } from '../../schema/bi-tools/charts.ts'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import { type Chart, type ChartColumn, charts } from '../../src/analytics/starters/charts.ts'
+import type { Warehouse } from '../../src/app/open.ts'
+import { factsOf, settings } from '../analytics/sql/facts-settings.ts'
+import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
+import { withSandbox } from '../mirror/sync/with-sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { withSandbox } from '../sync/with-sandbox.ts'
-import { factsOf, settings } from '../warehouse/analytics/facts-settings.ts'
-import { openViewsWarehouse } from '../warehouse/analytics/view-fixtures.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const readJson = (path: string) => JSON.parse(readFileSync(`${root}deploy/${path}`, 'utf8'))

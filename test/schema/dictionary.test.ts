@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { analyticsObjects, relationOf } from '../../schema/analytics-views/layer.ts'
 import { logEvents } from '../../schema/log-events.ts'
+import { analyticsObjects, relationOf } from '../../src/analytics/views/layer.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 test('every event of the log is described, and no other', () => {
@@ -30,6 +30,6 @@ test('every relation leads to a column that exists', () => {
 })
 
 test('docs/reference is up to date', () => {
-  const { status, stderr } = spawnSync(process.execPath, ['schema/dictionary.ts', '--check'], { cwd: root })
+  const { status, stderr } = spawnSync(process.execPath, ['build/dictionary.ts', '--check'], { cwd: root })
   expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' })
 })

@@ -3,14 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import type { Aggregation } from '../../schema/analytics-views/analytics-view.ts'
-import { analystObjectNames, analystObjects, relationsOf } from '../../schema/analytics-views/layer.ts'
-import { describeColumn } from '../../schema/analytics-views/view-columns.ts'
-import { type Chart, charts } from '../../schema/bi-tools/charts.ts'
-import { mayLeadNowhere } from '../../schema/bi-tools/dbt-sources.ts'
-import { metabaseQuery } from '../../schema/bi-tools/metabase.ts'
+import { type Chart, charts } from '../../src/analytics/starters/charts.ts'
+import { mayLeadNowhere } from '../../src/analytics/starters/dbt-sources.ts'
+import { metabaseQuery } from '../../src/analytics/starters/metabase.ts'
+import type { Aggregation } from '../../src/analytics/views/analytics-view.ts'
+import { analystObjectNames, analystObjects, relationsOf } from '../../src/analytics/views/layer.ts'
+import { describeColumn } from '../../src/analytics/views/view-columns.ts'
+import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
 import { databases } from '../support/databases.ts'
-import { openViewsWarehouse } from '../warehouse/analytics/view-fixtures.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const yaml = (path: string) => parse(readFileSync(`${root}deploy/${path}`, 'utf8'))
@@ -36,7 +36,7 @@ const dbtTables: readonly DbtTable[] = yaml('dbt/models/sources.yml').sources[0]
 const cubes: readonly Cube[] = yaml('cube/model/cubes/deskmirror.yml').cubes
 
 test('the files are current', () => {
-  const { status, stderr } = spawnSync(process.execPath, ['schema/starters.ts', '--check'], { cwd: root })
+  const { status, stderr } = spawnSync(process.execPath, ['build/starters.ts', '--check'], { cwd: root })
   expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' })
 })
 

@@ -1,8 +1,8 @@
 /** What others do meanwhile: visitors write, agents answer, a person queues and cancels write-backs, state gets lost. */
 
-import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
-import type { Ms } from '../../src/core/time.ts'
-import { toTimestamp } from '../../src/core/time.ts'
+import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
+import type { Ms } from '../../src/values/time.ts'
+import { toTimestamp } from '../../src/values/time.ts'
 import type { Program } from './program.ts'
 
 import type { World } from './world.ts'

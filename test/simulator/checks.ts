@@ -1,10 +1,11 @@
 /** What must be true of a world after its last quiet runs, whatever happened before. Each failure is a sentence. */
-import type { OutboxEntry } from '../../src/core/outbox/outbox-entry.ts'
-import { parseTime } from '../../src/core/time.ts'
+
+import type { Warehouse } from '../../src/app/open.ts'
+import type { OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
-import { findDifferences, unexplainedDifferences } from '../sync/sync-sandbox.ts'
-import { findUncoveredRows, hasListTime, listNames } from '../sync/uncovered-rows.ts'
+import { parseTime } from '../../src/values/time.ts'
+import { findDifferences, unexplainedDifferences } from '../mirror/sync/sync-sandbox.ts'
+import { findUncoveredRows, hasListTime, listNames } from '../mirror/sync/uncovered-rows.ts'
 import { mirroredStreams } from './program.ts'
 
 /** Promise 6, and lanes: what arrived, how often, and in which order. */

@@ -1,6 +1,6 @@
 /** Watches a world while it runs: what is committed when a write leaves a process, and what the rows of the mirror do. */
 import type Database from 'better-sqlite3'
-import type { Ms } from '../../src/core/time.ts'
+import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 import type { SentRequest } from './simulated-network.ts'
 

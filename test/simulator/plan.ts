@@ -1,8 +1,9 @@
 /** What a seed decides before anything runs: the size of the world, the service's habits, and how many faults there are. */
-import type { Ms } from '../../src/core/time.ts'
+
 import type { FaultKind } from '../../src/sandbox/faults.ts'
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
+import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Delivery } from './simulated-network.ts'
 

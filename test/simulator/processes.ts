@@ -1,5 +1,5 @@
 /** Starts simulated processes, and ends them: by themselves, by a crash, by SIGTERM, or suspended for a while. */
-import { UserError } from '../../src/core/user-error.ts'
+import { UserError } from '../../src/values/user-error.ts'
 import type { Plan } from './plan.ts'
 import type { Program, ProgramDeps } from './program.ts'
 import { currentProcess, type Item, type SimulatedProcess } from './scheduler.ts'

@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as realImmediate } from 'node:timers'
-import type { EpochMs, Ms } from '../../src/core/time.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { createDigest, type Event, type Recording } from './digest.ts'
 

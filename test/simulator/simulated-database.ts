@@ -5,10 +5,10 @@
  */
 import { copyFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import type { ConnectionPool, DbConnection } from '../../src/warehouse/database/connection-pool.ts'
-import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
-import { createWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { createWarehouse, type Warehouse } from '../../src/app/open.ts'
+import type { ConnectionPool, DbConnection } from '../../src/warehouse/connection-pool.ts'
 import { withExplainedErrors } from '../../src/warehouse/open-database.ts'
+import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
 import type { Event } from './digest.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 import { addVirtualFunctions } from './virtual-sql.ts'

@@ -3,13 +3,13 @@
  * arrives, each an item of the schedule with a delay of its own, and each may fail.
  */
 import type { Dispatcher } from 'undici'
-import type { Connections } from '../../src/api/connections.ts'
-import type { Ms } from '../../src/core/time.ts'
 import type { FaultKind } from '../../src/sandbox/faults.ts'
 import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import type { ServiceResponse } from '../../src/sandbox/response.ts'
 import { dateHeader } from '../../src/sandbox/sandbox.ts'
 import { type ReceivedRequest, receiveRequest } from '../../src/sandbox/service.ts'
+import type { Connections } from '../../src/service/connections.ts'
+import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 
 /** What happens to one request. `silence`: no answer ever comes. */

@@ -1,7 +1,7 @@
 /** The warehouse that every schedule begins with: without rows, but with the columns that the sandbox's fields become. */
 import { copyFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { addTriggers } from './observer.ts'
 import { createSimulatedDatabase } from './simulated-database.ts'
 import { runQuietSync } from './world.ts'

@@ -9,7 +9,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 import timersPromises from 'node:timers/promises'
-import type { Ms } from '../../src/core/time.ts'
+import type { Ms } from '../../src/values/time.ts'
 import { currentProcess, epoch, type Item, type Scheduler, type SimulatedProcess } from './scheduler.ts'
 
 export type Platform = {

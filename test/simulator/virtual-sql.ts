@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type Database from 'better-sqlite3'
-import { toTimestamp } from '../../src/core/time.ts'
+import { toTimestamp } from '../../src/values/time.ts'
 
 const timestampFormat = '%Y-%m-%dT%H:%M:%SZ'
 

@@ -1,10 +1,11 @@
 /** Runs one schedule: a world of processes over one database and one service, made and driven by a seed. */
+
+import { listStreamNames } from '../../schema/stream-specs.ts'
+import type { Warehouse } from '../../src/app/open.ts'
 import { defaultProject } from '../../src/config/config.ts'
-import { secret } from '../../src/core/secret.ts'
-import { listStreamNames } from '../../src/core/stream-specs.ts'
-import type { Ms } from '../../src/core/time.ts'
 import { createMemorySandbox, type MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import { secret } from '../../src/values/secret.ts'
+import type { Ms } from '../../src/values/time.ts'
 import { scheduleChanges } from './changes.ts'
 import { checkBudget, checkIncremental, checkLists, checkMirror, checkWritebacks } from './checks.ts'
 import { createListsPlan } from './lists-plan.ts'

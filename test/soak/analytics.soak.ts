@@ -1,7 +1,8 @@
 /** Longer versions of the golden tables: more worlds, all of them on every database, with every time zone. */
+
+import { testGoldenCommits } from '../analytics/sql/golden-commits.ts'
+import { testGoldenWorlds } from '../analytics/sql/golden-worlds.ts'
 import { databases } from '../support/databases.ts'
-import { testGoldenCommits } from '../warehouse/analytics/golden-commits.ts'
-import { testGoldenWorlds } from '../warehouse/analytics/golden-worlds.ts'
 
 const firstSeed = Number(process.env['SEED'] ?? 1)
 

@@ -1,9 +1,9 @@
 /** Long versions of the tests of the budget: it is used fully, and never exceeded. */
 import { describe, expect, test } from 'vitest'
-import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
-import { startCountingService, startProcessGroup } from '../api/rate-limit/process-group.ts'
-import { injectFaults, storeKinds } from '../api/rate-limit/scenario.ts'
-import { countBetween, maxInWindow } from '../core/rate-limit/simulated-world.ts'
+import type { BudgetPolicy } from '../../src/service/core/budget.ts'
+import { countBetween, maxInWindow } from '../service/core/simulated-world.ts'
+import { startCountingService, startProcessGroup } from '../service/rate-limit/process-group.ts'
+import { injectFaults, storeKinds } from '../service/rate-limit/scenario.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 
 // The rate of a usual key, in shorter windows: the time of each grant weighs six times as much as in a minute.

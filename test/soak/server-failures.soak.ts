@@ -4,16 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
+import { openWarehouse } from '../../src/app/open.ts'
 import type { MutationKind } from '../../src/sandbox/mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
-import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'
-import { maxInWindow } from '../core/rate-limit/simulated-world.ts'
+import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
+import { maxInWindow } from '../service/core/simulated-world.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
-import { findDifferences } from '../sync/sync-sandbox.ts'
+import { startWorkerProcess, type WorkerProcess } from '../worker/worker-process.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 100_000)
 const limit = 300

@@ -1,6 +1,6 @@
 /** Two thousand mixed write-backs, with a fault in a tenth of all requests, and forty kills of processes. */
 import { expect, test } from 'vitest'
-import { checkOutcomes, runKillScenario } from '../writeback/kill-scenario.ts'
+import { checkOutcomes, runKillScenario } from '../outbox/kill-scenario.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   for (const processes of [1, 3]) {

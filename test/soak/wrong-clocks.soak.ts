@@ -11,7 +11,7 @@ import {
   clocks,
   replyChanges,
   runClockScenario,
-} from '../writeback/wrong-clock-scenario.ts'
+} from '../outbox/wrong-clock-scenario.ts'
 
 const namesOf = <T extends object>(table: T) => Object.keys(table) as (keyof T)[]
 

@@ -1,5 +1,5 @@
 /** The budget of a usual key. */
-import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
+import type { BudgetPolicy } from '../../src/service/core/budget.ts'
 
 const windowMs = 60_000
 

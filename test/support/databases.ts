@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { sqliteTemplateForSandbox } from './sandbox-template.ts'
 import { postgresTemplate, sqliteTemplate, templateSchema, templateToken } from './warehouse-templates.ts'
 

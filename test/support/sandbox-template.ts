@@ -5,7 +5,7 @@
 import { copyFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { syncOnce } from '../sync/sync-sandbox.ts'
+import { syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { makeOnce } from './make-once.ts'
 import { sourceVersion, sqliteTemplate } from './warehouse-templates.ts'
 

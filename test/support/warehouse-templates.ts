@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { makeOnce } from './make-once.ts'
 
 /** The path of a SQLite warehouse, to be copied. */
@@ -67,7 +67,7 @@ async function withAdmin(url: string, work: (run: (text: string) => Promise<pg.Q
 /** Changes with the code that makes a warehouse, as in watch mode one run follows another. */
 export function sourceVersion(): string {
   const hash = createHash('sha1')
-  for (const folder of ['schema', 'src/warehouse']) {
+  for (const folder of ['schema', 'src']) {
     const path = join(import.meta.dirname, '../..', folder)
     for (const file of readdirSync(path, { recursive: true, encoding: 'utf8' }))
       hash.update(`${file} ${statSync(join(path, file)).mtimeMs}\n`)

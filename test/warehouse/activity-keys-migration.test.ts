@@ -1,9 +1,9 @@
 /** Upgrading a warehouse whose entries of activity are identified by their ids alone. */
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type JsonObject, stringifyJson } from '../../src/core/json.ts'
-import { visitorActivity } from '../../src/streams/visitor-activity.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
+import { visitorActivity } from '../../src/mirror/streams/visitor-activity.ts'
+import { type JsonObject, stringifyJson } from '../../src/values/json.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'
 import { commit } from './row-fixtures.ts'

@@ -134,7 +134,7 @@ for (const db of databases) {
       const nasty = 'a\0b \ud800 ␛0000 😀 é \\u0000'
       await mirror.startRun('incremental', 1)
       await mirror.commit(commit('messages', [message('c1', 1, { content: nasty })]))
-      const { decodeText } = await import('../../src/warehouse/database/escape.ts')
+      const { decodeText } = await import('../../src/warehouse/escape.ts')
       expect((await list('select content from messages')).map((text) => decodeText(String(text)))).toEqual([nasty])
       expect(JSON.parse((await mirror.readRawById('messages', ['c1'])).get('c1') ?? '').content).toBe(nasty)
       expect(Number((await one('select strings_escaped as n from sync_runs')).n)).toBeGreaterThan(0)

@@ -1,9 +1,9 @@
 /** Which pages are committed together: decided without a database. */
 import { expect, test } from 'vitest'
-import type { CommitResult, MirrorCommit } from '../../src/core/mirror.ts'
-import { WarehouseError } from '../../src/warehouse/database/explain-error.ts'
-import { createCommitQueue, type PageCommits } from '../../src/warehouse/mirror/commit-queue.ts'
-import { createSerialQueue } from '../../src/warehouse/mirror/project-context.ts'
+import type { CommitResult, MirrorCommit } from '../../src/mirror/core/mirror.ts'
+import { createCommitQueue, type PageCommits } from '../../src/mirror/sql/commit-queue.ts'
+import { createSerialQueue } from '../../src/mirror/sql/project-context.ts'
+import { WarehouseError } from '../../src/warehouse/explain-error.ts'
 import { commit, conversation, message } from './row-fixtures.ts'
 
 const page = (parent: string, activeReaders: number, more: Partial<MirrorCommit> = {}): MirrorCommit =>

@@ -1,7 +1,7 @@
 /** Escaping of characters that a database cannot store. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeJson, decodeText, encodeJson, encodeText, isStorable } from '../../src/warehouse/database/escape.ts'
+import { decodeJson, decodeText, encodeJson, encodeText, isStorable } from '../../src/warehouse/escape.ts'
 
 /** Any UTF-16, with difficult parts made likely. */
 const awkwardText = fc

@@ -1,6 +1,6 @@
 /** Upgrading a warehouse in which a field whose name has a dot has the path of a nested one. */
 import { expect, test } from 'vitest'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'
 import { commit, visitor } from './row-fixtures.ts'

@@ -2,12 +2,12 @@
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
 import { migrations } from '../../schema/migrations/migrations.ts'
-import { type JsonObject, stringifyJson } from '../../src/core/json.ts'
-import { updateAnalyticsViews } from '../../src/warehouse/analytics/views.ts'
-import { openKysely } from '../../src/warehouse/database/connection-pool.ts'
-import { migrate } from '../../src/warehouse/database/migrate.ts'
-import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
-import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
+import { updateAnalyticsViews } from '../../src/analytics/sql/views.ts'
+import { type JsonObject, stringifyJson } from '../../src/values/json.ts'
+import { openKysely } from '../../src/warehouse/connection-pool.ts'
+import { migrate } from '../../src/warehouse/migrate.ts'
+import { openPostgresPool } from '../../src/warehouse/postgres.ts'
+import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
 export const rowOf = (id: number): JsonObject => ({

@@ -1,15 +1,15 @@
 /** Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing twice. */
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { streamNames } from '../../schema/stream-specs.ts'
 import { importWritebacks } from '../../src/app/import.ts'
+import { openWarehouse, type Warehouse } from '../../src/app/open.ts'
 import { pushProject } from '../../src/app/push.ts'
 import { verifyProject } from '../../src/app/verify.ts'
-import { streamNames } from '../../src/core/stream-specs.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { configOf, findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
-import { configOf, findDifferences, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 
 let server: PrivatePostgres
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 /** A pooler (PgBouncer) that gives each transaction another connection: it works, or a message says what to change. */
 import { expect, onTestFinished, test } from 'vitest'
+import { openWarehouse } from '../../src/app/open.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { findDifferences, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createDatabaseWith } from '../support/databases.ts'
 import { type PostgresProxyOptions, startPostgresProxy } from '../support/postgres-proxy.ts'
-import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 async function startPooler(
   options: NonNullable<PostgresProxyOptions['pool']>['options'],

@@ -4,11 +4,11 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { checkProject } from '../../src/app/check.ts'
-import { UserError } from '../../src/core/user-error.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { UserError } from '../../src/values/user-error.ts'
+import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createDatabaseWith } from '../support/databases.ts'
-import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 
 const role = `limited_${randomUUID().replaceAll('-', '')}`
 let administrator: pg.Client

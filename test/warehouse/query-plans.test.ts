@@ -1,6 +1,6 @@
 /** Queries of the mirror over 250,000 messages: each uses its index. */
 import { expect, onTestFinished, test } from 'vitest'
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import type { Warehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
 
 /** The primary key: SQLite names it after the table. */

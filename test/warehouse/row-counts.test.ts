@@ -1,6 +1,6 @@
 /** When rows are counted again, and which counts are shown without counting. */
 import { expect, test } from 'vitest'
-import { countToShow, isCountDue } from '../../src/warehouse/mirror/row-counts.ts'
+import { countToShow, isCountDue } from '../../src/mirror/sql/row-counts.ts'
 
 const now = Date.UTC(2026, 5, 1)
 const minute = 60_000

@@ -1,7 +1,9 @@
 /** Rows as the streams produce them: a test names the columns that it is about, the rest has defaults. */
-import type { MirrorCommit } from '../../src/core/mirror.ts'
-import type { Json, MirrorRow, Scalar } from '../../src/core/row.ts'
-import { toRow } from '../../src/streams/item.ts'
+
+import type { MirrorRow } from '../../schema/row.ts'
+import type { MirrorCommit } from '../../src/mirror/core/mirror.ts'
+import { toRow } from '../../src/mirror/streams/item.ts'
+import type { Json, Scalar } from '../../src/values/json.ts'
 
 export const timeAt = (second: number): string =>
   new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString().replace('.000', '')

@@ -1,6 +1,6 @@
 /** Upgrading a warehouse in which other letters of an id made a second row of it. */
 import { expect, test } from 'vitest'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
 import { openWithout } from './older-warehouse.ts'
 

@@ -1,8 +1,8 @@
 /** Statements of Postgres that are sent without waiting for the answer. */
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Db, openKysely, sendStatement } from '../../src/warehouse/database/connection-pool.ts'
-import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
+import { type Db, openKysely, sendStatement } from '../../src/warehouse/connection-pool.ts'
+import { openPostgresPool } from '../../src/warehouse/postgres.ts'
 import { createDatabaseWith } from '../support/databases.ts'
 
 /** With a table of numbers that may not be negative. */

@@ -1,11 +1,11 @@
 /** Queries of one snapshot agree with each other, and leave nothing behind. */
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { openKysely } from '../../src/warehouse/database/connection-pool.ts'
-import { parseDatabaseUrl } from '../../src/warehouse/database/location.ts'
-import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
-import { inSnapshot } from '../../src/warehouse/database/snapshot.ts'
-import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
+import { openKysely } from '../../src/warehouse/connection-pool.ts'
+import { parseDatabaseUrl } from '../../src/warehouse/location.ts'
+import { openPostgresPool } from '../../src/warehouse/postgres.ts'
+import { inSnapshot } from '../../src/warehouse/snapshot.ts'
+import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 
 /** A warehouse, and another process that reads it. */

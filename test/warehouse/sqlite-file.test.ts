@@ -3,12 +3,12 @@ import { chmodSync, readFileSync, renameSync, rmSync, statSync, truncateSync, wr
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { UserError } from '../../src/core/user-error.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { describeLargeLog } from '../../src/warehouse/database/sqlite-file.ts'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { UserError } from '../../src/values/user-error.ts'
+import { describeLargeLog } from '../../src/warehouse/sqlite-file.ts'
+import { findDifferences, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
-import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: string; readonly url: string }> {
   const sandbox = await startSandbox({

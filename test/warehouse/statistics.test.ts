@@ -1,6 +1,6 @@
 /** Statistics for the query planners: without them typical queries take minutes. */
 import { expect, test } from 'vitest'
-import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openWarehouse } from '../../src/app/open.ts'
 import { databases } from '../support/databases.ts'
 import { commit, visitor } from './row-fixtures.ts'
 import { openTestWarehouse, sqlHelpers } from './test-warehouse.ts'

@@ -1,6 +1,6 @@
 /** A warehouse without rows for one test, dropped after it, and helpers for SQL queries. */
 import { onTestFinished } from 'vitest'
-import type { Warehouse } from '../../src/warehouse/open.ts'
+import type { Warehouse } from '../../src/app/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
 export async function openTestWarehouse(db: Pick<TestDatabase, 'make'>, schema: 'discover' | 'freeze' = 'discover') {

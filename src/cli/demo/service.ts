@@ -1,6 +1,7 @@
 /** What the demo shows: a small sandbox, the changes between the two syncs, write-backs, and queries in plain SQL, to copy. */
-import { rfc3339 } from '../../core/time.ts'
+
 import type { Sandbox } from '../../sandbox/sandbox.ts'
+import { rfc3339 } from '../../values/time.ts'
 
 /** Small enough for the usual rate limit to allow the first sync in some seconds. */
 const size = {

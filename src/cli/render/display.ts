@@ -1,6 +1,7 @@
 /** Progress on standard error: redrawn in place on a terminal, an occasional line elsewhere, nothing when quiet. */
-import type { BudgetView, SyncProgress } from '../../core/command-reports.ts'
-import type { EpochMs, Ms } from '../../core/time.ts'
+import type { SyncProgress } from '../../mirror/core/reports.ts'
+import type { BudgetView } from '../../service/core/budget.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 import type { Progress, StreamProgress } from './progress.ts'
 import { afterProgress, emptyProgress, progressSummary, streamProgressRow } from './progress.ts'
 import { alignColumns } from './table.ts'

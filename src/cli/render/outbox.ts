@@ -1,12 +1,13 @@
 /** Renders the state of the outbox, for several commands. */
-import { formatAge, formatCount, formatDuration } from '../../core/format.ts'
-import { showInvisible } from '../../core/invisible.ts'
-import type { ReasonGroup } from '../../core/outbox/group-reasons.ts'
-import { type NamedEntry, targetIdOf } from '../../core/outbox/outbox-entry.ts'
-import { describeRequest, shortId } from '../../core/outbox/review-labels.ts'
-import { type StatusCounts, writebackStatuses } from '../../core/outbox/state.ts'
-import type { EpochMs } from '../../core/time.ts'
-import type { CommandHint } from '../../core/user-error.ts'
+
+import type { ReasonGroup } from '../../outbox/core/group-reasons.ts'
+import { type NamedEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
+import { describeRequest, shortId } from '../../outbox/core/review-labels.ts'
+import { type StatusCounts, writebackStatuses } from '../../outbox/core/state.ts'
+import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
+import { showInvisible } from '../../values/invisible.ts'
+import type { EpochMs } from '../../values/time.ts'
+import type { CommandHint } from '../../values/user-error.ts'
 import { alignColumns } from './table.ts'
 
 /** `1,204 succeeded, 3 failed` */

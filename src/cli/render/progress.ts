@@ -1,10 +1,11 @@
 /** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
 
-import type { BudgetView, SyncProgress } from '../../core/command-reports.ts'
-import { formatCount, formatDuration, pluralize } from '../../core/format.ts'
-import { burstSlots } from '../../core/rate-limit/slot-usage.ts'
-import type { StreamName } from '../../core/stream-specs.ts'
-import type { EpochMs, Ms } from '../../core/time.ts'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { SyncProgress } from '../../mirror/core/reports.ts'
+import type { BudgetView } from '../../service/core/budget.ts'
+import { burstSlots } from '../../service/core/slot-usage.ts'
+import { formatCount, formatDuration, pluralize } from '../../values/format.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 
 export type StreamProgress = SyncProgress & { readonly since: EpochMs; readonly updatedAt: EpochMs }
 export type Progress = {

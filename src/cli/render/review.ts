@@ -1,8 +1,6 @@
 /** Renders a review: counts by group first, then samples of each. */
 
-import { formatAge, formatCount, pluralize } from '../../core/format.ts'
-import { showInvisible } from '../../core/invisible.ts'
-import type { CheckedReview } from '../../core/outbox/review-check.ts'
+import type { CheckedReview } from '../../outbox/core/review-check.ts'
 import {
   actionNames,
   describeDifference,
@@ -10,10 +8,12 @@ import {
   describeGroup,
   describeOrder,
   outcomeLabels,
-} from '../../core/outbox/review-labels.ts'
-import type { ReviewGroup, ReviewSummary } from '../../core/outbox/review-summary.ts'
-import { operationTypes } from '../../core/outbox/writeback-request.ts'
-import type { EpochMs } from '../../core/time.ts'
+} from '../../outbox/core/review-labels.ts'
+import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
+import { operationTypes } from '../../outbox/core/writeback-request.ts'
+import { formatAge, formatCount, pluralize } from '../../values/format.ts'
+import { showInvisible } from '../../values/invisible.ts'
+import type { EpochMs } from '../../values/time.ts'
 import { alignColumns } from './table.ts'
 
 /** Fits beside the other columns on a wide terminal; a page shows more. */

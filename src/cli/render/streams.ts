@@ -1,8 +1,9 @@
 /** Sentences about streams: why they were skipped or failed, each reason once, and what audits show. */
-import { type AuditEstimate, describeEvidence } from '../../core/audit.ts'
-import { formatAge, toPrintable } from '../../core/format.ts'
-import type { StreamName } from '../../core/stream-specs.ts'
-import type { EpochMs } from '../../core/time.ts'
+
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import { type AuditEstimate, describeEvidence } from '../../mirror/core/audit.ts'
+import { formatAge, toPrintable } from '../../values/format.ts'
+import type { EpochMs } from '../../values/time.ts'
 
 type StreamEnd = { readonly stream: StreamName; readonly skipped: string | null; readonly failed: string | null }
 

@@ -1,5 +1,5 @@
 /** Aligns columns: text to the left, numbers to the right. */
-import { toPrintable } from '../../core/format.ts'
+import { toPrintable } from '../../values/format.ts'
 
 /** Lines of a table without a frame. The first line does not decide the alignment: it may be a header. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {

@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config/config.ts'
-import type { AddWritebackReport } from '../../core/outbox/reports.ts'
-import type { PayloadField } from '../../core/outbox/request-fields.ts'
-import { mistakeText } from '../../core/outbox/request-mistake.ts'
+import type { AddWritebackReport } from '../../outbox/core/reports.ts'
+import type { PayloadField } from '../../outbox/core/request-fields.ts'
+import { mistakeText } from '../../outbox/core/request-mistake.ts'
 import {
   expiryMistakes,
   type Operation,
@@ -12,10 +12,10 @@ import {
   operationTypes,
   parseRequest,
   type WritebackRequest,
-} from '../../core/outbox/writeback-request.ts'
-import type { EpochMs, Ms } from '../../core/time.ts'
-import { type CommandHint, projectCommandHint, UserError } from '../../core/user-error.ts'
-import { parseFlag } from '../../writeback/import/csv-values.ts'
+} from '../../outbox/core/writeback-request.ts'
+import { parseFlag } from '../../outbox/import/csv-values.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
+import { type CommandHint, projectCommandHint, UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import {

@@ -1,8 +1,8 @@
 /** `deskmirror writeback approve`, `undo`, `stop`, `resume`, `cancel`, `retry`, `resolve`, `revert`: people's decisions. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { decisions } from '../../core/outbox/decisions.ts'
-import { reviewOutcomes } from '../../core/outbox/review.ts'
-import { operations } from '../../core/outbox/writeback-request.ts'
+import { decisions } from '../../outbox/core/decisions.ts'
+import { reviewOutcomes } from '../../outbox/core/review.ts'
+import { operations } from '../../outbox/core/writeback-request.ts'
 import type { CommandContext } from '../command-context.ts'
 import { runAndPrint } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'

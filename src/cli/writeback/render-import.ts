@@ -1,11 +1,11 @@
 /** Renders the result of `import`: what was queued, or the mistakes, one line a kind. */
 import type { ProjectConfig } from '../../config/config.ts'
-import { formatCount, formatDuration, pluralize, toPrintable } from '../../core/format.ts'
-import type { ImportReport, LineMistake, PreviewReport, QueuedImport, SendEstimate } from '../../core/outbox/reports.ts'
-import { formatRows, type ImportOverride, type MistakeKind, mistakeText } from '../../core/outbox/request-mistake.ts'
-import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
-import type { CommandHint } from '../../core/user-error.ts'
-import { requestColumns } from '../../writeback/import/csv-columns.ts'
+import type { ImportReport, LineMistake, PreviewReport, QueuedImport, SendEstimate } from '../../outbox/core/reports.ts'
+import { formatRows, type ImportOverride, type MistakeKind, mistakeText } from '../../outbox/core/request-mistake.ts'
+import type { ReviewSummary } from '../../outbox/core/review-summary.ts'
+import { requestColumns } from '../../outbox/import/csv-columns.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
+import type { CommandHint } from '../../values/user-error.ts'
 import type { CommandResult } from '../command-result.ts'
 
 export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {

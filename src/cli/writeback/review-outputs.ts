@@ -1,16 +1,16 @@
 /** Where a review goes beside the counts: all rows on standard output, one HTML page, CSV. */
 import { Option } from 'commander'
 import type { Config } from '../../config/config.ts'
-import { pluralize } from '../../core/format.ts'
-import type { ReviewSummary } from '../../core/outbox/review-summary.ts'
+import type { ReviewSummary } from '../../outbox/core/review-summary.ts'
 import {
   openCsvOutput,
   openLinesOutput,
   openPageOutput,
   type ReviewOutput,
   type ReviewPageText,
-} from '../../writeback/review/review-files.ts'
-import type { OnReviews } from '../../writeback/review/review-source.ts'
+} from '../../outbox/review/review-files.ts'
+import type { OnReviews } from '../../outbox/review/review-source.ts'
+import { pluralize } from '../../values/format.ts'
 import type { CommandContext } from '../command-context.ts'
 import { createProgressLine, type Display } from '../render/display.ts'
 import { formatBudget } from '../render/progress.ts'

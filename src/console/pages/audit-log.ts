@@ -1,10 +1,11 @@
 /** The audit log: who signed in, and who decided what. */
-import type { AuditEvent } from '../../core/console/data.ts'
-import { formatCount } from '../../core/format.ts'
-import { withQuery } from '../../core/html/address.ts'
-import { html } from '../../core/html/html.ts'
-import type { ProjectId, ProjectName } from '../../core/project.ts'
+
 import { table } from '../../document/table.ts'
+import type { AuditEvent } from '../../outbox/core/audit-event.ts'
+import { withQuery } from '../../values/address.ts'
+import { formatCount } from '../../values/format.ts'
+import { html } from '../../values/html.ts'
+import type { ProjectId, ProjectName } from '../../values/project.ts'
 import { older } from '../blocks.ts'
 import type { Frame, Page } from '../page.ts'
 import { foreignText, timeOf } from '../text.ts'

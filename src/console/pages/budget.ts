@@ -1,11 +1,12 @@
 /** Where the request budget goes. */
-import type { BudgetData } from '../../core/console/data.ts'
-import { formatCount } from '../../core/format.ts'
-import { path, withQuery } from '../../core/html/address.ts'
-import { type Html, html } from '../../core/html/html.ts'
-import { type Priority, priorities } from '../../core/rate-limit/priority.ts'
+
 import { legend, timeChart } from '../../document/chart.ts'
 import { table } from '../../document/table.ts'
+import type { BudgetData } from '../../service/core/budget-history.ts'
+import { type Priority, priorities } from '../../service/core/priority.ts'
+import { path, withQuery } from '../../values/address.ts'
+import { formatCount } from '../../values/format.ts'
+import { type Html, html } from '../../values/html.ts'
 import { choices, facts, section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { formatTime, roughly, timeOf } from '../text.ts'

@@ -1,10 +1,11 @@
 /** Volume, waits, backlog and calls by day, from the views for analysts. */
-import type { DayRow } from '../../core/console/data.ts'
-import { formatCount } from '../../core/format.ts'
-import { path, withQuery } from '../../core/html/address.ts'
-import { type Html, html } from '../../core/html/html.ts'
+
 import { legend, type Series, type TimeChart, timeChart } from '../../document/chart.ts'
+import { path, withQuery } from '../../values/address.ts'
+import { formatCount } from '../../values/format.ts'
+import { type Html, html } from '../../values/html.ts'
 import { choices, section } from '../blocks.ts'
+import type { DayRow } from '../core/data.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { roughly } from '../text.ts'
 

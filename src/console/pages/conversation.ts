@@ -1,11 +1,11 @@
 /** One conversation: who, how it stands, and its thread with what changed in between. */
 
-import type { ChangeRow, ConversationData, MessageRow } from '../../core/console/data.ts'
-import { path, withQuery } from '../../core/html/address.ts'
-import { type Html, html, nothing } from '../../core/html/html.ts'
-import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import { table } from '../../document/table.ts'
+import { operationTypes } from '../../outbox/core/writeback-request.ts'
+import { path, withQuery } from '../../values/address.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, older, section } from '../blocks.ts'
+import type { ChangeRow, ConversationData, MessageRow } from '../core/data.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { ago, exactStart, foreignText, timeOf } from '../text.ts'
 import { statusOf } from '../writeback-words.ts'

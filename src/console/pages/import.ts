@@ -1,11 +1,12 @@
 /** Importing a file of write-backs as a draft batch: the form, and what is wrong with the file. */
-import { formatCount, pluralize } from '../../core/format.ts'
-import { path } from '../../core/html/address.ts'
-import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
-import type { RejectedImport } from '../../core/outbox/reports.ts'
-import { formatRows, type MistakeKind, mistakeText } from '../../core/outbox/request-mistake.ts'
-import { operations, operationTypes } from '../../core/outbox/writeback-request.ts'
+
 import { table } from '../../document/table.ts'
+import type { RejectedImport } from '../../outbox/core/reports.ts'
+import { formatRows, type MistakeKind, mistakeText } from '../../outbox/core/request-mistake.ts'
+import { operations, operationTypes } from '../../outbox/core/writeback-request.ts'
+import { path } from '../../values/address.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
+import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText, shortened } from '../text.ts'

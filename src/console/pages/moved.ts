@@ -1,10 +1,11 @@
 /** The answer to a decision whose rows have changed since they were shown: what differs, and where to look again. */
-import { pluralize } from '../../core/format.ts'
-import { path } from '../../core/html/address.ts'
-import { html } from '../../core/html/html.ts'
-import type { SelectionMismatch } from '../../core/outbox/batches.ts'
-import type { DecisionName } from '../../core/outbox/decisions.ts'
+
 import { table } from '../../document/table.ts'
+import type { SelectionMismatch } from '../../outbox/core/batches.ts'
+import type { DecisionName } from '../../outbox/core/decisions.ts'
+import { path } from '../../values/address.ts'
+import { pluralize } from '../../values/format.ts'
+import { html } from '../../values/html.ts'
 import { section } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText, timeOf } from '../text.ts'

@@ -1,9 +1,10 @@
 /** The overview of a project, and that of all: each fact once, with its number beside the word. */
-import { countLimit, type OverviewData, type StreamRow, type StreamState } from '../../core/console/data.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
-import { path, withQuery } from '../../core/html/address.ts'
-import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
+
+import { path, withQuery } from '../../values/address.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
+import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { live, type Sentence, section, sentences } from '../blocks.ts'
+import { countLimit, type OverviewData, type StreamRow, type StreamState } from '../core/data.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText, roughly } from '../text.ts'
 import { budgetChart, budgetLegend } from './budget.ts'

@@ -1,11 +1,12 @@
 /** The rows of a batch that have not left: what each sends, exactly, and what it would do. Some can be picked. */
-import type { BatchData } from '../../core/console/writeback-data.ts'
-import { path } from '../../core/html/address.ts'
-import { attribute, type Html, html, nothing } from '../../core/html/html.ts'
-import type { DecisionName } from '../../core/outbox/decisions.ts'
-import type { ReviewOutcome } from '../../core/outbox/review.ts'
-import { actionNames, outcomeLabels } from '../../core/outbox/review-labels.ts'
+
 import { type Cell, type Column, table } from '../../document/table.ts'
+import type { DecisionName } from '../../outbox/core/decisions.ts'
+import type { ReviewOutcome } from '../../outbox/core/review.ts'
+import { actionNames, outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { path } from '../../values/address.ts'
+import { attribute, type Html, html, nothing } from '../../values/html.ts'
+import type { BatchData } from '../core/writeback-data.ts'
 import { hiddenFields } from '../decision-forms.ts'
 import type { ProjectFrame } from '../page.ts'
 import { exactText, foreignText, shortened } from '../text.ts'

@@ -1,10 +1,11 @@
 /** Sync runs, and one of them. */
-import type { RunData, RunRow } from '../../core/console/data.ts'
-import { formatCount, formatDuration } from '../../core/format.ts'
-import { path, withQuery } from '../../core/html/address.ts'
-import { type Html, html } from '../../core/html/html.ts'
+
 import { table } from '../../document/table.ts'
+import { path, withQuery } from '../../values/address.ts'
+import { formatCount, formatDuration } from '../../values/format.ts'
+import { type Html, html } from '../../values/html.ts'
 import { choices, facts, older, section } from '../blocks.ts'
+import type { RunData, RunRow } from '../core/data.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText, roughly, timeOf } from '../text.ts'
 import { streamTitle } from './streams.ts'

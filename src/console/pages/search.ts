@@ -1,10 +1,11 @@
 /** Search for ids, people and words of messages, and one visitor. */
-import type { ConversationRow, SearchData, VisitorData } from '../../core/console/data.ts'
-import { formatCount } from '../../core/format.ts'
-import { path, withQuery } from '../../core/html/address.ts'
-import { type Html, html, nothing } from '../../core/html/html.ts'
+
 import { table } from '../../document/table.ts'
+import { path, withQuery } from '../../values/address.ts'
+import { formatCount } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, older, section } from '../blocks.ts'
+import type { ConversationRow, SearchData, VisitorData } from '../core/data.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText, markedText, timeOf } from '../text.ts'
 

@@ -1,9 +1,10 @@
 /** What the service turned out to do and to send: behaviours with their evidence, webhooks, undocumented fields. */
-import type { SchemaData, ServiceData } from '../../core/console/data.ts'
-import { formatCount } from '../../core/format.ts'
-import { html } from '../../core/html/html.ts'
+
 import { table } from '../../document/table.ts'
+import { formatCount } from '../../values/format.ts'
+import { html } from '../../values/html.ts'
 import { section } from '../blocks.ts'
+import type { SchemaData, ServiceData } from '../core/data.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { ago, foreignText } from '../text.ts'
 import { streamTitle } from './streams.ts'

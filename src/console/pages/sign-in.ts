@@ -1,5 +1,5 @@
 /** Signing in: by name and token, or by a one-time link, which a person confirms so that no preview uses it up. */
-import { attribute, html, nothing } from '../../core/html/html.ts'
+import { attribute, html, nothing } from '../../values/html.ts'
 import type { Page } from '../page.ts'
 
 type SignInForm = {

@@ -1,10 +1,11 @@
 /** All streams with their gaps, and one stream. */
-import { type StreamData, type StreamRow, type StreamState, streamStateOf } from '../../core/console/data.ts'
-import { formatCount, pluralize } from '../../core/format.ts'
-import { path } from '../../core/html/address.ts'
-import { type Html, html, nothing } from '../../core/html/html.ts'
+
 import { table } from '../../document/table.ts'
+import { path } from '../../values/address.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, icon, live, type SentenceKind, section } from '../blocks.ts'
+import { type StreamData, type StreamRow, type StreamState, streamStateOf } from '../core/data.ts'
 import type { Frame, Page, ProjectFrame } from '../page.ts'
 import { ago, agoText, foreignText, timeOf } from '../text.ts'
 

@@ -1,11 +1,12 @@
 /** Who waits for an answer, how long, and their last words. */
-import type { WaitingData } from '../../core/console/data.ts'
-import { formatCount } from '../../core/format.ts'
-import { path, withQuery } from '../../core/html/address.ts'
-import { type Html, html } from '../../core/html/html.ts'
-import type { EpochMs, Ms } from '../../core/time.ts'
+
 import { table } from '../../document/table.ts'
+import { path, withQuery } from '../../values/address.ts'
+import { formatCount } from '../../values/format.ts'
+import { type Html, html } from '../../values/html.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 import { choices, older } from '../blocks.ts'
+import type { WaitingData } from '../core/data.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText, roughly, shortened, timeOf } from '../text.ts'
 

@@ -2,8 +2,10 @@
  * Brings the rows of a project into a mirror by the mirror's own commits: conversations as they looked each time, their
  * messages in two reads, of which the first shows some as they were before an edit. Deletions are found at the end.
  */
-import type { Mirror, MirrorCommit } from '../../../src/core/mirror.ts'
-import type { MirrorRow, Scalar } from '../../../src/core/row.ts'
+
+import type { MirrorRow } from '../../../schema/row.ts'
+import type { Mirror, MirrorCommit } from '../../../src/mirror/core/mirror.ts'
+import type { Scalar } from '../../../src/values/json.ts'
 import type { RandomChoices } from './random-choices.ts'
 import { type ChangeRow, type ConversationRow, type MessageRow, type ProjectRows, seconds } from './raw-rows.ts'
 

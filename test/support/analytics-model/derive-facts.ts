@@ -1,10 +1,11 @@
 /** The program's derivations, applied to the rows of a world without a database. */
-import type { AnalyticsSettings, OpeningHours } from '../../../src/core/analytics/analytics-settings.ts'
-import { deriveAvailabilityHours } from '../../../src/core/analytics/availability-hours.ts'
-import { createCalendar } from '../../../src/core/analytics/calendar.ts'
-import { deriveConversationFacts } from '../../../src/core/analytics/conversation-facts.ts'
-import type { ConversationHistory } from '../../../src/core/analytics/conversation-history.ts'
-import { deriveVisits } from '../../../src/core/analytics/visits.ts'
+
+import { deriveAvailabilityHours } from '../../../src/analytics/core/availability-hours.ts'
+import { createCalendar } from '../../../src/analytics/core/calendar.ts'
+import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
+import type { ConversationHistory } from '../../../src/analytics/core/conversation-history.ts'
+import { deriveVisits } from '../../../src/analytics/core/visits.ts'
+import type { AnalyticsSettings, OpeningHours } from '../../../src/config/analytics-settings.ts'
 import { toMinutes } from './local-clock.ts'
 import {
   type ActivityRow,

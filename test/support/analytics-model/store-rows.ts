@@ -1,5 +1,5 @@
 /** Writes the rows of a world into the mirrored tables of a warehouse, as syncs would leave them there. */
-import type { Warehouse } from '../../../src/warehouse/open.ts'
+import type { Warehouse } from '../../../src/app/open.ts'
 import type { Touched } from './mutations.ts'
 import type { ProjectRows } from './raw-rows.ts'
 

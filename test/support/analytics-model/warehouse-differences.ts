@@ -1,5 +1,5 @@
 /** What the model expects of the tables and views, and what a warehouse shows instead. */
-import type { Warehouse } from '../../../src/warehouse/open.ts'
+import type { Warehouse } from '../../../src/app/open.ts'
 import { findDifferences } from './compare.ts'
 import { lastDay } from './merged-world.ts'
 import { deriveModel, type ModelObject } from './model.ts'

@@ -1,0 +1,47 @@
+/** A row of the mirror, read from the service and not yet stored, and what is known to be missing. */
+import type { Json, Scalar } from '../src/values/json.ts'
+
+import type { EpochSeconds } from '../src/values/time.ts'
+import type { StreamName } from './stream-specs.ts'
+
+/** One row of a mirrored table, read from the service and not yet stored. */
+export type MirrorRow = {
+  /** Documented columns by their names in the table, keys included, `project_id` excluded. Times are RFC 3339 text. */
+  readonly columns: Readonly<Record<string, Scalar>>
+  /** Undocumented fields by dotted path (`customFields.plan`). */
+  readonly extraFields: ReadonlyMap<string, ExtraField>
+  /** The row as it came. Its JSON text is the column `raw`. */
+  readonly item: Json
+  /** What is stored in place of that text where the columns hold the rest. */
+  readonly storedRaw?: string
+}
+
+/** An undocumented field's value. `isJsonText`: the value is JSON text of an array or object. */
+export type ExtraField = { readonly value: Scalar; readonly isJsonText: boolean }
+
+/** A row that cannot be stored. `id` null: its id could not be read. */
+export type RejectedRow = { readonly id: string | null; readonly why: string }
+
+/** One printable line, whatever the id contains. */
+export function describeRejectedRow({ id, why }: RejectedRow): string {
+  const name = id === null ? 'a row without a readable id' : `row ${printableId(id)}`
+  return `${name} could not be stored: ${why}`
+}
+
+function printableId(id: string): string {
+  const text = JSON.stringify(id.toWellFormed()).slice(1, -1)
+  return text.length > 80 ? `${text.slice(0, 60)}… (${id.length} characters)` : text
+}
+
+/** Data known to be missing: the seconds from `from` to `to`, both included; null = not known. */
+export type Gap = {
+  readonly stream: StreamName
+  readonly from: EpochSeconds | null
+  readonly to: EpochSeconds | null
+  readonly reason: string
+  /** Identifies the gap if its times and its reason do not: the same key found twice is one gap. */
+  readonly dedupKey?: string
+}
+
+/** An observed, undocumented behaviour of the service, and the evidence for it. */
+export type ServiceBehaviour = { readonly name: string; readonly value: string; readonly evidence: string }

@@ -1,0 +1,56 @@
+/** The days that a report is about, and the days before them that it is compared with. */
+
+import type { LocalDate } from '../../values/time.ts'
+import { dateText, dayNumber, weekdayOf } from '../../values/time-zone.ts'
+import { UserError } from '../../values/user-error.ts'
+
+/** Local days, both included. */
+export type DateRange = { readonly from: LocalDate; readonly to: LocalDate }
+
+/** `before`: as many days, just before. */
+export type ReportPeriod = DateRange & { readonly before: DateRange }
+
+/** A year and its leap day. */
+const maxReportDays = 366
+
+const daysOfWeek = 7
+
+/** Undefined if the text is not a date such as `2026-11-16`. */
+export function parseDate(text: string): LocalDate | undefined {
+  if (!/^[12]\d{3}-\d\d-\d\d$/.test(text)) return undefined
+  return Number.isNaN(dayNumber(text)) || dateText(dayNumber(text)) !== text ? undefined : text
+}
+
+/**
+ * Without a date, the last ISO week that is over; with one of them, seven days. Throws UserError if they are in the wrong
+ * order, or too many.
+ */
+export function chooseReportPeriod({ from, to }: Partial<DateRange>, today: LocalDate): ReportPeriod {
+  const range = chooseDays(from, to, dayNumber(today))
+  const days = range.to - range.from + 1
+  if (days < 1) throw invalidPeriod(`${dateText(range.from)} is after ${dateText(range.to)}`)
+  if (days > maxReportDays) throw invalidPeriod(`${days} days are more than the ${maxReportDays} that fit on one page`)
+  return {
+    from: dateText(range.from),
+    to: dateText(range.to),
+    before: { from: dateText(range.from - days), to: dateText(range.from - 1) },
+  }
+}
+
+function chooseDays(from: LocalDate | undefined, to: LocalDate | undefined, today: number) {
+  if (from !== undefined && to !== undefined) return { from: dayNumber(from), to: dayNumber(to) }
+  if (from !== undefined) return { from: dayNumber(from), to: dayNumber(from) + daysOfWeek - 1 }
+  const last = to === undefined ? today - weekdayOf(today) : dayNumber(to)
+  return { from: last - daysOfWeek + 1, to: last }
+}
+
+function invalidPeriod(why: string): UserError {
+  const next = 'give --from and --to as dates, the earlier one first, such as --from 2026-11-09 --to 2026-11-15'
+  return new UserError({ what: 'the period of the report is invalid', why, next, exitCode: 2 })
+}
+
+/** Every day of the range, in order. */
+export function datesOf({ from, to }: DateRange): LocalDate[] {
+  const first = dayNumber(from)
+  return Array.from({ length: dayNumber(to) - first + 1 }, (_, index) => dateText(first + index))
+}

@@ -1,0 +1,91 @@
+/** What analysts see of a project's settings: its calendar, targets, roles, and where its calls hold what. */
+import { sql } from 'kysely'
+import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
+import { earliestTime } from '../../mirror/sql/reader.ts'
+import { daySeconds, parseTime } from '../../values/time.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { calendarRange, calendarRows, slaRows, type TimeRange } from '../core/calendar-rows.ts'
+import { createRoleOfSender, type RoleOfSender, senderTypeRows } from '../core/sender-roles.ts'
+import { insertRows, replaceRows } from './fact-rows.ts'
+import { type FactsSettings, factsVersion, fingerprintsOf } from './facts-state.ts'
+
+export async function writeReferenceTables(trx: ProjectDb, settings: FactsSettings): Promise<void> {
+  const { analytics, timeZone } = settings
+  await writeCalendar(trx, settings)
+  await replaceRows(trx, 'dim_sla', slaRows(analytics.targets))
+  await replaceRows(trx, 'call_fields', [analytics.calls])
+  await replaceSenderRoles(trx, analytics)
+  await sql`
+    update facts_state set version = ${factsVersion}, fingerprint = ${fingerprintsOf(settings).all},
+      time_zone = ${timeZone}, personal_data = ${analytics.personalData ? sql`true` : sql`false`}
+    where project_id = ${trx.project}`.execute(trx.db)
+}
+
+export async function writeCalendar(trx: ProjectDb, { analytics, timeZone }: FactsSettings): Promise<void> {
+  const range = await neededRange(trx)
+  const rows = calendarRows({ ...analytics, timeZone }, range)
+  await replaceRows(trx, 'zone_offsets', rows.zone_offsets)
+  await replaceRows(trx, 'business_spans', rows.business_spans)
+  await replaceRows(trx, 'dim_date', rows.dim_date)
+}
+
+/** Whether the calendar has the days of all rows, and those of the next year: a process may run for months. */
+export async function isCalendarComplete(context: ProjectDb): Promise<boolean> {
+  const { first, last } = await context.db
+    .selectFrom('dim_date')
+    .select((eb) => [eb.fn.min('starts_at').as('first'), eb.fn.max('ends_at').as('last')])
+    .where('project_id', '=', context.project)
+    .executeTakeFirstOrThrow()
+  const { from } = await neededRange(context)
+  const isLongEnough = (parseTime(last) ?? 0) > context.clock() / 1000 + 366 * daySeconds
+  return isLongEnough && (parseTime(first) ?? Number.POSITIVE_INFINITY) <= from + daySeconds
+}
+
+/** Whole years from that of the earliest row, because a list of years without any row is of no use. */
+async function neededRange(context: ProjectDb): Promise<TimeRange> {
+  const now = Math.floor(context.clock() / 1000)
+  const earliest = (await earliestTime(context)) ?? now
+  // A day of another zone can begin in the year before.
+  const firstYear = new Date((earliest - daySeconds) * 1000).getUTCFullYear()
+  return { from: Date.UTC(firstYear, 0, 1) / 1000, to: calendarRange(now).to }
+}
+
+/** Longer values are no names of types, and an index could not hold them. */
+const maxLength = 200
+
+/** Roles by the settings. `store`: adds the sender types that were asked for since. */
+export function createSenderTypes({ roles }: Pick<AnalyticsSettings, 'roles'>): {
+  readonly roleOf: RoleOfSender
+  readonly store: (trx: ProjectDb) => Promise<void>
+} {
+  const roleOf = createRoleOfSender(roles)
+  const seen = new Set<string>()
+  return {
+    roleOf: (senderType) => {
+      if (senderType !== null) seen.add(senderType)
+      return roleOf(senderType)
+    },
+    store: async (trx) => {
+      const senderTypes = [...seen].filter(({ length }) => length <= maxLength)
+      const known = new Set(await listSenderTypes(trx, senderTypes))
+      const added = senderTypes.filter((senderType) => !known.has(senderType))
+      await insertRows(trx, 'dim_sender_type', senderTypeRows(added, roles))
+    },
+  }
+}
+
+/** The settings changed: gives all known sender types their roles. */
+async function replaceSenderRoles(trx: ProjectDb, { roles }: Pick<AnalyticsSettings, 'roles'>): Promise<void> {
+  const senderTypes = await listSenderTypes(trx)
+  await replaceRows(trx, 'dim_sender_type', senderTypeRows(senderTypes, roles))
+}
+
+/** `among`: only these. */
+async function listSenderTypes({ db, kind, project }: ProjectDb, among?: readonly string[]): Promise<string[]> {
+  const condition = among === undefined ? sql`` : sql`and sender_type ${inList(kind, among)}`
+  const { rows } = await sql<{ type: string }>`
+    select sender_type as type from dim_sender_type where project_id = ${project} ${condition}
+    order by sender_type`.execute(db)
+  return rows.map(({ type }) => type)
+}

@@ -1,0 +1,98 @@
+/**
+ * The index of words: one entry for each conversation, written together with its facts, so that both are as fresh as each
+ * other and a rebuild of the facts fills it. Its numbers ascend with time, so that the newest conversations are found first.
+ */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { ProjectId } from '../../values/project.ts'
+import type { EpochSeconds } from '../../values/time.ts'
+import { type Db, sendStatement } from '../../warehouse/connection-pool.ts'
+import { inList, rowsParameter } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { wordsOf } from '../core/search-words.ts'
+
+type Context = Pick<ProjectDb, 'db' | 'kind' | 'project'>
+
+/** A conversation that exists: when its last message was written, and what was written in it. */
+type IndexedConversation = { readonly id: string; readonly lastAt: EpochSeconds; readonly texts: readonly string[] }
+
+/** For conversations without an entry. */
+export async function insertSearchEntries(
+  context: Context,
+  conversations: readonly IndexedConversation[],
+): Promise<void> {
+  if (conversations.length === 0) return
+  const texts = new Map(conversations.map((conversation) => [conversation.id, conversation.texts]))
+  const numbers = await chooseNumbers(context, conversations)
+  const entries = [...numbers].map(([id, number]) => ({ id, number, words: [...wordsOf(texts.get(id) ?? [])] }))
+  if (context.kind === 'postgres') return insertAll(context, entries)
+  for (const entry of entries) await insertEntry(context, entry)
+}
+
+type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
+
+export async function removeSearchEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  const entries = sql`select id from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
+  const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
+  await sendStatement(db, sql`delete from search_words where ${key} in (${entries})`)
+  await sendStatement(
+    db,
+    sql`delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`,
+  )
+}
+
+async function insertEntry({ db, project }: Context, { id, number, words }: Entry): Promise<void> {
+  await db.insertInto('search_conversations').values({ project_id: project, conversation_id: id, id: number }).execute()
+  await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(db)
+}
+
+/** In Postgres each statement that is waited for is a round trip. */
+async function insertAll({ db, kind, project }: Context, entries: readonly Entry[]): Promise<void> {
+  const rows = entries.map(({ words, ...entry }) => ({ ...entry, words: JSON.stringify(words) }))
+  const listed = rowsParameter(kind, { id: 'text', number: 'integer', words: 'text' }, rows)
+  const insert = sql`
+    with listed as materialized (select * from ${listed} as entries), numbered as (
+      insert into search_conversations (project_id, conversation_id, id)
+      select cast(${project} as text), id, number from listed)
+    insert into search_words (id, words)
+    select number, array_to_tsvector(array(select jsonb_array_elements_text(cast(words as jsonb)))) from listed`
+  await sendStatement(db, insert)
+}
+
+/** Distinguishes conversations whose last messages are of the same second. */
+const numbersPerSecond = 2 ** 20
+
+/** Free numbers: nearly always the first choice. */
+async function chooseNumbers(
+  { db, project }: Context,
+  conversations: readonly IndexedConversation[],
+): Promise<ReadonlyMap<string, number>> {
+  const chosen = new Map<number, string>()
+  let open = conversations.map(({ id, lastAt }) => ({ id, number: firstChoice(project, id, lastAt) }))
+  while (open.length > 0) {
+    const taken = new Set(
+      await findNumbers(
+        db,
+        open.map(({ number }) => number),
+      ),
+    )
+    const next: typeof open = []
+    for (const { id, number } of open) {
+      if (taken.has(number) || chosen.has(number)) next.push({ id, number: number + 1 })
+      else chosen.set(number, id)
+    }
+    open = next
+  }
+  return new Map([...chosen].map(([number, id]) => [id, number]))
+}
+
+function firstChoice(project: ProjectId, id: string, lastAt: EpochSeconds): number {
+  const hash = createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
+  return Math.max(0, lastAt) * numbersPerSecond + hash
+}
+
+async function findNumbers(db: Db, numbers: readonly number[]): Promise<readonly number[]> {
+  const rows = await db.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
+  return rows.map(({ id }) => Number(id))
+}

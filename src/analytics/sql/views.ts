@@ -1,0 +1,240 @@
+/**
+ * Creates the views for analysts, and replaces them when this version's differ from those of the database. Which views
+ * deskmirror created, and from what SQL, is itself a view (`sync_views`), so that it cannot disagree with them.
+ */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { tables } from '../../../schema/tables.ts'
+import { UserError } from '../../values/user-error.ts'
+import { writeComments } from '../../warehouse/comments.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import { analyticsViews } from '../views/all-views.ts'
+import type { AnalyticsView } from '../views/analytics-view.ts'
+import { analyticsObjects } from '../views/layer.ts'
+import { metabaseMetadata } from '../views/render-objects.ts'
+import { sqlDialects } from '../views/sql-dialect.ts'
+import { describeColumn } from '../views/view-columns.ts'
+
+const registryName = 'sync_views'
+const views = Object.entries<AnalyticsView>(analyticsViews)
+
+/** For a transaction under the lock of migrations. Queries of BI tools on the views delay it until they end. */
+export async function updateAnalyticsViews(trx: Db, kind: DatabaseKind): Promise<void> {
+  const existing = await listObjects(trx, kind)
+  const created = existing.has(registryName) ? await readRegistry(trx) : new Map<string, string>()
+  const fingerprint = fingerprintOf(kind)
+  const isCurrent = views.every(([name]) => existing.has(name) && created.get(name) === fingerprint)
+  if (isCurrent && created.size === views.length) return
+  rejectForeignObjects(existing, created)
+  if (kind === 'sqlite') await recreateViews(trx, kind, existing, created)
+  else await replaceViews(trx, kind, existing, created)
+  await createRegistry(trx, fingerprint)
+  if (kind === 'postgres') await writeViewComments(trx)
+  await writeMetabaseMetadata(trx)
+}
+
+/** Tables and views of the schema. */
+async function listObjects(db: Db, kind: DatabaseKind): Promise<ReadonlySet<string>> {
+  const { rows } = await (kind === 'sqlite'
+    ? sql<{ name: string }>`select name from sqlite_master where type in ('table', 'view')`
+    : sql<{ name: string }>`select c.relname as name from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
+        where c.relkind in ('r', 'v', 'm', 'f', 'p')`
+  ).execute(db)
+  return new Set(rows.map(({ name }) => name))
+}
+
+async function readRegistry(db: Db): Promise<Map<string, string>> {
+  const { rows } = await sql<{ name: string; fingerprint: string }>`
+    select name, fingerprint from ${sql.table(registryName)}`.execute(db)
+  return new Map(rows.map(({ name, fingerprint }) => [name, fingerprint]))
+}
+
+const fingerprints = new Map<DatabaseKind, string>()
+
+/** Of the SQL and all texts that are stored with it: the same in every warehouse. */
+function fingerprintOf(kind: DatabaseKind): string {
+  const known = fingerprints.get(kind)
+  if (known !== undefined) return known
+  const statements = views.map(([, view]) => view.select(sqlDialects[kind]))
+  const text = JSON.stringify([statements, analyticsObjects])
+  const fingerprint = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  fingerprints.set(kind, fingerprint)
+  return fingerprint
+}
+
+/** A view of the user that has the name of one of ours is never replaced. */
+function rejectForeignObjects(existing: ReadonlySet<string>, created: ReadonlyMap<string, string>): void {
+  const foreign = views.find(([name]) => existing.has(name) && !created.has(name))
+  if (foreign === undefined) return
+  throw new UserError({
+    what: `cannot create the view ${foreign[0]}`,
+    why: 'the database has a table or view of that name, which deskmirror did not create',
+    next: 'rename it, then run `deskmirror migrate`',
+    exitCode: 2,
+  })
+}
+
+/**
+ * Postgres: views keep the rights that were granted on them, and views of users that read them, as long as their columns
+ * stay. Else they are created anew.
+ */
+async function replaceViews(
+  trx: Db,
+  kind: DatabaseKind,
+  existing: ReadonlySet<string>,
+  created: ReadonlyMap<string, string>,
+): Promise<void> {
+  await sql`savepoint replacing`.execute(trx)
+  try {
+    const retired = [...created.keys()].filter((name) => !(name in analyticsViews))
+    await dropViews(
+      trx,
+      [registryName, ...retired].filter((name) => existing.has(name)),
+    )
+    for (const [name, view] of views)
+      await sql`create or replace view ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
+  } catch (error) {
+    if (!hasCode(error, invalidTableDefinition)) throw error
+    await sql`rollback to savepoint replacing`.execute(trx)
+    await recreateViews(trx, kind, existing, created)
+  }
+  await sql`release savepoint replacing`.execute(trx)
+}
+
+async function recreateViews(
+  trx: Db,
+  kind: DatabaseKind,
+  existing: ReadonlySet<string>,
+  created: ReadonlyMap<string, string>,
+): Promise<void> {
+  // Views that read others come after them, in the registry as well.
+  const old = [registryName, ...[...created.keys()].reverse()].filter((name) => existing.has(name))
+  await dropViews(trx, old)
+  for (const [name, view] of views)
+    await sql`create view ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
+}
+
+/** Shows the columns that a mirrored table has now in the view of its rows. `without`: a column about to be widened. */
+export async function showDiscoveredColumns(
+  trx: Db,
+  kind: DatabaseKind,
+  table: string,
+  without?: string,
+): Promise<void> {
+  for (const [name, view] of views.filter(([, { discovers }]) => discovers === table)) {
+    if (kind === 'sqlite') await sql`drop view if exists ${sql.table(name)}`.execute(trx)
+    const create = sql.raw(kind === 'sqlite' ? 'create view' : 'create or replace view')
+    await sql`${create} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(trx)
+  }
+}
+
+async function dropViews(trx: Db, names: readonly string[]): Promise<void> {
+  for (const name of names) await sql`drop view ${sql.table(name)}`.execute(trx)
+}
+
+// Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-22.
+const invalidTableDefinition = '42P16'
+const dependentObjectsStillExist = '2BP01'
+
+const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
+
+/** A view of a user that reads a view of ours stops it from being dropped. Returns other errors as they are. */
+export function explainDependentView(error: unknown): unknown {
+  if (!hasCode(error, dependentObjectsStillExist)) return error
+  const detail = error instanceof Error && 'detail' in error ? String(error.detail) : 'another view reads it'
+  return new UserError(
+    {
+      what: 'cannot replace or drop what another view reads',
+      why: detail.replaceAll('\n', '; '),
+      next: 'drop that view, run `deskmirror migrate`, and create it again from what there is then',
+      exitCode: 2,
+    },
+    { cause: error },
+  )
+}
+
+async function createRegistry(trx: Db, fingerprint: string): Promise<void> {
+  const rows = views.map(([name]) => `select '${name}' as name, '${fingerprint}' as fingerprint`)
+  await sql`create view ${sql.table(registryName)} as ${sql.raw(rows.join(' union all '))}`.execute(trx)
+}
+
+async function writeViewComments(trx: Db): Promise<void> {
+  const objects = views.map(([name, { note, caveat, columns }]) => ({
+    type: 'view' as const,
+    name,
+    note: caveat === null ? note : `${note} ${caveat}`,
+    columns: Object.fromEntries(
+      Object.entries(columns).map(([column, described]) => [column, describeColumn(described)]),
+    ),
+  }))
+  const registry = {
+    type: 'view' as const,
+    name: registryName,
+    note: 'Which views deskmirror created, and from what.',
+    columns: { name: 'name of the view', fingerprint: 'changes with the definitions of the views' },
+  }
+  await writeComments(trx, [...objects, registry])
+}
+
+async function writeMetabaseMetadata(trx: Db): Promise<void> {
+  const rows = metabaseMetadata()
+  await trx.deleteFrom('_metabase_metadata').execute()
+  for (let i = 0; i < rows.length; i += 500) {
+    await trx
+      .insertInto('_metabase_metadata')
+      .values(rows.slice(i, i + 500))
+      .execute()
+  }
+}
+
+type Column = { readonly name: string; readonly declared: string }
+
+/**
+ * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each discovered column is a text, so that it keeps its type when the column is widened. `without`: one that
+ * is about to be widened, which nothing may depend on; null stands in for it.
+ */
+async function viewSql(trx: Db, kind: DatabaseKind, view: AnalyticsView, without?: string): Promise<string> {
+  const select = view.select(sqlDialects[kind])
+  if (view.discovers === undefined) return select
+  const documented = tables[view.discovers].columns
+  const found = (await readColumns(trx, kind, view.discovers)).filter(({ name }) => !(name in documented))
+  const shown = new Map(
+    found.map((column) => [column.name in view.columns ? `field_${column.name}` : column.name, column]),
+  )
+  if (shown.size === 0) return select
+  const columns = [...shown].map(([name, column]) => {
+    const value = column.name === without ? 'null' : asText(kind, column)
+    return `case when s.personal_data then cast(${value} as text) end as ${quote(name)}`
+  })
+  return `
+    select o.*, ${columns.join(',\n      ')}
+    from (${select}
+    ) o
+    left join ${view.discovers} t on t.project_id = o.project_id and t.id = o.${view.key[1]}
+    left join facts_state s on s.project_id = o.project_id`
+}
+
+/** In the order in which they were added: Postgres adds columns to a view at its end only. */
+async function readColumns(trx: Db, kind: DatabaseKind, table: string): Promise<readonly Column[]> {
+  const { rows } = await (kind === 'sqlite'
+    ? sql<Column>`select name, type as declared from pragma_table_info(${table}) order by cid`
+    : sql<Column>`select attname as name, format_type(atttypid, null) as declared from pg_attribute
+        where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped order by attnum`
+  ).execute(trx)
+  return rows
+}
+
+/** The same text in both databases. */
+function asText(kind: DatabaseKind, { name, declared }: Column): string {
+  const value = `t.${quote(name)}`
+  if (kind === 'postgres')
+    return declared === 'timestamp with time zone'
+      ? `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+      : value
+  if (declared === 'boolean') return `case ${value} when 1 then 'true' when 0 then 'false' end`
+  return declared === 'real' ? `case when ${value} is not null then printf('%.15g', ${value}) end` : value
+}
+
+const quote = (name: string) => `"${name.replaceAll('"', '""')}"`

@@ -1,0 +1,162 @@
+/** Opens the warehouse that a URL names and migrates its schema. */
+import { sql } from 'kysely'
+import type { ServiceBehaviour } from '../../schema/row.ts'
+import type { StreamName } from '../../schema/stream-specs.ts'
+import type { ReportPeriod } from '../analytics/core/report-period.ts'
+import type { FactsSettings } from '../analytics/sql/facts-state.ts'
+import { grantToAnalyst } from '../analytics/sql/grant.ts'
+import { createProjectFacts } from '../analytics/sql/project-facts.ts'
+import { readReportData } from '../analytics/sql/report-data.ts'
+import type { Retention } from '../config/retention.ts'
+import { createConsoleReads } from '../console/sql/console-reads.ts'
+import type { ExportSnapshot } from '../export/core/export.ts'
+import { withSnapshot } from '../export/sql/snapshot.ts'
+import { createErasure } from '../maintenance/sql/erase.ts'
+import { createJobFailures } from '../maintenance/sql/job-failures.ts'
+import { createProjects, listMirroredProjects } from '../maintenance/sql/projects.ts'
+import { deleteExpired } from '../maintenance/sql/retention.ts'
+import { listGaps, readStatus } from '../maintenance/sql/status.ts'
+import { createStreamStates } from '../maintenance/sql/stream-states.ts'
+import { createWorkers } from '../maintenance/sql/workers.ts'
+import { createAuditStore, deleteAudits } from '../mirror/sql/audits.ts'
+import { readBehaviours, recordBehaviours } from '../mirror/sql/learned-behaviours.ts'
+import { createMirror, type MirrorOptions } from '../mirror/sql/mirror.ts'
+import type { RewriteOptions } from '../mirror/sql/rewrite-in-batches.ts'
+import { rememberRowCounts } from '../mirror/sql/row-counts.ts'
+import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
+import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
+import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
+import { createOutboxAdmin, type OutboxAdmin } from '../outbox/sql/admin.ts'
+import { createAuditLog } from '../outbox/sql/audit-log.ts'
+import { createImportLookups } from '../outbox/sql/import-lookups.ts'
+import { createOutboxRepository } from '../outbox/sql/repository.ts'
+import { createRevertSource } from '../outbox/sql/revert-source.ts'
+import { createReviewReader, type ReviewReader } from '../outbox/sql/review-rows.ts'
+import { createSends } from '../outbox/sql/sends.ts'
+import type { BudgetPolicy } from '../service/core/budget.ts'
+import { createBudgetHistory } from '../service/sql/budget-history.ts'
+import { createBudgetRecords } from '../service/sql/budget-records.ts'
+import { type RequestSource, recordRequests } from '../service/sql/request-counts.ts'
+import type { ProjectId } from '../values/project.ts'
+import { type EpochMs, type LocalDate, toTimestamp } from '../values/time.ts'
+import { type ConnectionPool, openKysely } from '../warehouse/connection-pool.ts'
+import { readClock } from '../warehouse/database-clock.ts'
+import type { MigrationSummary } from '../warehouse/migrate.ts'
+import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
+import { createProjectDb } from '../warehouse/project-db.ts'
+import { withSnapshotOf } from '../warehouse/snapshot.ts'
+import { analyzeAllTables } from '../warehouse/statistics.ts'
+import { prepareSchema, rewriteRows } from './prepare-schema.ts'
+
+/** What people look at before they decide. */
+type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
+
+export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
+
+/** `sqlite:PATH` or `postgres://…`. Throws UserError. */
+export function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
+  return openDatabase(url, options, (pool) => createWarehouse(pool, options))
+}
+
+/** For connections that are already open; closes them if this fails. */
+export async function createWarehouse(pool: ConnectionPool, options: WarehouseOptions = {}): Promise<Warehouse> {
+  return assembleWarehouse(pool, await prepareSchema(pool, options))
+}
+
+function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | null) {
+  const { kind } = pool
+  const db = openKysely(pool)
+  const budgets = createBudgetRecords(pool)
+  const ofProject = (project: ProjectId) => createProjectDb(db, kind, project)
+  return {
+    kind,
+    /** What opening did to the schema; null for a reader. */
+    migration,
+    /** Rewrites the rows that a migration has left to be rewritten. */
+    rewriteRows: (options: RewriteOptions) => rewriteRows(db, kind, options),
+    mirror: (project: ProjectId, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
+    /** The facts of the project for analysts, by these settings. */
+    facts: (project: ProjectId, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
+    /** The project's queue of write-backs: for the sender, and for people. */
+    outbox: (project: ProjectId) => createOutboxRepository(ofProject(project)),
+    outboxAdmin: (project: ProjectId) => createOutboxAdmin(ofProject(project)),
+    /** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
+    outboxSnapshot: <T>(project: ProjectId, work: (reads: OutboxReads) => Promise<T>): Promise<T> =>
+      withSnapshotOf(db, kind, (frozen) => {
+        const context = createProjectDb(frozen, kind, project)
+        return work({ admin: createOutboxAdmin(context), reader: createReviewReader(context) })
+      }),
+    /** The clock by which decisions, graces, expiries and claims go. */
+    readClock: () => readClock(db, kind),
+    /** How often the project has sent, and whether sending is held. */
+    sends: (project: ProjectId) => createSends(ofProject(project)),
+    revertSource: (project: ProjectId) => createRevertSource(ofProject(project)),
+    reviewReader: (project: ProjectId) => createReviewReader(ofProject(project)),
+    importLookups: (project: ProjectId) => createImportLookups(ofProject(project)),
+    /** Locks streams of the project for this process, and closes runs of dead processes. */
+    lockStreams: (project: ProjectId, streams: readonly string[], now: EpochMs) =>
+      acquireStreamLocks(ofProject(project), streams, now),
+    /** What was learned about the service. */
+    behaviours: (project: ProjectId) => ({
+      read: () => readBehaviours(ofProject(project)),
+      record: (behaviours: readonly ServiceBehaviour[]) => recordBehaviours(ofProject(project), behaviours),
+    }),
+    status: (project: ProjectId, now: EpochMs, policy: BudgetPolicy, selected?: readonly StreamName[]) =>
+      readStatus(ofProject(project), now, policy, selected),
+    /** Remembers how many rows a stream has, for `status`. `changed`: how many rows a sync changed. */
+    rememberRowCounts: (project: ProjectId, changed: ReadonlyMap<StreamName, number>, now: EpochMs) =>
+      rememberRowCounts(ofProject(project), changed, now),
+    /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
+    grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
+    /** The numbers of a report. Null: no facts of the project have been derived yet. */
+    reportData: (project: ProjectId, now: EpochMs, choosePeriod: (today: LocalDate) => ReportPeriod) =>
+      readReportData(db, kind, project, now, choosePeriod),
+    /** What the pages of the console show of the project. */
+    console: (project: ProjectId) => createConsoleReads(ofProject(project)),
+    /** Random samples of the project's mirror that are read again. */
+    audits: (project: ProjectId) => createAuditStore(ofProject(project)),
+    /** Deletes audits that ended before that. */
+    deleteAudits: (before: EpochMs) => deleteAudits(db, before),
+    auditLog: createAuditLog(db),
+    budgetHistory: createBudgetHistory(db),
+    /** The projects that anything has been read of, with the time zone of their facts. */
+    listProjects: () => listMirroredProjects(db),
+    /** The project's open gaps, oldest first, up to a thousand. */
+    listGaps: (project: ProjectId) => listGaps(db, project),
+    /** The request budget of that name, shared by all processes that have this warehouse open. */
+    budgetRecord: budgets.record,
+    /** When the key of that budget was last used, wherever the budget is stored. */
+    keyUse: budgets.keyUse,
+    /** What keeps the jobs of this installation apart from those of others in the same queue. */
+    installationId: async (): Promise<string> =>
+      (await db.selectFrom('sync_installation').select('id').executeTakeFirstOrThrow()).id,
+    workers: createWorkers(db),
+    projects: createProjects(db),
+    streamStates: createStreamStates(db),
+    jobFailures: createJobFailures(db),
+    /** Records how many requests something other than a sync run has sent so far. */
+    recordRequests: (source: RequestSource, requests: number, now: EpochMs) =>
+      recordRequests(db, source, requests, now),
+    deliveries: createDeliveries(db, kind),
+    /** Updates the statistics of all tables, which query planners need. */
+    analyzeTables: () => analyzeAllTables(db, kind),
+    /** Runs one SQL statement; rows as the database returns them. */
+    query: async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+      (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
+    /** Reads tables and views as they are when `work` begins. It must not use the warehouse otherwise meanwhile. */
+    withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> => withSnapshot(db, pool, work),
+    /** Deletes runs that changed nothing and are older than that; returns how many. */
+    deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
+    /** Erases a visitor of the project. */
+    erasure: (project: ProjectId) => createErasure(ofProject(project)),
+    /** Deletes what has been kept long enough. */
+    deleteExpired: (retention: Retention, time: { readonly now: EpochMs; readonly until: number }) =>
+      deleteExpired(db, kind, retention, time),
+    /** Rejects if the database does not answer. */
+    ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
+    close: async (): Promise<void> => {
+      await budgets.close()
+      await pool.close()
+    },
+  }
+}

@@ -1,0 +1,33 @@
+/** The five schedules of a project, and how often each fires. */
+import type { Ms } from '../values/time.ts'
+
+/**
+ * `incremental`: changed rows. `reconcile`: all rows, compared. `analytics`: the rollups. `availability`: a snapshot. `audit`:
+ * a random sample of rows, read again and compared.
+ */
+export const scheduleNames = ['incremental', 'reconcile', 'analytics', 'availability', 'audit'] as const
+export type ScheduleName = (typeof scheduleNames)[number]
+
+/**
+ * `cron`: five fields, or six with the seconds in front, read in the project's time zone.
+ * `nightly`: once a night, at a minute derived from the project's id, so that many projects do not start together.
+ */
+export type Schedule =
+  | { readonly kind: 'every'; readonly ms: Ms }
+  | { readonly kind: 'cron'; readonly pattern: string }
+  | { readonly kind: 'nightly' }
+  | { readonly kind: 'off' }
+
+export type Schedules = Readonly<Record<ScheduleName, Schedule>>
+
+/**
+ * The nightly reconcile rereads all within a week, by `rereadShare` in `src/mirror/sync/children.ts` and `src/mirror/core/rollups.ts`.
+ * Thresholds in `deploy/alerts.yml` rely on `incremental` and `analytics`.
+ */
+export const defaultSchedules: Schedules = {
+  incremental: { kind: 'every', ms: 300_000 },
+  reconcile: { kind: 'nightly' },
+  analytics: { kind: 'nightly' },
+  availability: { kind: 'every', ms: 60_000 },
+  audit: { kind: 'nightly' },
+}

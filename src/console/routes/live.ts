@@ -1,0 +1,102 @@
+/** Live numbers as server-sent events: texts by name, read once for all who listen to a project. */
+import type { ServerResponse } from 'node:http'
+import { errorText } from '../../values/system-error-text.ts'
+import type { Ms } from '../../values/time.ts'
+import type { ConsoleProject } from '../data/console-project.ts'
+import type { ProjectFrame } from '../page.ts'
+import { batchLive, batchShape } from '../pages/batch.ts'
+import { liveTexts, overviewShape } from '../pages/overview.ts'
+import { streamLiveTexts } from '../pages/streams.ts'
+import { countsText } from '../pages/writebacks.ts'
+import type { ConsoleOptions } from './console-options.ts'
+
+const streamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
+
+const everyMs: Ms = 2000
+const maxListeners = 64
+/** Nobody takes the streams of all others. */
+const maxOfPerson = 16
+
+/** `mayListen`: whether the session has not ended since. */
+type Listener = {
+  readonly response: ServerResponse
+  readonly person: string
+  readonly mayListen: () => Promise<boolean>
+}
+
+type Listeners = { readonly all: Set<Listener>; readonly timer: NodeJS.Timeout }
+
+export function createLiveStreams(
+  { data, writebacks, now, log }: ConsoleOptions,
+  frameOf: (project: ConsoleProject) => ProjectFrame,
+) {
+  const byProject = new Map<string, Listeners>()
+  const readMessage = async (project: ConsoleProject): Promise<string> => {
+    const overview = await data.overview(project)
+    const batches = await writebacks.progress(project)
+    const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
+    const shapes: Record<string, string> = { overview: overviewShape(overview, frameOf(project)) }
+    for (const report of batches) {
+      const name = `batch ${report.batch.id}`
+      const { settled, progress } = batchLive(report, { timeZone: project.timeZone, now: now() })
+      shapes[name] = batchShape(report)
+      texts[`${name} progress`] = progress
+      texts[`${name} settled`] = String(settled)
+      texts[`${name} counts`] = countsText(report.batch.counts)
+    }
+    return `data: ${JSON.stringify({ texts, shapes })}\n\n`
+  }
+  const broadcast = async (project: ConsoleProject) => {
+    const message = await readMessage(project).catch((error: unknown) => {
+      log.debug({ event: 'console.live_failed', project: project.name, why: errorText(error) })
+      // A comment shows whether the listener is still there.
+      return ': nothing can be read at present\n\n'
+    })
+    for (const listener of byProject.get(project.name)?.all ?? []) await tell(listener, message)
+  }
+  const remove = (project: ConsoleProject, listener: Listener) => {
+    const listeners = byProject.get(project.name)
+    listeners?.all.delete(listener)
+    if (listeners === undefined || listeners.all.size > 0) return
+    clearInterval(listeners.timer)
+    byProject.delete(project.name)
+  }
+  const listening = () => [...byProject.values()].flatMap(({ all }) => [...all])
+  return {
+    isFull: (person: string): boolean => {
+      const all = listening()
+      return all.length >= maxListeners || all.filter((it) => it.person === person).length >= maxOfPerson
+    },
+    /** The response's head has not been sent yet. */
+    add: (project: ConsoleProject, listener: Listener): void => {
+      const { response } = listener
+      response.writeHead(200, streamHeaders)
+      response.write('retry: 3000\n\n')
+      const timer = () => setInterval(() => void broadcast(project), everyMs).unref()
+      const listeners = byProject.get(project.name) ?? { all: new Set(), timer: timer() }
+      byProject.set(project.name, listeners)
+      listeners.all.add(listener)
+      response.on('close', () => remove(project, listener))
+      void broadcast(project)
+    },
+    /** Otherwise open streams would keep the server from closing. */
+    close: (): void => {
+      for (const { all, timer } of byProject.values()) {
+        clearInterval(timer)
+        for (const { response } of all) response.end()
+      }
+    },
+  }
+}
+
+/** Who reads slowly misses messages, as each has all numbers; otherwise they would be kept in memory. */
+export async function tell({ response, mayListen }: Listener, message: string): Promise<void> {
+  // Null: at present nobody can say whether the session has ended.
+  const mayRead = await mayListen().catch(() => null)
+  if (mayRead === false) response.destroy()
+  else if (mayRead && !response.writableNeedDrain) response.write(message)
+}

@@ -1,0 +1,150 @@
+/** Search: an id leads to its thing, else people by name and address, and conversations by their words. */
+import { type RawBuilder, sql } from 'kysely'
+import { hasWord, parseSearch, type SearchQuery } from '../../analytics/core/search-words.ts'
+import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { ConversationRow, SearchData } from '../core/data.ts'
+
+const pageRows = 25
+const maxPeople = 10
+
+/** `before`: the `next` of the page before. */
+export async function search(context: ProjectDb, asked: string, before: string | null): Promise<SearchData> {
+  // Postgres stores neither half a surrogate pair nor a NUL, so nothing has one.
+  const text = asked.toWellFormed().replaceAll('\0', '').trim()
+  const exact = await findById(context, text)
+  if (exact !== null) return exact
+  const query = parseSearch(text)
+  const isFirst = before === null
+  const found = await findConversations(context, query, before)
+  const { conversations: missing } = await countWaitingConversations(context)
+  const people = isFirst ? await findPeople(context, text) : []
+  return { kind: 'found', people, ...found, missing }
+}
+
+async function findById({ db, project }: ProjectDb, id: string): Promise<SearchData | null> {
+  if (id === '' || id.length > 100) return null
+  const { rows } = await sql<{ kind: 'conversation' | 'visitor'; id: string }>`
+    select 'conversation' as kind, id from conversations where project_id = ${project} and id in (${id}, ${id.toLowerCase()})
+    union all
+    select 'visitor', id from visitors where project_id = ${project} and id in (${id}, ${id.toLowerCase()})`.execute(db)
+  return rows[0] ?? null
+}
+
+async function findPeople({ db, kind, project }: ProjectDb, text: string) {
+  if (text.length < 2) return []
+  const pattern = (start: string) => `${start}${text.replace(/[\\%_]/g, '\\$&')}%`
+  const like = kind === 'sqlite' ? sql`like` : sql`ilike`
+  const column = text.includes('@') ? sql.ref('email') : sql.ref('name')
+  // A name may be its second one.
+  const matches = [pattern(''), pattern('% ')].map((it) => sql`${column} ${like} ${it} escape '\\'`)
+  const { rows } = await sql<{ id: string; name: string | null; email: string | null }>`
+    select id, name, email from visitors where project_id = ${project} and deleted_at is null
+      and (${sql.join(matches, sql` or `)}) limit ${maxPeople}`.execute(db)
+  return rows
+}
+
+type FoundConversations = { readonly conversations: readonly ConversationRow[]; readonly next: string | null }
+
+async function findConversations(
+  context: ProjectDb,
+  query: SearchQuery,
+  before: string | null,
+): Promise<FoundConversations> {
+  if (query.words.length === 0) return { conversations: [], next: null }
+  const rows = await findEntries(context, query, before)
+  const shown = rows.slice(0, pageRows)
+  const words = await findWords(
+    context,
+    shown.map(({ id }) => id),
+    query,
+  )
+  return {
+    conversations: shown.map(({ id, name, lastAt, handled }) => ({
+      ...{ id, name, lastAt, isOpen: handled === null, words: words.get(id) ?? null },
+    })),
+    next: rows.length > pageRows ? String(shown.at(-1)?.number ?? '') : null,
+  }
+}
+
+type Entry = { id: string; number: number; name: string | null; lastAt: string | null; handled: string | null }
+
+/**
+ * The newest entries with these words, one more than a page. Postgres does not know how frequent most words are: it would read
+ * the whole index backwards for a word that nobody wrote, or all entries of one that everybody wrote. So the newest ones
+ * are looked through first, and if they have no page of it, the word is rare enough for the index of words.
+ */
+async function findEntries(context: ProjectDb, query: SearchQuery, before: string | null): Promise<readonly Entry[]> {
+  const { kind } = context
+  const number = sql.ref(kind === 'sqlite' ? 'search_words.rowid' : 'search_words.id')
+  const isBefore = before !== null && /^\d{1,16}$/.test(before) ? sql`${number} < ${Number(before)}` : sql`true`
+  const isFound = sql`${matches(kind, query)} and ${isBefore}`
+  const read = (source: RawBuilder<unknown>) => readEntries(context, sql`${source} as search_words`, isFound, number)
+  if (kind === 'sqlite') return readEntries(context, sql`search_words`, isFound, number)
+  const newest = await read(sql`(select * from search_words where ${isBefore} order by id desc limit ${newestEntries})`)
+  if (newest.length > pageRows) return newest
+  // `offset 0` keeps the planner from reading backwards until it has a page.
+  return read(sql`(select * from search_words where ${isFound} offset 0)`)
+}
+
+const newestEntries = 2000
+
+async function readEntries(
+  { db, project }: ProjectDb,
+  source: RawBuilder<unknown>,
+  isFound: RawBuilder<unknown>,
+  number: RawBuilder<unknown>,
+): Promise<readonly Entry[]> {
+  const { rows } = await sql<Entry>`
+    select c.id, found.number, visitors.name, c.last_message_at as "lastAt", c.handled_at as handled
+    from (select s.conversation_id, s.id as number from ${source} join search_conversations as s on s.id = ${number}
+      where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${pageRows + 1}) as found
+      join conversations as c on c.project_id = ${project} and c.id = found.conversation_id
+      left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
+    order by found.number desc`.execute(db)
+  return rows
+}
+
+/** The words have letters and digits only, so that none is a sign of the query's language. */
+function matches(kind: ProjectDb['kind'], { words, isPrefix }: SearchQuery): RawBuilder<unknown> {
+  const last = words.length - 1
+  if (kind === 'sqlite') {
+    const terms = words.map((word, index) => `"${word}"${isPrefix && index === last ? '*' : ''}`)
+    return sql`search_words match ${terms.join(' ')}`
+  }
+  const terms = words.map((word, index) => `'${word}'${isPrefix && index === last ? ':*' : ''}`)
+  return sql`search_words.words @@ cast(${terms.join(' & ')} as tsquery)`
+}
+
+/** Messages that are looked through for a place to show, and characters of each and of all: customers write long ones. */
+const maxMessages = 3000
+const maxOfMessage = 4000
+const maxCharacters = 1_000_000
+const shownBefore = 60
+const shownLength = 200
+
+/** The newest message of each conversation that has one of the words, cut to its place. */
+async function findWords({ db, kind, project }: ProjectDb, ids: readonly string[], query: SearchQuery) {
+  const { rows } = await sql<{ id: string; content: string }>`
+    select conversation_id as id, substr(content, 1, ${sql.lit(maxOfMessage)}) as content from messages where project_id = ${project} and deleted_at is null
+      and kind = 'utterance' and content is not null and conversation_id ${inList(kind, ids)}
+    order by id desc limit ${maxMessages}`.execute(db)
+  const found = new Map<string, string>()
+  let characters = 0
+  for (const { id, content } of rows) {
+    if (found.has(id)) continue
+    characters += content.length
+    if (characters > maxCharacters) break
+    if (hasWord(content, query)) found.set(id, cut(content, query))
+  }
+  return found
+}
+
+function cut(content: string, { words }: SearchQuery): string {
+  const lower = content.toLowerCase()
+  const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0)
+  const start = Math.max(0, Math.min(...places, lower.length) - shownBefore)
+  const from = places.length === 0 ? 0 : start
+  return `${from > 0 ? '…' : ''}${content.slice(from, from + shownLength)}${content.length > from + shownLength ? '…' : ''}`
+}

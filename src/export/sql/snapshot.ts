@@ -1,0 +1,241 @@
+/** Reads whole tables and views from one state of the database, in batches of bounded size. */
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { toCanonicalJson } from '../../values/canonical-json.ts'
+import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
+import { UserError } from '../../values/user-error.ts'
+import { maxRows, rowSize, targetSize } from '../../warehouse/batch-size.ts'
+import type { ConnectionPool, Db, DbConnection, LocalReads, ValueList } from '../../warehouse/connection-pool.ts'
+import { typedParameter } from '../../warehouse/dialect.ts'
+import { decodeJson, encodeText } from '../../warehouse/escape.ts'
+import type {
+  ExportColumn,
+  ExportCondition,
+  ExportRow,
+  ExportSelection,
+  ExportSnapshot,
+  ExportType,
+  ExportValue,
+  ObjectName,
+} from '../core/export.ts'
+import {
+  describePostgresObject,
+  describeSqliteObject,
+  listPostgresObjects,
+  listSqliteObjects,
+  type RunQuery,
+  type SourceObject,
+} from './objects.ts'
+
+type Reader = {
+  readonly list: ExportSnapshot['listObjects']
+  readonly describe: (object: ObjectName) => Promise<SourceObject>
+  /** Rows as the database returns them, as lists of values. */
+  readonly readBatches: (query: CompiledQuery, columns: readonly string[]) => AsyncIterable<readonly ValueList[]>
+}
+
+/** The transaction only reads. It keeps no one from writing, in neither database. */
+export async function withSnapshot<T>(
+  db: Db,
+  pool: ConnectionPool,
+  work: (snapshot: ExportSnapshot) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.acquire()
+  let isBroken = false
+  try {
+    await connection.run(beginStatements[pool.kind], [])
+    return await work(createSnapshot(db, pool.kind, connection))
+  } finally {
+    await connection.run('rollback', []).catch(() => {
+      isBroken = true
+    })
+    connection.release(isBroken)
+  }
+}
+
+/** SQLite's transaction sees one state from its first read on. */
+const beginStatements: Readonly<Record<ConnectionPool['kind'], string>> = {
+  sqlite: 'begin',
+  postgres: 'begin transaction isolation level repeatable read, read only',
+}
+
+function createSnapshot(db: Db, kind: ConnectionPool['kind'], connection: DbConnection): ExportSnapshot {
+  const run: RunQuery = async <Row>(query: RawBuilder<Row>) => {
+    const { sql, parameters } = query.compile(db)
+    return (await connection.run(sql, parameters)).rows as readonly Row[]
+  }
+  const reader = connection.local === undefined ? postgresReader(run, connection) : sqliteReader(run, connection.local)
+  const described = new Map<string, Promise<SourceObject>>()
+  const describe = (object: ObjectName) => {
+    const source = described.get(object.name) ?? reader.describe(object)
+    described.set(object.name, source)
+    return source
+  }
+  return {
+    listObjects: reader.list,
+    describe: (object) => describe(object).catch((error: unknown) => explainViewError(object, error)),
+    countRows: async (selection) => (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
+    async *readRows(selection: ExportSelection) {
+      const { object, columns } = selection
+      const source = await describe(object)
+      const decoders = columns.map((column) => createValueDecoder(object.name, column, kind))
+      const query = rowsQuery(kind, selection, source).compile(db)
+      const names = columns.map(({ name }) => name)
+      try {
+        for await (const batch of reader.readBatches(query, names)) {
+          yield batch.map((row): ExportRow => decoders.map((decode, n) => decode(row[n])))
+        }
+      } catch (error) {
+        explainViewError(object, error)
+      }
+    },
+  }
+}
+
+/** A view may be wrong, or fail for some rows: that is for its author. The driver's message may quote values. */
+function explainViewError({ name, kind }: ObjectName, error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : null
+  if (kind !== 'view' || code === null || error instanceof UserError) throw error
+  throw new UserError({
+    what: `cannot export ${name}`,
+    why: `the database cannot compute this view (${code})`,
+    next: `correct it: \`select * from ${name}\` in the database shows the error`,
+    exitCode: 2,
+  })
+}
+
+function sqliteReader(run: RunQuery, local: LocalReads): Reader {
+  return {
+    list: () => listSqliteObjects(run),
+    describe: (object) => describeSqliteObject(run, local, object),
+    readBatches: ({ sql, parameters }) => local.readBatches(sql, parameters),
+  }
+}
+
+function postgresReader(run: RunQuery, connection: DbConnection): Reader {
+  let cursors = 0
+  return {
+    list: () => listPostgresObjects(run),
+    describe: (object) => describePostgresObject(run, object),
+    async *readBatches({ sql, parameters }, columns) {
+      // Each has a name of its own, as a prepared `fetch` must always return the same columns.
+      const cursor = `export_${++cursors}`
+      await connection.run(`declare ${cursor} no scroll cursor for ${sql}`, parameters)
+      for (let rows = 10; ; ) {
+        const fetched = await connection.run(`fetch forward ${rows} from ${cursor}`, [])
+        const batch = (fetched.rows as Readonly<Record<string, unknown>>[]).map((row) =>
+          columns.map((name) => row[name]),
+        )
+        if (batch.length > 0) yield batch
+        if (batch.length < rows) break
+        rows = nextFetch(rows, batch)
+      }
+      await connection.run(`close ${cursor}`, [])
+    },
+  }
+}
+
+/** As many as should fit, judged by the last ones, and at most ten times as many: the next ones may be larger. */
+function nextFetch(rows: number, batch: readonly ValueList[]): number {
+  const size = batch.reduce((sum, row) => sum + rowSize(row), 0)
+  return Math.max(1, Math.min(maxRows, rows * 10, Math.floor((targetSize * rows) / Math.max(1, size))))
+}
+
+/** The queries of a selection: its rows in key order, and their number. */
+function rowsQuery(kind: DatabaseKind, selection: ExportSelection, source: SourceObject): RawBuilder<unknown> {
+  const columns = selection.columns.map(({ name }) => selectedColumn(kind, source, name))
+  return sql`select ${sql.join(columns)} ${fromWhere(kind, selection)} order by ${sql.join(orderBy(kind, source))}`
+}
+
+function countQuery(kind: DatabaseKind, selection: ExportSelection): RawBuilder<{ rows: number }> {
+  return sql<{ rows: number }>`select count(*) as rows ${fromWhere(kind, selection)}`
+}
+
+/** The types of Postgres whose values arrive as the export needs them. */
+const nativeTypes =
+  /^(bigint|integer|smallint|double precision|real|numeric|boolean|timestamp with time zone|date|jsonb?|text)$/
+
+function selectedColumn(kind: DatabaseKind, { columns }: SourceObject, name: string): RawBuilder<unknown> {
+  const declared = columns.find((column) => column.name === name)?.declared ?? ''
+  const isNative = kind === 'sqlite' || nativeTypes.test(declared)
+  return isNative ? sql.id(name) : sql`cast(${sql.id(name)} as text) as ${sql.id(name)}`
+}
+
+/** By the key, whose index then serves; without one by all columns, compared alike in both databases. */
+function orderBy(kind: DatabaseKind, { key, columns }: SourceObject): readonly RawBuilder<unknown>[] {
+  if (key.length > 0) return key.map((name) => sql.id(name))
+  const comparable = columns.filter(({ type }) => type !== 'json')
+  return comparable.map(({ name, declared }) => {
+    const collation =
+      kind === 'postgres' && /^(text|char|character varying|name)/.test(declared) ? sql`collate "C"` : sql``
+    return sql`${sql.id(name)} ${collation} nulls first`
+  })
+}
+
+function fromWhere(kind: DatabaseKind, { object, conditions }: ExportSelection): RawBuilder<unknown> {
+  const where = conditions.map((condition) => toSql(kind, condition))
+  const filter = where.length === 0 ? sql`` : sql`where ${sql.join(where, sql` and `)}`
+  return sql`from ${sql.id(object.name)} ${filter}`
+}
+
+function toSql(kind: DatabaseKind, { column, operator, value }: ExportCondition): RawBuilder<unknown> {
+  if (value === null) return sql`${sql.id(column.name)} is null`
+  const stored = typeof value === 'string' && column.type === 'text' ? encodeText(kind, value) : value
+  const sqlValue = kind === 'sqlite' && typeof stored === 'boolean' ? Number(stored) : stored
+  return sql`${sql.id(column.name)} ${sql.raw(operator)} ${typedParameter(kind, column.type, sqlValue)}`
+}
+
+/** Converts what a database returns to the values of an export, which are the same for both. */
+type DecodeValue = (value: unknown) => ExportValue
+
+/** Throws UserError for a value that its column's type cannot express, which only foreign tables of SQLite have. */
+function createValueDecoder(object: string, { name, type }: ExportColumn, kind: DatabaseKind): DecodeValue {
+  const decode = decoders[type]
+  return (value) => {
+    if (value === null || value === undefined) return null
+    const decoded = decode(value, kind)
+    if (decoded === undefined) throw valueError(object, name, type)
+    return decoded
+  }
+}
+
+/** Undefined: the value is not of the type. */
+const decoders: Readonly<Record<ExportType, (value: unknown, kind: DatabaseKind) => ExportValue | undefined>> = {
+  text: toText,
+  integer: (value) => {
+    if (typeof value === 'bigint') return value
+    return typeof value === 'number' && Number.isInteger(value) ? value : undefined
+  },
+  number: (value) => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined),
+  boolean: (value) => {
+    if (typeof value === 'boolean') return value
+    return value === 0 || value === 1 ? value === 1 : undefined
+  },
+  time: toTime,
+  date: (value) => (typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined),
+  json: (value, kind) => toCanonicalJson(decodeJson(kind, String(value))),
+}
+
+/** As Postgres stores it, which has no NUL. In SQLite a text may have one. */
+function toText(value: unknown): string {
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
+  const text = typeof value === 'string' ? value : String(value)
+  return text.includes('\0') ? text.replaceAll('\0', encodeText('postgres', '\0')) : text
+}
+
+function toTime(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  if (isNormalizedTime(value)) return value
+  // `2026-01-01 00:00:00`, without a zone: as SQLite's own functions write it, in UTC.
+  const at = parseTime(value) ?? parseTime(`${value}Z`)
+  return at === undefined ? undefined : rfc3339(at)
+}
+
+function valueError(object: string, column: string, type: ExportType): UserError {
+  return new UserError({
+    what: `cannot export ${object}`,
+    why: `its column ${column} is declared as ${type} and has a value of another type`,
+    next: 'correct the value, or leave the column out with --columns',
+    exitCode: 2,
+  })
+}

@@ -1,0 +1,91 @@
+/**
+ * Writes tables into a new SQLite file for tools that open it from a read-only folder: without a write-ahead log, which
+ * they could not read there, and with the types that BI tools look at.
+ */
+import Database from 'better-sqlite3'
+import { UserError } from '../../values/user-error.ts'
+import { lookUpExplanation, sqliteExplanations } from '../../warehouse/explain-error.ts'
+import { optimizeAllTables } from '../../warehouse/sqlite.ts'
+import type { ExportRow, ExportSelection, ExportType, ExportValue, RowWriter } from '../core/export.ts'
+
+type SqliteExport = {
+  /** A view becomes a table. */
+  readonly addTable: (selection: ExportSelection) => RowWriter
+  /** The file is complete and on disk. */
+  readonly finish: () => void
+  /** Closes a file that is not complete. */
+  readonly discard: () => void
+}
+
+/** SQLite gives such columns the declared types; times and dates are text in them as in the warehouse. */
+const declaredTypes: Readonly<Record<ExportType, string>> = {
+  text: 'text',
+  integer: 'integer',
+  number: 'real',
+  boolean: 'boolean',
+  time: 'timestamp',
+  date: 'date',
+  json: 'text',
+}
+
+/** `path`: an empty or missing file; `label`: its name for people. A full disk and the like are UserErrors. */
+export function createSqliteExport(path: string, label: string): SqliteExport {
+  const explained = <T>(work: () => T): T => explainErrors(label, work)
+  const database = new Database(path)
+  // Nobody reads the file before it is complete, so nothing has to be restored after a crash.
+  database.pragma('journal_mode = off')
+  database.pragma('synchronous = off')
+  database.exec('begin')
+  return {
+    addTable: (selection) => {
+      database.exec(createTableStatement(selection))
+      const insert = database.prepare(insertStatement(selection))
+      return {
+        write: async (rows: readonly ExportRow[]) => {
+          explained(() => {
+            for (const row of rows) insert.run(row.map(toSqlValue))
+          })
+        },
+        end: async () => {},
+      }
+    },
+    finish: () =>
+      explained(() => {
+        database.exec('commit')
+        database.pragma('analysis_limit = 1000')
+        database.pragma(optimizeAllTables)
+        database.close()
+      }),
+    discard: () => database.close(),
+  }
+}
+
+function explainErrors<T>(label: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const code = error instanceof Database.SqliteError ? error.code : ''
+    const explanation = lookUpExplanation(sqliteExplanations('--output'), code)
+    if (explanation === undefined) throw error
+    throw new UserError({ what: `cannot write ${label}`, ...explanation })
+  }
+}
+
+function createTableStatement({ object, columns }: ExportSelection): string {
+  const definitions = columns.map(({ name, type }) => `${quote(name)} ${declaredTypes[type]}`)
+  const hasKey = object.key.length > 0 && object.key.every((key) => columns.some(({ name }) => name === key))
+  const key = hasKey ? [`primary key (${object.key.map(quote).join(', ')})`] : []
+  return `create table ${quote(object.name)} (${[...definitions, ...key].join(', ')})${hasKey ? ' without rowid' : ''}`
+}
+
+function insertStatement({ object, columns }: ExportSelection): string {
+  return `insert into ${quote(object.name)} values (${columns.map(() => '?').join(', ')})`
+}
+
+function toSqlValue(value: ExportValue): string | number | bigint | null {
+  return typeof value === 'boolean' ? Number(value) : value
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

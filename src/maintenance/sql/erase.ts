@@ -1,0 +1,171 @@
+/**
+ * Erases a visitor: their rows in the mirror, their conversations, calls, facts and searched words, and the words of their
+ * write-backs. The ids stay in `erased_ids`, so that the database itself stores no row of them again, whatever a sync reads.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import { analyticsTables } from '../../../schema/analytics-tables.ts'
+import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
+import { clearWords } from '../../outbox/sql/delete-words.ts'
+import { decidedSql, inAnyCase, toTimeValue } from '../../outbox/sql/row.ts'
+import { UserError } from '../../values/user-error.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+
+/** Rows by table. */
+export type ErasedRows = Readonly<Record<string, number>>
+
+export function createErasure(context: ProjectDb) {
+  return {
+    /** What `erase` would delete. Throws UserError if nothing is stored of the visitor. */
+    count: async (visitor: string) => countRows(context, await findIds(context, visitor)),
+    erase: (visitor: string, by: string) => erase(context, visitor, by),
+  }
+}
+
+/** In the spelling of the service. `visitors`: the visitor, in all spellings. */
+type Ids = {
+  readonly visitors: readonly string[]
+  readonly conversations: readonly string[]
+  readonly calls: readonly string[]
+}
+
+async function findIds({ db, kind, project }: ProjectDb, visitor: string): Promise<Ids> {
+  const visitors = inAnyCase([visitor])
+  const list = async (query: RawBuilder<{ id: string }>) => (await query.execute(db)).rows.map(({ id }) => id)
+  const conversations = await list(sql`
+    select id from conversations where project_id = ${project} and visitor_id ${inList(kind, visitors)}`)
+  const named = (field: string) => sql`raw ->> ${sql.lit(field)}`
+  const calls = await list(sql`select id from calls where project_id = ${project}
+    and (${named('visitorId')} ${inList(kind, visitors)} or ${named('conversationId')} ${inList(kind, conversations)})`)
+  return { visitors, conversations, calls }
+}
+
+/** The table, and the condition of the rows that go. */
+type Part = { readonly table: string; readonly where: RawBuilder<unknown> }
+
+function partsOf({ kind }: ProjectDb, { visitors, conversations, calls }: Ids): readonly Part[] {
+  const all = [...visitors, ...conversations, ...calls]
+  const part = (table: string, column: string, ids: readonly string[]) => ({
+    table,
+    where: sql`${sql.ref(column)} ${inList(kind, ids)}`,
+  })
+  const anyMention = (table: string, column: string) => ({
+    table,
+    where: sql.join(
+      [sql`false`, ...all.map((id) => sql`lower(${sql.ref(column)}) like ${`%${id.toLowerCase()}%`}`)],
+      sql` or `,
+    ),
+  })
+  return [
+    part('visitors', 'id', visitors),
+    part('visitor_activity', 'visitor_id', visitors),
+    part('conversations', 'id', conversations),
+    part('message_rows', 'conversation_id', conversations),
+    part('conversation_changes', 'conversation_id', conversations),
+    part('calls', 'id', calls),
+    part('call_recordings', 'call_id', calls),
+    ...Object.entries(analyticsTables).flatMap(([table, { columns }]) => {
+      if ('conversation_id' in columns) return [part(table, 'conversation_id', conversations)]
+      return 'visitor_id' in columns ? [part(table, 'visitor_id', visitors)] : []
+    }),
+    part('facts_due', 'id', all),
+    part('sync_children', 'parent_id', all),
+    part('sync_census', 'id', all),
+    part('sync_audit_rows', 'row_id', all),
+    anyMention('sync_gaps', 'subject'),
+    anyMention('webhook_deliveries', 'body'),
+  ]
+}
+
+function writebacksOf({ kind, project }: ProjectDb, { visitors, conversations }: Ids): RawBuilder<unknown> {
+  const lanes = [
+    ...visitors.map((id) => `visitor/${id.toLowerCase()}`),
+    ...conversations.map((id) => `conversation/${id.toLowerCase()}`),
+  ]
+  return sql`project_id = ${project} and lane ${inList(kind, lanes)}`
+}
+
+async function countRows(context: ProjectDb, ids: Ids): Promise<ErasedRows> {
+  const { db, project } = context
+  const counted: Record<string, number> = {}
+  const count = async (table: string, where: RawBuilder<unknown>) => {
+    const { rows } = await sql<{ rows: number }>`
+      select count(*) as rows from ${sql.table(table)} where ${where}`.execute(db)
+    const found = Number(rows[0]?.rows ?? 0)
+    if (found > 0) counted[table] = found
+  }
+  for (const { table, where } of partsOf(context, ids)) await count(table, sql`project_id = ${project} and (${where})`)
+  await count('writebacks', writebacksOf(context, ids))
+  if (Object.keys(counted).length > 0) return counted
+  throw new UserError({
+    what: 'nothing was erased',
+    why: `nothing is stored of the visitor ${ids.visitors[0]}`,
+    next: 'check the id: `deskmirror export visitors` lists all, and a visitor may be in another project',
+    exitCode: 2,
+  })
+}
+
+async function erase(context: ProjectDb, visitor: string, by: string): Promise<ErasedRows> {
+  const { db, kind } = context
+  const erased = await inDurableTransaction(context, async (trx) => {
+    await waitForWriters(trx)
+    const ids = await findIds(trx, visitor)
+    const counted = await countRows(trx, ids)
+    await rejectInFlight(trx, ids)
+    for (const id of new Set(Object.values(ids).flatMap((some) => some.map((it: string) => it.toLowerCase()))))
+      await sql`insert into erased_ids (project_id, id) values (${trx.project}, ${id}) on conflict do nothing`.execute(
+        trx.db,
+      )
+    await eraseWritebacks(trx, ids, by)
+    await removeSearchEntries(trx, ids.conversations)
+    for (const { table, where } of partsOf(trx, ids))
+      await sql`delete from ${sql.table(table)} where project_id = ${trx.project} and (${where})`.execute(trx.db)
+    return counted
+  })
+  // Until its parts are merged, the index still has the words of deleted entries.
+  if (kind === 'sqlite') await sql`insert into search_words (search_words) values ('optimize')`.execute(db)
+  return erased
+}
+
+const refusingTables = [
+  ...['visitors', 'visitor_activity', 'conversations', 'message_rows', 'conversation_changes'],
+  ...['calls', 'call_recordings'],
+]
+
+/**
+ * Rows that a sync is storing now would otherwise be committed after they were looked for. Enables the triggers that refuse what was
+ * erased. SQLite has one writer, and its triggers are always enabled.
+ */
+async function waitForWriters({ db, kind }: ProjectDb): Promise<void> {
+  if (kind === 'sqlite') return
+  const locked = sql.join([...refusingTables, 'writebacks'].map((table) => sql.table(table)))
+  await sql`lock table ${locked} in share row exclusive mode`.execute(db)
+  for (const table of refusingTables)
+    await sql`alter table ${sql.table(table)} enable trigger ${sql.ref(`${table}_erased`)}`.execute(db)
+}
+
+async function rejectInFlight(trx: ProjectDb, ids: Ids): Promise<void> {
+  const { rows } = await sql<{ id: string }>`select id from writebacks
+    where ${writebacksOf(trx, ids)} and status in ('sending','uncertain') limit 1`.execute(trx.db)
+  const [open] = rows
+  if (open === undefined) return
+  throw new UserError({
+    what: 'nothing was erased',
+    why: `the write-back ${open.id} to this visitor may or may not have arrived`,
+    next: `\`deskmirror writeback show ${open.id}\` says what is known; wait, or resolve it, and erase again`,
+    exitCode: 2,
+  })
+}
+
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+async function eraseWritebacks(trx: ProjectDb, ids: Ids, by: string): Promise<void> {
+  const own = writebacksOf(trx, ids)
+  await sql`update writebacks set status = 'cancelled', finished_at = ${toTimeValue(trx)}, epoch = epoch + 1, owner = null,
+      lease_until = null, due_at = null, stopped_by = null, ${decidedSql(trx, by)}
+    where ${own} and status in ('draft','queued')`.execute(trx.db)
+  const target = (column: string) =>
+    sql`${sql.ref(column)} = case when ${sql.ref(column)} is not null then ${nobody} end`
+  await clearWords(trx, own, sql`, ${target('conversation_id')}, ${target('visitor_id')}, message_id = null`)
+}

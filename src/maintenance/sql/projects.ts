@@ -1,0 +1,89 @@
+/** The state of whole projects: pauses, lost request budgets, write-backs to send. */
+import { sql } from 'kysely'
+import type { DatabaseSchema } from '../../../schema/tables.ts'
+import { listHeld, readSends } from '../../outbox/sql/sends.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+
+/** `keyFingerprint`: of the key that the service denied. */
+type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
+
+export function createProjects(db: Db) {
+  return {
+    /** `null` ends the pause. */
+    setPause: async (project: ProjectId, pause: ProjectPause | null): Promise<void> => {
+      const { until = null, keyFingerprint = null, why = null } = pause ?? {}
+      const state = { paused_until: until, paused_key: keyFingerprint, paused_why: why }
+      if (pause === null) await db.updateTable('sync_projects').set(state).where('project_id', '=', project).execute()
+      else await updateProject(db, project, state)
+    },
+    readPause: async (project: ProjectId): Promise<ProjectPause | null> => {
+      const row = await readProject(db, project)
+      if (row?.paused_until == null) return null
+      return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
+    },
+    listPaused: async (now: EpochMs): Promise<ReadonlySet<string>> => {
+      const rows = await db.selectFrom('sync_projects').select('project_id').where('paused_until', '>', now).execute()
+      return new Set(rows.map((row) => row.project_id))
+    },
+    /** Why the sending of write-backs is held, by project. */
+    listHeld: () => listHeld(db),
+    recordBudgetLoss: (project: ProjectId, why: string, at: EpochMs): Promise<void> =>
+      updateProject(db, project, { budget_lost_at: at, budget_lost_why: why }),
+    /** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
+    listWithWritebacks: async (): Promise<ReadonlySet<string>> => {
+      const { rows } = await sql<{ project: ProjectId }>`
+        select distinct project_id as project from writebacks where status in ('queued','sending')
+        union select project_id from writeback_cancellations where finished_at is null
+        union select project_id from writeback_batches where done_to is not null`.execute(db)
+      return new Set(rows.map((row) => row.project))
+    },
+    countWithoutProject: () => countWithoutProject(db),
+  }
+}
+
+function readProject(db: Db, project: ProjectId) {
+  return db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
+}
+
+async function updateProject(
+  db: Db,
+  project: ProjectId,
+  state: Partial<DatabaseSchema['sync_projects']>,
+): Promise<void> {
+  await db
+    .insertInto('sync_projects')
+    .values({ project_id: project, ...state })
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(state))
+    .execute()
+}
+
+/** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
+export async function countWithoutProject(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** Whether the project is paused, whether sending is held, and when its request budget was last lost. */
+export async function readProjectIncidents(db: Db, project: ProjectId, now: EpochMs) {
+  const row = await readProject(db, project)
+  const until = row?.paused_until ?? 0
+  const lostAt = row?.budget_lost_at ?? null
+  return {
+    paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
+    held: (await readSends(db, project)).held,
+    lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
+  }
+}
+
+/** The projects that anything has been read of; `timeZone` null: they have no facts yet. */
+export async function listMirroredProjects(db: Db): Promise<readonly { id: string; timeZone: string | null }[]> {
+  const { rows } = await sql<{ id: string; timeZone: string | null }>`
+    select found.project_id as id, nullif(facts_state.time_zone, '') as "timeZone"
+    from (select distinct project_id from sync_streams) as found
+      left join facts_state on facts_state.project_id = found.project_id
+    order by 1`.execute(db)
+  return rows
+}

@@ -1,0 +1,178 @@
+/** The status report of a project, read from the warehouse alone. */
+import { type RawBuilder, sql } from 'kysely'
+import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
+import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
+import { clockOffsetCursor } from '../../mirror/core/mirror.ts'
+import type { GapReport } from '../../mirror/core/reports.ts'
+import { listFinishedAudits } from '../../mirror/sql/audits.ts'
+import { readCursor } from '../../mirror/sql/cursors.ts'
+import { countFutureRows } from '../../mirror/sql/future-rows.ts'
+import { countPendingParents } from '../../mirror/sql/pending-children.ts'
+import { countRows, countToShow, type RowCount, readRowCounts } from '../../mirror/sql/row-counts.ts'
+import { findLockHolder } from '../../mirror/sql/stream-locks.ts'
+import { hasDeletedAt } from '../../mirror/sql/stream-tables.ts'
+import { effectiveStatus } from '../../outbox/sql/open-decisions.ts'
+import type { BudgetPolicy } from '../../service/core/budget.ts'
+import { estimateRequestsMs, steadyLimits } from '../../service/core/estimate.ts'
+import { decodeMargins } from '../../service/core/margin-behaviours.ts'
+import { countRecentRequests } from '../../service/sql/request-counts.ts'
+import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { toTimestamp } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import { WarehouseError } from '../../warehouse/explain-error.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { failedStream, type JobFailure } from '../core/job-failure.ts'
+import type { FailureReport, StatusReport } from '../core/reports.ts'
+import { listFailures } from './job-failures.ts'
+import { countWithoutProject, readProjectIncidents } from './projects.ts'
+import { listLiveWorkers } from './workers.ts'
+
+/** Gaps in the report; `sync_gaps` has the rest. */
+const maxGaps = 1000
+
+/** Future-dated rows are counted up to this number. */
+const maxFutureRows = 10_000
+
+/** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
+export async function readStatus(
+  context: ProjectDb,
+  now: number,
+  policy: BudgetPolicy,
+  selected: readonly StreamName[] = streamNames,
+): Promise<Omit<StatusReport, 'project'>> {
+  const { db, project } = context
+  const failures = await listFailures(db, project)
+  const statusOf = await readStreamStatuses(db, project, failures)
+  const counts = await readRowCounts(context)
+  const clockOffset = await readClockOffset(context)
+  const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
+  const streams = []
+  for (const stream of streamNames) {
+    const { unreadable, ...counted } = await describeRows(
+      context,
+      stream,
+      countToShow(counts.get(stream) ?? null),
+    ).catch(toUnreadable)
+    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
+    const streamStatus = statusOf(stream)
+    const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
+    streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
+  }
+  const due = streams.reduce((total, { due }) => total + due, 0)
+  const behaviours = await readBehaviours(db, project)
+  const limits = steadyLimits(policy, decodeMargins(new Map(behaviours.map(({ name, value }) => [name, value]))))
+  const { rate } = policy
+  const { paused, held, lost } = await readProjectIncidents(db, project, now)
+  return {
+    streams,
+    failures: failures.map(toFailureReport),
+    lastRun: await readLastRun(db, project),
+    clockOffset,
+    running: await findLockHolder(db, project, now),
+    workers: await listLiveWorkers(db, now),
+    paused,
+    held,
+    gaps: await listGaps(db, project),
+    facts: await countWaitingConversations(context),
+    audits: estimateDifferences(await listFinishedAudits(context, now - pooledMs), now),
+    writebacks: await countWritebacks(context),
+    nameless: await countWithoutProject(db),
+    heldLanes: await countBlockedLanes(db, project),
+    behaviours,
+    budget: {
+      usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
+      limit: rate.requests,
+      windowMs: rate.windowMs,
+      forecastMs: estimateRequestsMs(limits, due),
+      lost,
+    },
+  }
+}
+
+/** Seconds that the service's clock is ahead, as the last sync measured it; null = not measured. */
+async function readClockOffset(context: ProjectDb): Promise<number | null> {
+  const offset = await readCursor(context, clockOffsetCursor)
+  return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
+}
+
+async function describeRows(context: ProjectDb, stream: StreamName, known: RowCount | null) {
+  const { db, project } = context
+  const spec = streamSpecs[stream]
+  const table = sql.table(spec.table)
+  const select = (value: RawBuilder<unknown>, where = sql``) =>
+    sql`(select ${value} from ${table} where project_id = ${project} ${where})`
+  const deletedCount = hasDeletedAt(spec.table) ? select(sql`count(*)`, sql`and deleted_at is not null`) : sql`0`
+  const newest = spec.timeColumn === null ? sql`null` : select(sql`max(${sql.ref(spec.timeColumn)})`)
+  const total = known?.rows ?? (await countRows(context, stream))
+  const { rows } = await sql<{ deleted: number; newest: string | null }>`
+    select ${deletedCount} as deleted, ${newest} as newest`.execute(db)
+  const { deleted = 0, newest: at = null } = rows[0] ?? {}
+  const countedAt = known === null ? null : toTimestamp(known.countedAt)
+  return { rows: total - deleted, deleted, countedAt, newest: at, unreadable: null }
+}
+
+/** A table that is missing or unreadable must not hide the status of the others. */
+function toUnreadable(error: unknown) {
+  if (error instanceof WarehouseError && error.kind === 'unusable') {
+    return { rows: 0, deleted: 0, countedAt: null, newest: null, unreadable: error.message }
+  }
+  throw error
+}
+
+/** When each stream was last read to its end, and why the last attempt failed. */
+async function readStreamStatuses(db: Db, project: ProjectId, failures: readonly JobFailure[]) {
+  const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
+  return (stream: StreamName) => {
+    const row = rows.find((row) => row.stream === stream)
+    const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since: failedSince = null } = row ?? {}
+    // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
+    const jobFailure = failures.find((failure) => failedStream(failure) === stream)
+    if (jobFailure === undefined) return { syncedAt, skipped, failed, failedSince }
+    return { syncedAt, skipped, failed: failed ?? jobFailure.reason, failedSince: toTimestamp(jobFailure.since) }
+  }
+}
+
+function toFailureReport({ job, key, since, lastAt, failures, reason }: JobFailure): FailureReport {
+  return { job, subject: key, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
+}
+
+async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['lastRun']> {
+  const { rows } = await sql<NonNullable<StatusReport['lastRun']>>`
+    select id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests from sync_runs
+    where project_id = ${project} order by id desc limit 1`.execute(db)
+  return rows[0] ?? null
+}
+
+/** The open gaps, oldest first, up to `maxGaps`. */
+export async function listGaps(db: Db, project: ProjectId): Promise<readonly GapReport[]> {
+  const { rows } = await sql<GapReport>`
+    select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
+    where project_id = ${project} and resolved_at is null order by id limit ${maxGaps}`.execute(db)
+  return rows
+}
+
+/** By status; what is cancelled counts as such at once. */
+export async function countWritebacks(context: ProjectDb): Promise<Record<string, number>> {
+  const { rows } = await sql<{ status: string; count: number }>`
+    select ${await effectiveStatus(context)} as status, count(*) as count from writebacks
+    where project_id = ${context.project} group by 1 order by 1`.execute(context.db)
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+/** Lanes that wait until a person resolves an uncertain write-back. */
+export async function countBlockedLanes(db: Db, project: ProjectId): Promise<number> {
+  const { rows } = await sql<{ lanes: number }>`
+    select count(distinct lane) as lanes from writebacks
+    where project_id = ${project} and status = 'uncertain'`.execute(db)
+  return rows[0]?.lanes ?? 0
+}
+
+/** What was learned about the service. */
+export async function readBehaviours(db: Db, project: ProjectId): Promise<StatusReport['behaviours']> {
+  const { rows } = await sql<StatusReport['behaviours'][number]>`
+    select name, value, evidence, learned_at as "learnedAt" from service_behaviours
+    where project_id = ${project} order by name`.execute(db)
+  return rows
+}

@@ -1,0 +1,130 @@
+/** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
+import { sql } from 'kysely'
+import { type ChildStreamName, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
+import type { StreamReport } from '../../mirror/core/mirror.ts'
+import { countAllPending, listPendingStreams } from '../../mirror/sql/pending-children.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, parseTime, toTimestamp } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import type { ProjectCounts } from '../core/health.ts'
+
+/** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
+type StreamSyncState = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
+
+/** Streams that have never been synced, or have nothing pending, are missing. */
+type ProjectSyncState = ProjectCounts & {
+  readonly streams: ReadonlyMap<StreamName, StreamSyncState>
+  readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
+}
+
+/** Of a project that has never been synced. */
+export const noSyncState: ProjectSyncState = {
+  streams: new Map(),
+  pendingChildren: new Map(),
+  gaps: 0,
+  writebacks: {},
+}
+
+export function createStreamStates(db: Db) {
+  return {
+    /** Child streams of the project that have pending children. */
+    pendingChildStreams: (project: ProjectId, now: EpochMs) => listPendingStreams(db, project, now),
+    /** The same for all projects, by id. */
+    allPendingChildStreams: async (now: EpochMs): Promise<ReadonlyMap<string, readonly ChildStreamName[]>> =>
+      new Map([...(await countAllPending(db, now))].map(([project, counts]) => [project, [...counts.keys()]])),
+    /** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
+    markSynced: (project: ProjectId, streams: readonly StreamName[], now: EpochMs) =>
+      markSynced(db, project, streams, now),
+    /** By project and stream. */
+    readAll: () => readStreamStates(db),
+    /** By project: what its runs and audits since then tell. */
+    readRuns: (since: EpochMs) => readRuns(db, since),
+    /** Every project that has been synced or has write-backs. */
+    readProjects: (now: EpochMs) => readProjectStates(db, now),
+  }
+}
+
+async function markSynced(db: Db, project: ProjectId, streams: readonly StreamName[], now: EpochMs): Promise<void> {
+  if (streams.length === 0) return
+  const state = { synced_at: toTimestamp(now), failed: null, failed_since: null }
+  await db
+    .insertInto('sync_streams')
+    .values(streams.map((stream) => ({ project_id: project, stream, skipped: null, ...state })))
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'stream']).doUpdateSet(state).where('sync_streams.skipped', 'is', null),
+    )
+    .execute()
+}
+
+async function readStreamStates(db: Db): Promise<Map<string, Map<StreamName, StreamSyncState>>> {
+  const rows = await db.selectFrom('sync_streams').selectAll().execute()
+  const found = new Map<string, Map<StreamName, StreamSyncState>>()
+  for (const { project_id, stream, synced_at, failed, skipped } of rows) {
+    const ofProject = found.get(project_id) ?? new Map<StreamName, StreamSyncState>()
+    const at = parseTime(synced_at)
+    const state = { at: at === undefined ? null : at * 1000, failed: failed !== null, skipped: skipped !== null }
+    found.set(project_id, ofProject.set(stream as StreamName, state))
+  }
+  return found
+}
+
+/**
+ * `ran`: when a reconcile and an audit of a stream (`stream/mode`) last began, without those that did not get to their end.
+ * `oldestIdleAt`: when the oldest run without changes ended, as housekeeping deletes such runs after a while.
+ */
+export type ProjectRuns = {
+  readonly firstAt: EpochMs
+  readonly oldestIdleAt: EpochMs | null
+  readonly ran: ReadonlyMap<string, EpochMs>
+}
+
+async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<string, ProjectRuns>> {
+  const from = toTimestamp(since)
+  const projects = await sql<{ project: ProjectId; first: string; idle: string | null }>`
+    select project_id as project, min(started_at) as first,
+      min(case when rows_changed = 0 and strings_escaped = 0 then finished_at end) as idle
+    from sync_runs group by project_id`.execute(db)
+  const runs = await sql<{ project: ProjectId; at: string; outcome: string; streams: string }>`
+    select project_id as project, started_at as at, outcome, streams from sync_runs
+    where mode in ('reconcile', 'full') and outcome <> 'failed' and started_at >= ${from} order by id`.execute(db)
+  const audits = await sql<{ project: ProjectId; at: string; stream: string }>`
+    select project_id as project, finished_at as at, stream from sync_audits
+    where finished_at >= ${from} order by id`.execute(db)
+  // What an interrupted reconcile has left of a child stream is pending; a list has to be reconciled to its end.
+  const reconciles = runs.rows.flatMap(({ project, at, outcome, streams }) =>
+    (JSON.parse(streams) as readonly Pick<StreamReport, 'stream'>[])
+      .filter(({ stream }) => outcome !== 'interrupted' || isChildStream(stream))
+      .map(({ stream }) => ({ project, at, key: `${stream}/reconcile` })),
+  )
+  const all = [...reconciles, ...audits.rows.map(({ stream, ...audit }) => ({ ...audit, key: `${stream}/audit` }))]
+  const byProject = Map.groupBy(all, ({ project }) => project)
+  return new Map(
+    projects.rows.map(({ project, first, idle }) => {
+      const ran = new Map(byProject.get(project)?.map(({ key, at }) => [key, Date.parse(at)]))
+      return [project, { firstAt: Date.parse(first), oldestIdleAt: idle === null ? null : Date.parse(idle), ran }]
+    }),
+  )
+}
+
+async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
+  const pending = await countAllPending(db, now)
+  const gaps = await sql<{ project: ProjectId; count: number }>`
+    select project_id as project, count(*) as count from sync_gaps
+    where resolved_at is null group by project_id`.execute(db)
+  const queue = await sql<{ project: ProjectId; status: string; count: number }>`
+    select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
+  const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
+  const streamStates = await readStreamStates(db)
+  const projects = new Set([...streamStates.keys(), ...pending.keys(), ...writebacks.keys()])
+  return new Map(
+    [...projects].map((project) => [
+      project,
+      {
+        streams: streamStates.get(project) ?? new Map(),
+        pendingChildren: pending.get(project) ?? new Map(),
+        gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
+        writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
+      },
+    ]),
+  )
+}

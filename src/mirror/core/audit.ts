@@ -1,0 +1,177 @@
+/**
+ * What audits of the last month show together. An audit reads a random sample of parents again with their children. Pure.
+ *
+ * Samples of several nights may be counted together because each is drawn anew, from all rows of its night, whatever earlier
+ * ones found: the limit then holds for the average of these nights, also if the share changed from night to night
+ * (Hoeffding 1956). Therefore no night is left out, and a difference that was found counts until its night is a month ago.
+ */
+import { formatCount } from '../../values/format.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
+
+/** The streams whose rows are drawn, with their children. */
+export const auditedStreams = ['conversations', 'visitors'] as const
+export type AuditedStream = (typeof auditedStreams)[number]
+
+/** One finished audit. Times are RFC 3339 text. */
+export type AuditResult = {
+  readonly id: string
+  readonly stream: AuditedStream
+  readonly startedAt: string
+  readonly finishedAt: string
+  /** Rows that could be drawn: those that the mirror had, those marked as deleted included. */
+  readonly population: number
+  readonly drawn: number
+  /** Read again and compared. */
+  readonly compared: number
+  /** Of the compared ones. A change that the next incremental sync brought does not count. */
+  readonly differing: number
+  /** The service answered 404: deleted there since the last reconcile. Not compared. */
+  readonly gone: number
+  /** The service did not let them be read. Not compared. */
+  readonly unreadable: number
+  readonly requests: number
+  readonly tookMs: Ms
+}
+
+/** `status`: what follows from the audits of a stream. */
+export type AuditEstimate = {
+  readonly stream: AuditedStream
+  /** How many audits, and when the first and the last of them ended. */
+  readonly audits: number
+  readonly since: string
+  readonly lastAt: string
+  readonly sampled: number
+  readonly differing: number
+  readonly gone: number
+  readonly unreadable: number
+  /** At the last audit. */
+  readonly population: number
+  /** True: the last audit compared every row, so that the share is known and no confidence is needed. */
+  readonly isExact: boolean
+  readonly confidence: number
+  /** The share that differs at most. */
+  readonly upperLimit: number
+  /** The same as a sentence. */
+  readonly words: string
+}
+
+/** Samples older than this no longer count. */
+export const pooledMs: Ms = 30 * 86_400_000
+
+/** One estimate for each stream that was audited within the month. */
+export function estimateDifferences(results: readonly AuditResult[], now: EpochMs): AuditEstimate[] {
+  const recent = results.filter(({ finishedAt }) => Date.parse(finishedAt) > now - pooledMs)
+  return auditedStreams.flatMap((stream) =>
+    estimateStream(
+      stream,
+      recent.filter((result) => result.stream === stream),
+    ),
+  )
+}
+
+function estimateStream(stream: AuditedStream, results: readonly AuditResult[]): AuditEstimate[] {
+  const ordered = results.toSorted((a, b) => (a.finishedAt < b.finishedAt ? -1 : 1))
+  const last = ordered.at(-1)
+  if (last === undefined) return []
+  const isExact = last.compared > 0 && last.compared + last.gone === last.population
+  const counted = isExact ? [last] : ordered
+  const sum = (of: 'compared' | 'differing' | 'gone' | 'unreadable') =>
+    counted.reduce((total, result) => total + result[of], 0)
+  const counts = { sampled: sum('compared'), differing: sum('differing') }
+  if (counts.sampled === 0) return []
+  const limit = isExact ? counts.differing / counts.sampled : upperLimit(counts)
+  const words = isExact ? exactWords(stream, counts) : sampledWords(stream, limit)
+  return [
+    {
+      stream,
+      audits: counted.length,
+      since: counted[0]?.finishedAt ?? last.finishedAt,
+      lastAt: last.finishedAt,
+      ...counts,
+      gone: sum('gone'),
+      unreadable: sum('unreadable'),
+      population: last.population,
+      isExact,
+      confidence,
+      upperLimit: limit,
+      words,
+    },
+  ]
+}
+
+type Counts = { readonly sampled: number; readonly differing: number }
+
+function exactWords(stream: AuditedStream, { sampled, differing }: Counts): string {
+  if (differing === 0) return `none of the ${formatCount(sampled)} ${stream} differed from the service`
+  return `${formatCount(differing)} of the ${formatCount(sampled)} ${stream} differed from the service`
+}
+
+function sampledWords(stream: AuditedStream, limit: number): string {
+  if (limit >= 1) return `too few ${stream} were read again to say how many differ`
+  const { cases, among } = toFrequency(limit)
+  return `with ${confidence * 100} % confidence fewer than ${formatCount(cases)} in ${formatCount(among)} ${stream} differ`
+}
+
+/** What the sentence rests on: `none of 10,412 read again in 21 audits differed; 1,203,442 are mirrored`. */
+export function describeEvidence(estimate: AuditEstimate): string {
+  const { audits, sampled, differing, gone, unreadable, population, isExact } = estimate
+  const found = differing === 0 ? 'none' : formatCount(differing)
+  // Messages that the service no longer has stay, as after every sync.
+  const corrected = differing === 0 ? [] : ['what differed was corrected as far as the service still shows it']
+  const several = `in ${formatCount(audits)} ${audits === 1 ? 'audit' : 'audits'}`
+  return [
+    isExact ? 'all were read again' : `${found} of ${formatCount(sampled)} read again ${several} differed`,
+    ...corrected,
+    ...(isExact ? [] : [`${formatCount(population)} are mirrored`]),
+    ...(gone === 0 ? [] : [`${formatCount(gone)} had been deleted in the service`]),
+    ...(unreadable === 0 ? [] : [`${formatCount(unreadable)} could not be read`]),
+  ].join('; ')
+}
+
+/** `differing` of `sampled`, which were drawn at random. */
+type SampleCounts = { readonly sampled: number; readonly differing: number }
+
+const confidence = 0.95
+
+/** The share that is exceeded with a probability of 1 − `level` at most; 1 without a sample. */
+export function upperLimit({ sampled, differing }: SampleCounts, level = confidence): number {
+  if (sampled <= differing) return 1
+  if (differing === 0) return -Math.expm1(Math.log1p(-level) / sampled)
+  const target = Math.log1p(-level)
+  let [low, high] = [differing / sampled, 1]
+  // The probability falls as the share grows. Ends where no number lies between the two.
+  for (;;) {
+    const middle = (low + high) / 2
+    if (middle <= low || middle >= high) return high
+    if (logProbabilityOfAtMost(differing, sampled, middle) > target) low = middle
+    else high = middle
+  }
+}
+
+/** The logarithm of P(X ≤ k), because the terms of a large sample are too small for a number. `share`: above 0, below 1. */
+function logProbabilityOfAtMost(k: number, n: number, share: number): number {
+  const logOdds = Math.log(share) - Math.log1p(-share)
+  let term = n * Math.log1p(-share)
+  let sum = term
+  for (let i = 1; i <= k; i++) {
+    term += Math.log((n - i + 1) / i) + logOdds
+    const [large, small] = term > sum ? [term, sum] : [sum, term]
+    sum = large + Math.log1p(Math.exp(small - large))
+  }
+  return sum
+}
+
+/** `cases` of `among`: never less than the share that it describes. */
+type Frequency = { readonly cases: number; readonly among: number }
+
+/** The share rounded up to whole cases among a power of ten: to two digits, or to one if that makes no difference. */
+export function toFrequency(share: number): Frequency {
+  let among = 100
+  while (share * among < 2 && among < 1e12) among *= 10
+  let cases = Math.min(among, Math.ceil(share * among))
+  while (cases % 10 === 0 && among > 100) {
+    cases /= 10
+    among /= 10
+  }
+  return { cases, among }
+}

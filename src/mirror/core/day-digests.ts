@@ -1,0 +1,97 @@
+/** Digests of rows by day: equal for equal rows, whichever database stores them and in whatever order they came. Pure. */
+import { createHash, type Hash } from 'node:crypto'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { ProjectId } from '../../values/project.ts'
+
+/**
+ * The rows of one day of a stream. `day`: `2026-01-31`; null = rows without a time between 2000 and 2100. `digest`: SHA-256
+ * in hexadecimal digits of one line for each row, in the order of the keys: a JSON array of the parts of the key as texts, a
+ * space, and the row as canonical JSON.
+ */
+export type DayDigest = { readonly day: string | null; readonly rows: number; readonly digest: string }
+
+/** `digest`: of its days. */
+export type StreamDigest = {
+  readonly stream: StreamName
+  readonly rows: number
+  readonly digest: string
+  readonly days: readonly DayDigest[]
+}
+
+/** The column whose day a row belongs to: when it began, which does not change later; null = rows of no day. */
+export const dayColumns: Readonly<Record<StreamName, string | null>> = {
+  conversations: 'created_at',
+  messages: 'created_at',
+  visitors: null,
+  visitor_activity: 'occurred_at',
+  calls: 'occurred_at',
+  // The only time of a recording is when we asked for it.
+  call_recordings: null,
+  analytics: 'window_from',
+  availability: 'taken_at',
+}
+
+/**
+ * The parts of the key that are not in the row itself. The others of an activity entry are made from the row, and differ if
+ * the service orders its fields in another way.
+ */
+export const identityColumns: Readonly<Record<StreamName, readonly string[]>> = {
+  conversations: ['id'],
+  messages: ['conversation_id', 'id'],
+  visitors: ['id'],
+  visitor_activity: ['visitor_id'],
+  calls: ['id'],
+  call_recordings: ['call_id'],
+  analytics: ['window_from', 'window_to'],
+  availability: ['taken_at'],
+}
+
+/** The UTC day of a time in RFC 3339. Null outside of these hundred years, so that wrong clocks do not make endless days. */
+export function dayOf(time: string | null): string | null {
+  return time !== null && /^20\d\d-/.test(time) ? time.slice(0, 10) : null
+}
+
+/** Collects the rows of one stream, in the order of their keys. Its memory grows with the days, not with the rows. */
+export function createDayDigests() {
+  const days = new Map<string | null, { readonly hash: Hash; rows: number }>()
+  return {
+    /** `raw`: canonical JSON of the row as the service sent it. */
+    add: (day: string | null, identity: readonly (string | number | bigint | boolean | null)[], raw: string): void => {
+      let digest = days.get(day)
+      if (digest === undefined) {
+        digest = { hash: createHash('sha256'), rows: 0 }
+        days.set(day, digest)
+      }
+      digest.rows += 1
+      digest.hash.update(`${JSON.stringify(identity.map(String))} ${raw}\n`)
+    },
+    finish: (stream: StreamName): StreamDigest => {
+      const found = [...days].map(([day, { rows, hash }]): DayDigest => ({ day, rows, digest: hash.digest('hex') }))
+      const ordered = found.toSorted((a, b) => byDate(a.day, b.day))
+      const rows = ordered.reduce((sum, digest) => sum + digest.rows, 0)
+      return { stream, rows, digest: digestOfDays(ordered), days: ordered }
+    },
+  }
+}
+
+/** The rows without a day come last. */
+export function byDate(a: string | null, b: string | null): number {
+  if (a === b) return 0
+  if (a === null || b === null) return a === null ? 1 : -1
+  return a < b ? -1 : 1
+}
+
+/** Of one line for each day: `2026-01-31 12 <digest>`, and `-` for the rows of no day. */
+export function digestOfDays(days: readonly DayDigest[]): string {
+  return sha256(days.map(({ day, rows, digest }) => `${day ?? '-'} ${rows} ${digest}\n`).join(''))
+}
+
+/** Of the line `deskmirror-verify 1 <project id>` and one line for each stream: `messages 12 <digest>`. */
+export function digestOfMirror(projectId: ProjectId, streams: readonly Omit<StreamDigest, 'days'>[]): string {
+  const lines = streams.map(({ stream, rows, digest }) => `${stream} ${rows} ${digest}\n`)
+  return sha256(`deskmirror-verify 1 ${projectId}\n${lines.join('')}`)
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,83 @@
+/** Finds the key and the times of an item whose fields are undocumented. */
+
+import { maxDepth } from '../../values/field-path.ts'
+import type { Json } from '../../values/json.ts'
+import { asJsonObject, type JsonObject } from '../../values/json.ts'
+import { parseTime, rfc3339 } from '../../values/time.ts'
+import type { RowTimes } from './pagination/sort-order.ts'
+
+/** Fields with longer names are neither keys nor times. */
+const maxNameLength = 200
+/** Limits the work for rows with very many times. */
+const maxTimes = 100
+
+/** Every time in a row by its dotted path: the candidates for the sort field of a list. */
+export function timesIn(item: Json): RowTimes {
+  const times = new Map<string, number>()
+  collectTimes(asJsonObject(item), '', times, 1)
+  return times
+}
+
+function collectTimes(fields: JsonObject | null, prefix: string, into: Map<string, number>, depth: number): void {
+  for (const field in fields) {
+    if (into.size >= maxTimes) return
+    if (prefix.length + field.length > maxNameLength) continue
+    const value = fields[field] as Json
+    const at = parseTime(value)
+    if (at !== undefined) into.set(prefix + field, at)
+    else if (typeof value === 'object' && depth < maxDepth)
+      collectTimes(asJsonObject(value), `${prefix}${field}.`, into, depth + 1)
+  }
+}
+
+/**
+ * The key of a row as text: the first of these fields that contains one; null if none does. Names are compared without
+ * case and underscores because undocumented fields may be spelled in any way.
+ */
+export function findKey(item: Json, names: readonly string[]): string | null {
+  const row = asJsonObject(item)
+  if (row === null) return null
+  if (names[0] !== undefined && isKey(row[names[0]])) return String(row[names[0]])
+  for (const name of names) {
+    let value: Json | undefined
+    // The last one counts, as in JSON itself.
+    for (const field in row) if (hasName(field, name)) value = row[field]
+    if (isKey(value)) return String(value)
+  }
+  return null
+}
+
+/** Whether the field has this name, however it is spelled. */
+export function hasName(field: string, name: string): boolean {
+  return field.length <= maxNameLength && normalizeName(field) === name
+}
+
+/** `visitor_id`, `visitorId` and `VisitorID` become the same name. */
+export function normalizeName(field: string): string {
+  const known = normalizedNames.get(field)
+  if (known !== undefined) return known
+  const plain = field.replaceAll('_', '').toLowerCase()
+  if (normalizedNames.size < 2000 && field.length <= maxNameLength) normalizedNames.set(field, plain)
+  return plain
+}
+
+/** A cache, because all rows have the same few names. */
+const normalizedNames = new Map<string, string>()
+
+function isKey(value: Json | undefined): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
+}
+
+/** Likely names, best first; compared without case, with the last part of a path only. */
+const timeFieldNames = 'occurredat startedat starttime start timestamp at time createdat date created'.split(' ')
+
+/** RFC 3339, or null for a row without any time. Depends on the row alone. */
+export function occurredAt(item: Json): string | null {
+  const times = [...timesIn(item)]
+  const rank = (path: string) => {
+    const at = timeFieldNames.indexOf(normalizeName(path.slice(path.lastIndexOf('.') + 1)))
+    return at === -1 ? timeFieldNames.length : at
+  }
+  const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
+  return best === undefined ? null : rfc3339(best[1])
+}

@@ -1,0 +1,135 @@
+/** Moves past a second with more rows than a page: reads its parts, reports what they do not show, and goes on behind it. */
+
+import type { EpochSeconds } from '../../../values/time.ts'
+import { pageSizesOf } from './list-endpoint.ts'
+import { edgeSecond, rangeBeyondEdge, restAfterPage } from './page-edge.ts'
+import { orderOf } from './page-end.ts'
+import { isCut, isOutside, type ScanPage, showsNewRows } from './page-evidence.ts'
+import { boundOf, type ScanDirection } from './paging-profile.ts'
+import type { TimeRange } from './pending-ranges.ts'
+
+import {
+  addGap,
+  finishRange,
+  giveUpRange,
+  observe,
+  type Reading,
+  type Requests,
+  replaceRange,
+  request,
+  setSupport,
+} from './reading.ts'
+import type { RowTimes, TimeBounds } from './sort-order.ts'
+
+/** `stuck`: a page that fills the edge of the range. `bounds`: of its request, which overlaps what was read by a second. */
+export function* passCollision(
+  reading: Reading,
+  range: TimeRange,
+  way: ScanDirection,
+  bounds: TimeBounds,
+  stuck: ScanPage,
+): Requests<void> {
+  const bound = boundOf(way)
+  const second = edgeSecond(way, range)
+  if (reading.profile.inclusiveBounds[bound] !== false && bounds[bound] !== second) {
+    const reply = yield* request(reading, { ...bounds, [bound]: second })
+    if (reply.kind === 'refused') return giveUpRange(reading, range, stuck)
+    const { page } = reply
+    const exact = { ...bounds, [bound]: second }
+    if (page.times.some((row) => isOutside(row, exact, reading.profile.order)))
+      return setSupport(reading, way, 'ignored')
+    observe(reading, page, exact)
+    if (!repeatsSecond(reading, stuck, page, second)) {
+      setExclusive(reading, way)
+      yield* readSecond(reading, second, way, bounds)
+    }
+    if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, range, page)
+    if (showsNewRows(page, stuck) && leaveEdge(reading, range, way, page)) return
+  }
+  yield* readBeyond(reading, range, way, bounds, stuck)
+}
+
+/** The second is full: what follows it is requested without overlap. */
+function* readBeyond(
+  reading: Reading,
+  full: TimeRange,
+  way: ScanDirection,
+  bounds: TimeBounds,
+  stuck: ScanPage,
+): Requests<void> {
+  const bound = boundOf(way)
+  for (let range = full; ; ) {
+    const second = edgeSecond(way, range)
+    yield* readSecond(reading, second, way, bounds)
+    const rest = rangeBeyondEdge(way, range)
+    if (rest === null) return replaceRange(reading, [], null)
+    const next = {
+      ...bounds,
+      [bound]: reading.profile.inclusiveBounds[bound] === false ? second : edgeSecond(way, rest),
+    }
+    const reply = yield* request(reading, next)
+    if (reply.kind === 'refused') return giveUpRange(reading, rest, null)
+    const { page } = reply
+    replaceRange(reading, [rest], null)
+    // The bound has no effect, so no request leads beyond this second.
+    const isIgnored = page.times.some((row) => isOutside(row, next, reading.profile.order))
+    if (isIgnored || (page.ids.length > 0 && !showsNewRows(page, stuck))) return giveUpRange(reading, rest, page)
+    observe(reading, page, next)
+    if (!isCut(reading.list, reading.profile, page)) return finishRange(reading, rest, page)
+    if (!page.times.some((row) => isBeyond(reading, page, row, way, second))) return giveUpRange(reading, rest, page)
+    if (leaveEdge(reading, rest, way, page)) return
+    range = rest
+  }
+}
+
+function isBeyond(reading: Reading, page: ScanPage, row: RowTimes, way: ScanDirection, second: EpochSeconds): boolean {
+  const all = (orderOf(reading, page)?.fields ?? []).flatMap((field) => row.get(field) ?? [])
+  return all.some((at) => (way === 'forward' ? at > second : at < second))
+}
+
+/** True if the page leads on. */
+function leaveEdge(reading: Reading, range: TimeRange, way: ScanDirection, page: ScanPage): boolean {
+  const order = orderOf(reading, page)
+  const left = order === null ? null : restAfterPage(way, range, order, page.times)
+  if (left === null) return false
+  replaceRange(reading, left.rest === null ? [] : [left.rest], page, way)
+  return true
+}
+
+/** The page repeats a row of that second, so it begins with all rows of it that the page before did not show. */
+function repeatsSecond(reading: Reading, before: ScanPage, page: ScanPage, second: EpochSeconds): boolean {
+  const fields = orderOf(reading, before)?.fields ?? []
+  const idsAt = ({ ids, times }: ScanPage) =>
+    ids.filter((_, i) => fields.some((field) => times[i]?.get(field) === second))
+  const known = idsAt(before)
+  // A row that has moved meanwhile is no repetition.
+  const shown = new Set(idsAt(page))
+  return known.length === 0 || known.some((id) => shown.has(id))
+}
+
+function setExclusive(reading: Reading, way: ScanDirection): void {
+  const { profile } = reading
+  reading.profile = { ...profile, inclusiveBounds: { ...profile.inclusiveBounds, [boundOf(way)]: false } }
+}
+
+/** Reads the parts of the list at a second that fills a page. A gap unless they show all rows of it. */
+function* readSecond(reading: Reading, second: EpochSeconds, way: ScanDirection, around: TimeBounds): Requests<void> {
+  const { list, profile } = reading
+  const { lower, upper } = profile.inclusiveBounds
+  const bounds =
+    way === 'forward'
+      ? { ...around, lower: lower === false ? second - 1 : second }
+      : { ...around, upper: upper === false ? second + 1 : second }
+  let isComplete = list.partitions.length > 0
+  for (const part of list.partitions) {
+    const reply = yield* request(reading, bounds, { part })
+    isComplete &&= reply.kind === 'page' && showsWholeSecond(reading, reply.page, second)
+  }
+  if (!isComplete) addGap(reading, { lo: second, hi: second }, 'timestampCollision')
+}
+
+function showsWholeSecond(reading: Reading, page: ScanPage, second: EpochSeconds): boolean {
+  const [field = ''] = reading.profile.order?.fields ?? []
+  const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
+  return reachesBeyond || !(page.hasMore || page.ids.length >= pageSizesOf(reading.list).most)
+}

@@ -1,0 +1,96 @@
+/**
+ * The cursor of a list: the time ranges still to be read. It is all that a reading remembers from page to page, so whatever
+ * is not proven yet is a range here, and is committed with the rows. One open range is left after a complete run (from the
+ * last second seen), more after an interrupted one.
+ */
+import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../../../values/time.ts'
+
+/**
+ * Seconds from `lo` to `hi`, both included; null = no end. `seenLo`, `seenHi`: a row of that second was read, and so was
+ * everything beyond it.
+ */
+export type TimeRange = {
+  readonly lo: EpochSeconds
+  readonly hi: EpochSeconds | null
+  readonly seenLo?: boolean
+  readonly seenHi?: boolean
+}
+
+export type PendingRanges = readonly TimeRange[]
+
+/** Without limits. */
+export const allTime: TimeRange = { lo: 0, hi: null }
+
+/** Stands at an end of a range of which a row was read. */
+const seenMark = '='
+
+/**
+ * As ISO 8601 intervals, with an open end left out and `=` at an end that was seen:
+ * `=2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`.
+ */
+export function formatPendingRanges(ranges: PendingRanges): string {
+  return ranges.map(formatTimeRange).join(' ')
+}
+
+function formatTimeRange({ lo, hi, seenLo = false, seenHi = false }: TimeRange): string {
+  const end = hi === null ? '' : `${rfc3339(hi)}${seenHi ? seenMark : ''}`
+  return `${seenLo ? seenMark : ''}${rfc3339(lo)}/${end}`
+}
+
+/** The ranges of a stored cursor; `start` if there is none, or it is unreadable. */
+export function parsePendingRanges(text: string | null, start: TimeRange): PendingRanges {
+  const ranges = (text ?? '').split(' ').map(parseTimeRange)
+  return ranges.some((range) => range === undefined) ? [start] : ranges.filter((range) => range !== undefined)
+}
+
+function parseTimeRange(text: string): TimeRange | undefined {
+  const [, loMark, from, to, hiMark] = /^(=?)([^/=]+)\/([^/=]*)(=?)$/.exec(text) ?? []
+  const lo = parseTime(from)
+  const hi = to === '' ? null : parseTime(to)
+  if (lo === undefined || hi === undefined) return undefined
+  return { lo, hi, ...(loMark ? { seenLo: true } : {}), ...(hiMark ? { seenHi: true } : {}) }
+}
+
+/** The list has been read: only what follows the last second seen is left. */
+export function isReadToEnd([range, ...others]: PendingRanges): boolean {
+  return others.length === 0 && range?.hi === null && range.seenLo !== true
+}
+
+/**
+ * Runs that all end after so much reach the end. That the open range was read does not count beside others, because new
+ * rows open it again.
+ */
+export function isLessLeft(before: PendingRanges, left: PendingRanges): boolean {
+  const isOpenInHand = before.length === 1 || left.some(({ hi, seenLo }) => hi === null && seenLo)
+  const isWhollyLeft = ({ lo, hi }: TimeRange) =>
+    left.some((range) => range.lo <= lo && (range.hi === null || (hi !== null && range.hi >= hi)))
+  return before.some((range) => (range.hi !== null || isOpenInHand) && !isWhollyLeft(range))
+}
+
+type LookBackOptions = {
+  readonly lookBackSeconds: Seconds
+  /** This machine's clock. */
+  readonly now: EpochSeconds
+  /** The earliest begin. */
+  readonly start: EpochSeconds
+}
+
+/** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
+export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): PendingRanges {
+  return ranges.map((range) =>
+    range.hi === null ? { lo: Math.min(range.lo, lookBackStart(range.lo, options)), hi: null } : range,
+  )
+}
+
+/** The cursor is ahead of any plausible clock, so rows since then may be dated before it. */
+export function isImplausibleCursor(cursor: EpochSeconds, { lookBackSeconds, now }: LookBackOptions): boolean {
+  return cursor > now + Math.max(lookBackSeconds, maxClockSetbackSeconds)
+}
+
+/** How far a clock may have been set back. */
+const maxClockSetbackSeconds: Seconds = 600
+
+function lookBackStart(cursor: EpochSeconds, options: LookBackOptions): EpochSeconds {
+  if (isImplausibleCursor(cursor, options)) return options.start
+  return Math.max(options.start, Math.min(cursor, options.now) - options.lookBackSeconds)
+}

@@ -1,0 +1,212 @@
+/** The state of a reading: what is pending, which is committed with each page, and what only saves requests. */
+import type { QueryParams } from '../../../service/core/api-request.ts'
+import type { EpochSeconds } from '../../../values/time.ts'
+import { type ListEndpoint, pageSizesOf } from './list-endpoint.ts'
+import { conservativeOrder } from './page-edge.ts'
+import { learnFromPage, type ScanPage } from './page-evidence.ts'
+import { type Move, shapeOf } from './paging-moves.ts'
+import type { ListEnd, PagingProfile, ScanDirection, Support } from './paging-profile.ts'
+import type { PendingRanges, TimeRange } from './pending-ranges.ts'
+import { completeUpTo, inferOrder, type OrderObservation, type TimeBounds } from './sort-order.ts'
+
+/** A request, and what is to be committed with the rows of the response before it. */
+export type PageRequest = {
+  readonly bounds: TimeBounds
+  /** Null: a full page. */
+  readonly limit: number | null
+  /** Parameters that restrict it to a part of the list. */
+  readonly part: QueryParams
+  readonly progress: Progress
+}
+
+/** The parameter that a 400 is about. */
+export type RefusedParameter = 'limit' | 'bound' | 'missing bound'
+
+export type PageReply =
+  | { readonly kind: 'page'; readonly page: ScanPage }
+  | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
+
+/** A part of a reading: yields requests, and returns what their replies showed. */
+export type Requests<Result> = Generator<PageRequest, Result, PageReply>
+
+export type MissedRange = { readonly range: TimeRange; readonly reason: string }
+
+/** Stored in `sync_gaps`: a changed text needs a migration as `0012_gap_reasons.ts`, or an open gap is opened again. */
+export const gapReasons = {
+  timestampCollision: 'more rows share this second than one page holds',
+  unreachable: 'the service reports more rows, but no request parameter reaches them',
+  unordered: 'the rows are not sorted by any of their times, so rows between pages may be missing',
+  emptyWithMore: 'the service reports more rows, but the page is empty',
+  timeless: 'rows without a time are listed, and no request parameter reaches those that a page does not show',
+  bounded: 'there are rows without a time, and the service lists rows only between two times',
+  discontiguous: 'a page does not overlap the previous one, so rows between them may be missing',
+} as const
+
+/** What a reading has come to: everything that a later run needs, to be committed with the rows of the last response. */
+export type Progress = {
+  /** The ranges that this run or the next must still read. */
+  readonly pendingRanges: PendingRanges
+  /** What could not be read, as far as the last response showed it. */
+  readonly missedRanges: readonly MissedRange[]
+  readonly profile: PagingProfile
+}
+
+/** Mutable. Only `pending` and `nextRunAt` outlive the run, and the profile. */
+export type Reading = {
+  readonly list: ListEndpoint
+  profile: PagingProfile
+  /** The first range is being read. */
+  pending: readonly TimeRange[]
+  /** Where the next run begins, once the open end has been read. */
+  nextRunAt: EpochSeconds | null
+  /**
+   * The cursor limit when a page first showed future-dated rows. The next run begins there at the latest, because rows
+   * added meanwhile are dated before the future-dated ones.
+   */
+  frozenLimit: EpochSeconds | null
+  /** Since the last request. */
+  missedRanges: MissedRange[]
+  /** The page that left this range behind it, read in this direction. */
+  lastPage: { readonly range: TimeRange; readonly way: ScanDirection; readonly page: ScanPage } | null
+  /** The newest time that a row has shown, as far as an order is known. */
+  newestSeen: EpochSeconds
+  /** A page without bounds that no page with one has proved yet, what was pending at it, and what it has taken of that. */
+  unproven: {
+    readonly page: ScanPage
+    readonly pending: readonly TimeRange[]
+    readonly taken: readonly TimeRange[]
+  } | null
+  /** A page without bounds that was refuted. */
+  misleading: ScanPage | null
+  /** It was asked whether the service sets `hasMore` always. */
+  isHasMoreTested: boolean
+  /** Whether `hasMore` of an empty page is reliable; null = not known yet. */
+  readonly isHasMoreReliableIfEmpty: boolean | null
+}
+
+type ReadingOptions = {
+  readonly list: ListEndpoint
+  readonly ranges: PendingRanges
+  readonly isHasMoreReliableIfEmpty?: boolean | null
+}
+
+export function createReading(profile: PagingProfile, options: ReadingOptions): Reading {
+  const { list, ranges, isHasMoreReliableIfEmpty = null } = options
+  return {
+    list,
+    // If the pages of a list run in both directions, an earlier direction says nothing.
+    profile:
+      profile.hasMixedOrder && profile.order ? { ...profile, order: { ...profile.order, direction: null } } : profile,
+    // The range without an end comes first, so that new rows are read before old ones.
+    pending: [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null)),
+    nextRunAt: null,
+    frozenLimit: null,
+    missedRanges: [],
+    lastPage: null,
+    unproven: null,
+    misleading: null,
+    newestSeen: ranges.find(({ hi }) => hi === null)?.lo ?? 0,
+    isHasMoreTested: false,
+    isHasMoreReliableIfEmpty,
+  }
+}
+
+/** What is to be committed. Missed ranges are handed over once. */
+export function takeProgress(reading: Reading): Progress {
+  const { nextRunAt, frozenLimit, missedRanges, unproven } = reading
+  const pending = unproven === null ? reading.pending : [...reading.pending, ...unproven.taken]
+  const profile = unproven === null ? reading.profile : { ...reading.profile, order: null }
+  const limited = pending.map((range) =>
+    range.hi === null && frozenLimit !== null && range.lo > frozenLimit ? { lo: frozenLimit, hi: null } : range,
+  )
+  const isOpenEndRead = nextRunAt !== null && !pending.some(({ hi }) => hi === null)
+  reading.missedRanges = []
+  return { pendingRanges: isOpenEndRead ? [...limited, { lo: nextRunAt, hi: null }] : limited, missedRanges, profile }
+}
+
+export function* request(
+  reading: Reading,
+  bounds: TimeBounds,
+  { limit = null, part = {} }: Partial<Pick<PageRequest, 'limit' | 'part'>> = {},
+): Requests<PageReply> {
+  return yield { bounds, limit, part, progress: takeProgress(reading) }
+}
+
+/** Learns from a full page. */
+export function observe(reading: Reading, page: ScanPage, bounds: TimeBounds): OrderObservation {
+  const { list, profile, pending } = reading
+  const observation = inferOrder(profile.order, page.times, bounds)
+  reading.profile = learnFromPage(profile, observation, page, bounds, pageSizesOf(list))
+  const newest = newestTime(reading.profile, page)
+  reading.newestSeen = Math.max(reading.newestSeen, newest)
+  if (pending[0]?.hi === null && newest > page.cursorLimit) reading.frozenLimit ??= page.cursorLimit
+  return observation
+}
+
+/** The bound of this move is refused or ignored, or has proved to work. */
+export function setSupport(reading: Reading, move: Move, support: Support): void {
+  const { profile } = reading
+  if (move === 'unbounded') return
+  const bound = shapeOf[move]
+  const inclusiveBounds =
+    support === 'honoured' ? profile.inclusiveBounds : { ...profile.inclusiveBounds, [bound]: null }
+  reading.profile = { ...profile, inclusiveBounds, support: { ...profile.support, [bound]: support } }
+}
+
+export function setEnd(reading: Reading, move: Move, end: ListEnd): void {
+  const { profile } = reading
+  reading.profile = { ...profile, ends: { ...profile.ends, [shapeOf[move]]: end } }
+}
+
+/** The page that ended where a page in this direction has to begin; null if an earlier run read it. */
+export function pageBefore({ lastPage }: Reading, range: TimeRange, way: ScanDirection): ScanPage | null {
+  return lastPage?.range === range && lastPage.way === way ? lastPage.page : null
+}
+
+/** Replaces the range in hand by what is left of it after a page. */
+export function replaceRange(
+  reading: Reading,
+  rests: readonly TimeRange[],
+  page: ScanPage | null,
+  way?: ScanDirection,
+): void {
+  const [range, ...others] = reading.pending
+  const [first] = rests
+  reading.pending = [...rests, ...others]
+  reading.lastPage = page && first && way ? { range: first, way, page } : null
+  if (range?.hi === null && !rests.some(({ hi }) => hi === null)) endOpenRange(reading, range, page)
+}
+
+/** The next run begins with the newest second seen, but not beyond the cursor limit. */
+function endOpenRange(reading: Reading, { lo }: TimeRange, page: ScanPage | null): void {
+  const seen = page === null ? lo : Math.max(lo, newestTime(reading.profile, page))
+  reading.nextRunAt = Math.min(seen, page?.cursorLimit ?? seen, reading.frozenLimit ?? seen)
+}
+
+/** The page shows all that is left of the range. */
+export function finishRange(reading: Reading, range: TimeRange, page: ScanPage): void {
+  if (isEmptyWithMore(reading, range, page)) addGap(reading, range, 'emptyWithMore')
+  replaceRange(reading, [], page)
+}
+
+/** An empty page with `hasMore` set is a gap: no parameter leads to the rows after it. */
+function isEmptyWithMore(reading: Reading, { lo }: TimeRange, { ids, hasMore }: ScanPage): boolean {
+  const { isHasMoreReliableIfEmpty: isReliable, profile } = reading
+  if (ids.length > 0 || !hasMore || isReliable === false || profile.isHasMoreReliableIfShort === false) return false
+  return isReliable === true || lo !== 0
+}
+
+/** The rest of the range cannot be read. */
+export function giveUpRange(reading: Reading, range: TimeRange, page: ScanPage | null): void {
+  addGap(reading, range, 'unreachable')
+  replaceRange(reading, [], page)
+}
+
+export function addGap(reading: Reading, { lo, hi }: TimeRange, reason: keyof typeof gapReasons): void {
+  reading.missedRanges.push({ range: { lo, hi }, reason: gapReasons[reason] })
+}
+
+function newestTime(profile: PagingProfile, page: ScanPage): EpochSeconds {
+  const order = profile.order ?? conservativeOrder(page.times)
+  return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
+}

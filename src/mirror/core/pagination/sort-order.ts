@@ -1,0 +1,131 @@
+/**
+ * Infers from its pages which time field orders a list. The documentation does not say, and a wrong guess loses rows. So
+ * every field that no page contradicts stays a candidate, and cursors are safe under all of them.
+ */
+import type { EpochSeconds } from '../../../values/time.ts'
+
+/** The times of one item, by dotted path. */
+export type RowTimes = ReadonlyMap<string, EpochSeconds>
+
+type SortDirection = 'ascending' | 'descending'
+
+export type SortOrder = {
+  /** Candidates for the sort field; never empty. */
+  readonly fields: readonly string[]
+  /** Null: no two different times seen yet. */
+  readonly direction: SortDirection | null
+}
+
+/** The time bounds of a request; undefined = not sent. */
+export type TimeBounds = { readonly lower?: EpochSeconds | undefined; readonly upper?: EpochSeconds | undefined }
+
+export type OrderObservation = {
+  readonly order: SortOrder | null
+  /** `contradicts`: the page clearly has another order than the assumed one; `unordered`: by none of its times. */
+  readonly fit: 'agrees' | 'contradicts' | 'unordered'
+}
+
+/** Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the assumed order. */
+export const minConclusiveRows = 10
+
+/** The assumed order after another page. One row in fifty may be a stale copy. */
+export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[], bounds: TimeBounds): OrderObservation {
+  const unchanged = { order: assumed, fit: 'agrees' } as const
+  if (rows.length === 0) return unchanged
+  const names = new Set([...(rows[0]?.keys() ?? []), ...(rows.at(-1)?.keys() ?? [])])
+  const trends = [...names].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
+  const direction = commonDirection(trends)
+  const consistent = trends.filter((field) => direction === null || field[direction]).map((field) => field.name)
+  const remaining = assumed?.fields.filter((field) => consistent.includes(field)) ?? consistent
+  const isReversed = assumed?.direction != null && direction !== null && direction !== assumed.direction
+  const known = assumed?.direction ?? direction
+  if (remaining.length > 0 && !isReversed) return { order: { fields: remaining, direction: known }, fit: 'agrees' }
+  if (rows.length < minConclusiveRows) return unchanged
+  if (consistent.length > 0 && direction !== null)
+    return { order: { fields: consistent, direction }, fit: assumed === null ? 'agrees' : 'contradicts' }
+  // No field orders so many rows, so a cursor by the assumed order could skip some.
+  return { order: null, fit: 'unordered' }
+}
+
+type FieldTrend = { readonly name: string; readonly ascending: boolean; readonly descending: boolean }
+
+/** The trend of one field in a page; undefined if rows between others lack it, or are outside the requested bounds. */
+function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds): FieldTrend | undefined {
+  const tolerance = Math.floor(rows.length / 50)
+  let [falls, rises, outside] = [0, 0, 0]
+  let before: EpochSeconds | undefined
+  for (const row of timedRows(name, rows) ?? []) {
+    const at = row.get(name) ?? 0
+    if (before !== undefined && at < before) falls++
+    if (before !== undefined && at > before) rises++
+    if (at < (bounds.lower ?? at) || at > (bounds.upper ?? at)) outside++
+    before = at
+  }
+  if (before === undefined || outside > tolerance || (falls > tolerance && rises > tolerance)) return undefined
+  return { name, ascending: falls <= tolerance, descending: rises <= tolerance }
+}
+
+/** Rows without the time come before or after all others; undefined if they do not, then the time orders nothing. */
+function timedRows(name: string, rows: readonly RowTimes[]): readonly RowTimes[] | undefined {
+  const first = rows.findIndex((row) => row.has(name))
+  const last = rows.findLastIndex((row) => row.has(name))
+  const timed = rows.slice(first, last + 1)
+  return first === -1 || !timed.every((row) => row.has(name)) ? undefined : timed
+}
+
+/** The direction of some field that no other one contradicts. */
+function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
+  const isAscending = fields.some((field) => field.ascending && !field.descending)
+  const isDescending = fields.some((field) => field.descending && !field.ascending)
+  return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'
+}
+
+/** The time before which a forward page misses no row, whichever candidate orders the list. */
+export function completeUpTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
+  return minOf(fieldEdges(order, rows, maxOf))
+}
+
+/** The time after which a backward page misses no row, whichever candidate orders the list. */
+export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
+  return maxOf(fieldEdges(order, rows, minOf))
+}
+
+/** Drops the candidates that did not move although another one did: they do not order the list. Few rows do not show it. */
+export function dropUnmovedFields(order: SortOrder, rows: readonly RowTimes[], moved: (edge: EpochSeconds) => boolean) {
+  if (rows.length < minConclusiveRows) return order
+  const pick = order.direction === 'descending' ? minOf : maxOf
+  const moving = order.fields.filter((field) => moved(fieldExtreme(field, rows, pick) ?? Number.NaN))
+  return moving.length === 0 ? order : { ...order, fields: moving }
+}
+
+type ExtremeOf = typeof minOf
+
+function fieldEdges({ fields }: SortOrder, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds[] {
+  return fields.map((field) => fieldExtreme(field, rows, pick)).filter((edge) => edge !== undefined)
+}
+
+/** In a page that is not quite in order, some of the most extreme times belong to stale copies, or to rows that moved. */
+function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds | undefined {
+  const times = rows.map((row) => row.get(field)).filter((at) => at !== undefined)
+  const outliers = isMonotone(times) ? 0 : Math.floor(rows.length / 50)
+  if (outliers === 0) return pick(times)
+  return times.sort((a, b) => (pick === maxOf ? b - a : a - b))[outliers]
+}
+
+function isMonotone(times: readonly EpochSeconds[]): boolean {
+  const steps = times.slice(1).map((at, i) => Math.sign(at - (times[i] ?? at)))
+  return !(steps.includes(1) && steps.includes(-1))
+}
+
+/** Not `Math.min(...values)`: spreading a hundred thousand values overflows the stack. */
+export function minOf(values: Iterable<number>): number | undefined {
+  let found: number | undefined
+  for (const value of values) if (found === undefined || value < found) found = value
+  return found
+}
+
+export function maxOf(values: Iterable<number>): number | undefined {
+  let found: number | undefined
+  for (const value of values) if (found === undefined || value > found) found = value
+  return found
+}

@@ -1,0 +1,77 @@
+/** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
+
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { ProjectName } from '../../values/project.ts'
+import type { Ms } from '../../values/time.ts'
+import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
+
+/** `sync`, one project. */
+export type SyncReport = {
+  readonly project: ProjectName
+  readonly mode: SyncMode
+  readonly outcome: SyncOutcome
+  readonly tookMs: Ms
+  readonly requests: number
+  readonly rows: number
+  readonly changed: number
+  readonly streams: readonly StreamReport[]
+  /** Open gaps of the project, whichever run found them. */
+  readonly gaps: readonly GapReport[]
+  /** Sentences for users: what the service does not show, what changed. */
+  readonly notices: readonly string[]
+}
+
+export type GapReport = {
+  readonly stream: StreamName
+  readonly from: string | null
+  readonly to: string | null
+  readonly reason: string
+  readonly foundAt: string
+}
+
+/** The progress of one stream of a running sync, sent about once per stored page. */
+export type SyncProgress = {
+  readonly stream: StreamName
+  readonly state: 'running' | 'done' | 'skipped' | 'failed'
+  readonly rows: number
+  readonly changed: number
+  /** Of a comparison, which changes nothing: how many rows differ. */
+  readonly differing?: number
+  readonly requests: number
+  /** Requests still to make; null = unknown. */
+  readonly left: number | null
+}
+
+/** `verify`, one project: the differences between the mirror and the service. */
+export type VerifyReport = {
+  readonly project: ProjectName
+  readonly streams: readonly {
+    readonly stream: StreamName
+    readonly compared: number
+    readonly differing: number
+    /** The missing scope if the stream was not compared, else null. */
+    readonly skipped: string | null
+    /** Why not every row of the service could be read; missing if all were. */
+    readonly incomplete?: string
+  }[]
+  readonly differences: readonly Difference[]
+  readonly requests: number
+  /** There are more differences than `differences` lists. */
+  readonly truncated: boolean
+}
+
+export type Difference = {
+  readonly stream: StreamName
+  /** The parts of the row's key, joined by slashes. */
+  readonly key: string
+  readonly kind: 'missing here' | 'gone there' | 'different'
+  /** The top-level fields that differ; empty if the whole row is missing. */
+  readonly fields: readonly string[]
+}
+
+/** Not complete: it was stopped, and the next one and each sync continue. */
+export type RewriteReport = {
+  readonly kind: 'sqlite' | 'postgres'
+  readonly rows: number
+  readonly isComplete: boolean
+}

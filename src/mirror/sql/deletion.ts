@@ -1,0 +1,86 @@
+/** Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it. */
+import { sql } from 'kysely'
+import { childStreamsOf, type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { describeMassDeletion, isMassDeletion, massDeletionGapKey, sufficientRows } from '../core/mass-deletion.ts'
+import { readCursor, writeCursors } from './cursors.ts'
+import { openGap, readGapReason } from './gaps.ts'
+import { addPendingChildren, removePendingChildren } from './pending-children.ts'
+import { markFactsOfParents } from './pending-facts.ts'
+import { keyColumns, storedTable } from './stream-tables.ts'
+
+/** Deletions of this time count together, however many runs, webhooks and processes found them. */
+const countedMs: Ms = 86_400_000
+
+/** Deletions up to this moment, in milliseconds since 1970, were confirmed by a person. */
+const confirmedCursor = (stream: ListStreamName) => `${stream}:deletions_confirmed`
+
+/**
+ * `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not restore the row. If too many
+ * rows have been marked of late, a fault is likelier: their marks are taken back, and none is marked until a reconcile finds
+ * them listed. `isConfirmed`: a person has said that they are deleted. Null: marked; else why it was not.
+ */
+export async function markDeleted(
+  trx: ProjectDb,
+  stream: ListStreamName,
+  id: string,
+  at: EpochMs,
+  isConfirmed = false,
+): Promise<string | null> {
+  const doubt = isConfirmed ? null : await readGapReason(trx, stream, massDeletionGapKey)
+  if (doubt !== null) return doubt
+  if (isConfirmed) await writeCursors(trx, { [confirmedCursor(stream)]: String(at) })
+  const children = childStreamsOf(stream)
+  for (const affected of [stream, ...children]) {
+    await sql`
+      update ${sql.table(storedTable(streamSpecs[affected].table))} set deleted_at = ${toTimestamp(at)}, asked_at = ${at}
+      where project_id = ${trx.project} and ${sql.ref(keyColumns(affected)[0] ?? 'id')} = ${id}
+        and deleted_at is null`.execute(trx.db)
+  }
+  for (const child of children) await removePendingChildren(trx, child, id)
+  await markFactsOfParents(trx, stream, [id])
+  return isConfirmed ? null : takeBackIfTooMany(trx, stream, at)
+}
+
+async function takeBackIfTooMany(trx: ProjectDb, stream: ListStreamName, at: EpochMs): Promise<string | null> {
+  const confirmedAt = Number((await readCursor(trx, confirmedCursor(stream))) ?? 0)
+  const since = toTimestamp(at - countedMs)
+  const isRecent = sql`project_id = ${trx.project} and deleted_at >= ${since} and asked_at > ${confirmedAt}`
+  const table = sql.table(streamSpecs[stream].table)
+  const isExpected = sql`project_id = ${trx.project} and (deleted_at is null or deleted_at >= ${since})`
+  const count = async (rows: ReturnType<typeof sql>) =>
+    Number((await sql<{ n: number }>`select count(*) as n from ${rows}`.execute(trx.db)).rows[0]?.n ?? 0)
+  const missing = await count(sql`${table} where ${isRecent}`)
+  // So few that a table of any size has enough of them.
+  if (!isMassDeletion(missing, 0)) return null
+  const enough = sufficientRows(missing)
+  if (
+    !isMassDeletion(missing, await count(sql`(select 1 from ${table} where ${isExpected} limit ${enough}) as expected`))
+  )
+    return null
+  const reason = describeMassDeletion(stream, missing, await count(sql`${table} where ${isExpected}`))
+  await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
+  const { rows } = await sql<{ id: string }>`
+    update ${table} set deleted_at = null where ${isRecent} returning id`.execute(trx.db)
+  await restoreChildren(
+    trx,
+    stream,
+    rows.map(({ id }) => id),
+    at,
+  )
+  return reason
+}
+
+/** What was known of how far they had been read is gone, so they are read again. */
+async function restoreChildren(trx: ProjectDb, stream: ListStreamName, ids: readonly string[], at: EpochMs) {
+  for (const child of childStreamsOf(stream)) {
+    await sql`
+      update ${sql.table(storedTable(streamSpecs[child].table))} set deleted_at = null
+      where project_id = ${trx.project} and ${sql.ref(keyColumns(child)[0] ?? 'id')} ${inList(trx.kind, ids)}
+        and deleted_at is not null`.execute(trx.db)
+    await addPendingChildren(trx, child, ids, at)
+  }
+  await markFactsOfParents(trx, stream, ids)
+}

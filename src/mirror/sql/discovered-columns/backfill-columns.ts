@@ -1,0 +1,96 @@
+/** Fills new columns of stored rows from `raw`, batch by batch, without requests to the service. */
+import { sql } from 'kysely'
+import { type MirroredTable, type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
+import { tables } from '../../../../schema/tables.ts'
+import { fieldAtNames } from '../../../values/field-path.ts'
+import { parseJson } from '../../../values/json.ts'
+import type { Db } from '../../../warehouse/connection-pool.ts'
+import { batchesOf, inList } from '../../../warehouse/dialect.ts'
+import { decodeJson, decodeText } from '../../../warehouse/escape.ts'
+import type { ProjectDb } from '../../../warehouse/project-db.ts'
+import type { RowKey } from '../../core/mirror.ts'
+import { createValueEncoder } from '../encode-value.ts'
+import { keyParameters, readRowsAfterKey } from '../reader.ts'
+import { storedTable } from '../stream-tables.ts'
+import { canHold, columnTypeOf, type FieldType, fieldTypeOf, toFieldType, widerType } from './field-type.ts'
+
+/** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
+const batchRows = 500
+
+type UnfilledColumn = { stream: string; path: string; column_name: string; type: string; fill_after: string }
+
+/** Fills all unfilled columns, of every project. Each sync run starts with it. */
+export async function backfillColumns(context: ProjectDb): Promise<void> {
+  const nextBatch = () => context.db.transaction().execute((db) => backfillBatch({ ...context, db }))
+  while (await nextBatch());
+}
+
+/** One batch of rows, for all columns that are filled up to the same key; false when nothing is left. */
+async function backfillBatch(trx: ProjectDb): Promise<boolean> {
+  const { db, kind } = trx
+  const { rows } = await sql<Pick<UnfilledColumn, 'stream' | 'fill_after'>>`
+    select stream, fill_after from discovered_fields
+    where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(db)
+  const position = rows[0]
+  if (position === undefined) return false
+  const { table } = streamSpecs[position.stream as StreamName]
+  const fields = await columnsAtPosition(db, position)
+  const range = { table, columns: tables[table].key, where: sql`true`, limit: batchRows }
+  const after = position.fill_after === '' ? null : JSON.parse(position.fill_after)
+  const batch = await readRowsAfterKey(db, kind, { ...range, after })
+  const neededTypes = new Map<string, FieldType>()
+  for (const row of batch) await backfillRow(trx, table, fields, row, neededTypes)
+  const last = batch.at(-1)
+  const reached = batch.length < batchRows || last === undefined ? null : JSON.stringify(last.key)
+  const paths = fields.map(({ path }) => path)
+  const isField = sql`stream = ${position.stream} and path ${inList(kind, paths)}`
+  await sql`update discovered_fields set fill_after = ${trx.typed('text', reached)}
+    where ${isField} and fill_after = ${position.fill_after}`.execute(db)
+  for (const [path, type] of neededTypes)
+    await sql`update discovered_fields set needed_type = ${type}
+      where stream = ${position.stream} and path = ${path}`.execute(db)
+  return true
+}
+
+/** Without duplicates, as several projects may have the same field. */
+async function columnsAtPosition(
+  db: Db,
+  { stream, fill_after }: Pick<UnfilledColumn, 'stream' | 'fill_after'>,
+): Promise<UnfilledColumn[]> {
+  const { rows } = await sql<UnfilledColumn>`
+    select distinct stream, path, column_name, type, fill_after from discovered_fields
+    where stream = ${stream} and fill_after = ${fill_after} and column_name is not null`.execute(db)
+  return [...new Map(rows.map((field) => [field.column_name, field])).values()]
+}
+
+/** Columns that one statement sets. */
+const maxColumnsPerUpdate = 200
+
+async function backfillRow(
+  { db, kind, typed }: ProjectDb,
+  table: MirroredTable,
+  fields: readonly UnfilledColumn[],
+  row: { readonly key: RowKey; readonly raw: string },
+  /** Receives the types of values that do not fit their column, by path. */
+  neededTypes: Map<string, FieldType>,
+): Promise<void> {
+  const item = parseJson(decodeJson(kind, row.raw))
+  const filled = fields.flatMap(({ path, type, column_name }) => {
+    const extra = fieldAtNames(item, decodeText(path))
+    if (extra === undefined || extra.value === null) return []
+    const [held, own] = [type as FieldType, fieldTypeOf(extra)]
+    if (own !== null && !canHold(held, extra))
+      neededTypes.set(path, toFieldType(widerType(neededTypes.get(path) ?? held, own)))
+    const column = columnTypeOf[held]
+    const value = typed(column, createValueEncoder(column, kind, { escaped: 0 })(extra.value))
+    return [{ name: sql.ref(column_name), value }]
+  })
+  const parameters = keyParameters(kind, table, tables[table].key, row.key)
+  const keyConditions = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)
+  for (const batch of batchesOf(filled, maxColumnsPerUpdate)) {
+    const assignments = batch.map(({ name, value }) => sql`${name} = ${value}`)
+    const differences = batch.map(({ name, value }) => sql`${name} is distinct from ${value}`)
+    await sql`update ${sql.table(storedTable(table))} set ${sql.join(assignments)}
+      where ${sql.join(keyConditions, sql` and `)} and (${sql.join(differences, sql` or `)})`.execute(db)
+  }
+}

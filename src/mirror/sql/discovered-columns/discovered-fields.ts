@@ -1,0 +1,221 @@
+/** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
+import { sql } from 'kysely'
+import { type DatabaseKind, sqlTypes } from '../../../../schema/column-types.ts'
+import type { ExtraField, MirrorRow } from '../../../../schema/row.ts'
+import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
+import { tables } from '../../../../schema/tables.ts'
+import type { ProjectId } from '../../../values/project.ts'
+import type { Db } from '../../../warehouse/connection-pool.ts'
+import { acquireLock } from '../../../warehouse/dialect.ts'
+import { decodeText } from '../../../warehouse/escape.ts'
+import { storedTable } from '../stream-tables.ts'
+import { columnName } from './column-name.ts'
+import {
+  type DiscoveredField,
+  type FieldRecord,
+  type KnownFields,
+  readDiscoveredFields,
+  recordFields,
+  type StreamFields,
+} from './field-records.ts'
+import {
+  canHold,
+  columnTypeOf,
+  type FieldType,
+  fieldTypeOf,
+  toFieldType,
+  type ValueType,
+  widerType,
+} from './field-type.ts'
+import { showColumns, widenColumn } from './widen-column.ts'
+
+export type DiscoveredFields = {
+  /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
+  readonly ensureColumns: (stream: StreamName, rows: readonly MirrorRow[], at: number) => Promise<StreamFields>
+  /** Adds and widens the columns that earlier values needed; false = none. Then they are to be filled. */
+  readonly widenRemembered: (at: number) => Promise<boolean>
+  /** Forgets what was read, as other processes may have found new fields. */
+  readonly invalidate: () => void
+}
+
+type DiscoveryOptions = {
+  readonly db: Db
+  readonly kind: DatabaseKind
+  readonly project: ProjectId
+  /** `freeze`: columns are neither added nor widened. */
+  readonly schema: 'discover' | 'freeze'
+}
+
+/** Per table. Limits fields whose names are ids, which would add columns without end. */
+const maxColumns = 300
+/** Recorded fields per stream, with or without a column; further ones are not recorded. */
+const maxFields = 1000
+/** Characters. A path is part of a key, and indexes have limits. */
+const maxPathLength = 300
+
+export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFields {
+  const known = new Map<StreamName, KnownFields>()
+  return {
+    ensureColumns: async (stream, rows, at) => {
+      const current = known.get(stream) ?? (await readDiscoveredFields(options.db, options.project, stream))
+      known.set(stream, current)
+      const neededTypes = findNeededTypes(current, rows, options.schema)
+      if (neededTypes.size === 0) return current
+      const updated = await applyNeededTypes(options, stream, neededTypes, at)
+      known.set(stream, updated)
+      return updated
+    },
+    widenRemembered: async (at) => {
+      const { rows } = await sql<{ stream: StreamName; path: string; type: FieldType }>`
+        select distinct stream, path, needed_type as type from discovered_fields
+        where needed_type is not null`.execute(options.db)
+      for (const [stream, fields] of Map.groupBy(rows, (row) => row.stream)) {
+        const neededTypes = new Map(fields.map(({ path, type }) => [decodeText(path), type]))
+        known.set(stream, await applyNeededTypes(options, stream, neededTypes, at))
+      }
+      return rows.length > 0
+    },
+    invalidate: () => known.clear(),
+  }
+}
+
+/**
+ * Where a long query has the table locked, waiting for it would also block all later readers; and a table can be full. Then
+ * the types are only remembered, and later runs try again.
+ */
+function applyNeededTypes(
+  options: DiscoveryOptions,
+  stream: StreamName,
+  neededTypes: ReadonlyMap<string, ValueType>,
+  at: number,
+): Promise<KnownFields> {
+  const apply = (withOptions: DiscoveryOptions) =>
+    options.db.transaction().execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
+  return apply(options).catch((error: unknown) => {
+    if (!isTableFull(error) && !isLockTimeout(error)) throw error
+    return apply({ ...options, schema: 'freeze' })
+  })
+}
+
+type SchemaMode = DiscoveryOptions['schema']
+
+/** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
+function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: SchemaMode): Map<string, ValueType> {
+  const neededTypes = new Map<string, ValueType>()
+  for (const row of rows) {
+    for (const [path, extra] of row.extraFields) {
+      const earlierType = neededTypes.get(path)
+      const isBeyondLimit = earlierType === undefined && neededTypes.size >= maxFields
+      if (path.length > maxPathLength || isBeyondLimit) continue
+      const type = neededType(known, path, extra, schema)
+      if (type !== null) neededTypes.set(path, earlierType === undefined ? type : widerType(earlierType, type))
+    }
+  }
+  return neededTypes
+}
+
+function neededType(known: KnownFields, path: string, extra: ExtraField, schema: SchemaMode): ValueType | null {
+  const field = known.byPath.get(path)
+  if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
+  const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
+  const heldType = schema === 'freeze' ? (field.neededType ?? field.type) : field.type
+  const isTooNarrow = field.column !== null && !canHold(heldType, extra)
+  return isTooNarrow || canAddColumn || !known.recordedPaths.has(path) ? fieldTypeOf(extra) : null
+}
+
+/** Adds and widens columns in one transaction, one process at a time; uses what another process has added meanwhile. */
+async function addOrWidenColumns(
+  trx: Db,
+  { kind, project, schema }: DiscoveryOptions,
+  stream: StreamName,
+  neededTypes: ReadonlyMap<string, ValueType>,
+  at: number,
+): Promise<KnownFields> {
+  await acquireLock(trx, kind, 'deskmirror.fields')
+  if (kind === 'postgres') await sql`set local lock_timeout = '5s'`.execute(trx)
+  const table = storedTable(streamSpecs[stream].table)
+  const known = await readDiscoveredFields(trx, project, stream)
+  const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
+  const records: FieldRecord[] = []
+  const added: NewColumn[] = []
+  for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const field = known.byPath.get(path)
+    const column = field?.column ?? null
+    const newType = await typeForAll(trx, table, field, type)
+    if (column === null && schema === 'discover' && known.withColumn.length + added.length < maxColumns) {
+      const name = columnName(path, taken)
+      added.push({ column: name, type: newType })
+      records.push({ path, column: name, type: newType, neededType: null, needsBackfill: true })
+      taken.add(name)
+    } else if (field !== undefined && column !== null && newType !== field.type && schema === 'discover') {
+      const widenedColumn = await widenColumn(trx, kind, { table, column, from: field.type, to: newType, taken })
+      records.push({ path, column: widenedColumn, type: newType, neededType: null, needsBackfill: true })
+      taken.add(widenedColumn)
+    } else {
+      const fits = schema === 'discover' || (column !== null && newType === field?.type)
+      const neededType = fits ? null : newType
+      records.push({ path, column, type: field?.type ?? newType, neededType, needsBackfill: false })
+    }
+  }
+  const tableHasRows = added.length === 0 || (await hasRows(trx, table))
+  await addColumns(trx, kind, table, added)
+  const stored = records.map((record) => ({ ...record, needsBackfill: record.needsBackfill && tableHasRows }))
+  await recordFields(trx, { kind, project, stream, at }, stored)
+  return readDiscoveredFields(trx, project, stream)
+}
+
+/** Postgres: lock_not_available. */
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '55P03'
+}
+
+/** Postgres also counts dropped columns. Codes: too_many_columns and its class; SQLite has none. */
+function isTableFull(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  const isFullInSqlite = error.code === 'SQLITE_ERROR' && error.message.startsWith('too many columns')
+  return isFullInSqlite || /^54/.test(String(error.code))
+}
+
+/** The type for the values of the column, those that did not fit it, and new ones. */
+async function typeForAll(
+  trx: Db,
+  table: string,
+  field: DiscoveredField | undefined,
+  type: ValueType,
+): Promise<FieldType> {
+  if (field === undefined) return toFieldType(type)
+  const wanted = toFieldType(widerType(widerType(field.type, field.neededType ?? field.type), type))
+  if (field.column === null || field.type !== 'integer' || wanted !== 'number') return wanted
+  const { rows } = await sql`
+    select 1 from ${sql.table(table)} where abs(${sql.ref(field.column)}) > ${Number.MAX_SAFE_INTEGER} limit 1`.execute(
+    trx,
+  )
+  return rows.length > 0 ? 'text' : wanted
+}
+
+async function readTableColumns(trx: Db, kind: DatabaseKind, table: string): Promise<string[]> {
+  const { rows } = await (kind === 'sqlite'
+    ? sql<{ name: string }>`select name from pragma_table_info(${table})`
+    : sql<{ name: string }>`select attname as name from pg_attribute
+        where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped`
+  ).execute(trx)
+  return rows.map(({ name }) => name)
+}
+
+type NewColumn = { readonly column: string; readonly type: FieldType }
+
+/** In Postgres by one statement, as each locks the table; SQLite can add only one column per statement. */
+async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: readonly NewColumn[]): Promise<void> {
+  const parts = added.map(
+    ({ column, type }) => sql`add column ${sql.ref(column)} ${sql.raw(sqlTypes[kind][columnTypeOf[type]])}`,
+  )
+  const statements = kind === 'sqlite' ? parts : parts.length === 0 ? [] : [sql.join(parts)]
+  for (const statement of statements) await sql`alter table ${sql.table(table)} ${statement}`.execute(trx)
+  if (added.length > 0) await showColumns(trx, kind, table)
+}
+
+/** Rows stored before the column existed may have the field, so they need a backfill. */
+async function hasRows(trx: Db, table: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)
+  return rows.length > 0
+}

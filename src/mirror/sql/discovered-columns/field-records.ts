@@ -1,0 +1,100 @@
+/** The discovered fields as they are stored in `discovered_fields`. */
+import { sql } from 'kysely'
+import type { DatabaseKind } from '../../../../schema/column-types.ts'
+import type { StreamName } from '../../../../schema/stream-specs.ts'
+import type { ProjectId } from '../../../values/project.ts'
+import { toTimestamp } from '../../../values/time.ts'
+import type { Db } from '../../../warehouse/connection-pool.ts'
+import { batchesOf } from '../../../warehouse/dialect.ts'
+import { decodeText, encodeText } from '../../../warehouse/escape.ts'
+import type { FieldType } from './field-type.ts'
+
+export type DiscoveredField = {
+  readonly path: string
+  /** Null: the field stays in `raw` only. */
+  readonly column: string | null
+  readonly type: FieldType
+  /** The type that values need that did not fit the column; null = all fitted. */
+  readonly neededType: FieldType | null
+}
+
+export type StreamFields = {
+  readonly byPath: ReadonlyMap<string, DiscoveredField>
+  /** Fields with a column, in a fixed order. */
+  readonly withColumn: readonly (DiscoveredField & { readonly column: string })[]
+}
+
+/** `recordedPaths`: of this project; other projects may have further fields. */
+export type KnownFields = StreamFields & { readonly recordedPaths: ReadonlySet<string> }
+
+/** The projects of a warehouse share columns, so a field of one project is known to all. */
+export async function readDiscoveredFields(db: Db, project: ProjectId, stream: StreamName): Promise<KnownFields> {
+  const rows = await db
+    .selectFrom('discovered_fields')
+    .select(['project_id', 'path', 'column_name', 'type', 'needed_type'])
+    .where('stream', '=', stream)
+    .orderBy('path')
+    .orderBy('project_id')
+    .execute()
+  const byPath = new Map<string, DiscoveredField>()
+  const recordedPaths = new Set<string>()
+  for (const { project_id, path: stored, column_name: column, type, needed_type } of rows) {
+    const path = decodeText(stored)
+    const neededType = needed_type as FieldType | null
+    if (byPath.get(path)?.column == null) byPath.set(path, { path, column, type: type as FieldType, neededType })
+    if (project_id === project) recordedPaths.add(path)
+  }
+  const withColumn = [...byPath.values()].flatMap((field) =>
+    field.column === null ? [] : [{ ...field, column: field.column }],
+  )
+  return { byPath, withColumn, recordedPaths }
+}
+
+export type FieldRecord = {
+  readonly path: string
+  readonly column: string | null
+  readonly type: FieldType
+  readonly neededType: FieldType | null
+  /** Stored rows may have the field too. */
+  readonly needsBackfill: boolean
+}
+type FieldScope = {
+  readonly kind: DatabaseKind
+  readonly project: ProjectId
+  readonly stream: StreamName
+  readonly at: number
+}
+
+/** Records the fields for this project, and updates their column and type for other projects that have them. */
+export async function recordFields(
+  trx: Db,
+  { kind, project, stream, at }: FieldScope,
+  records: readonly FieldRecord[],
+): Promise<void> {
+  const first_seen_at = toTimestamp(at)
+  const rows = records.map(({ path, column, type, neededType, needsBackfill }) => ({
+    ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },
+    ...{ needed_type: neededType, first_seen_at, fill_after: needsBackfill ? '' : null },
+  }))
+  for (const batch of batchesOf(rows, 200)) {
+    await trx
+      .insertInto('discovered_fields')
+      .values(batch)
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'stream', 'path']).doUpdateSet((eb) => ({
+          column_name: eb.ref('excluded.column_name'),
+          type: eb.ref('excluded.type'),
+          needed_type: eb.ref('excluded.needed_type'),
+          fill_after: sql<string | null>`coalesce(excluded.fill_after, discovered_fields.fill_after)`,
+        })),
+      )
+      .execute()
+  }
+  await sql`
+    update discovered_fields set column_name = own.column_name, type = own.type, needed_type = own.needed_type
+    from discovered_fields as own
+    where own.project_id = ${project} and own.stream = ${stream} and own.column_name is not null
+      and discovered_fields.stream = own.stream and discovered_fields.path = own.path
+      and (discovered_fields.column_name is distinct from own.column_name or discovered_fields.type <> own.type
+        or discovered_fields.needed_type is distinct from own.needed_type)`.execute(trx)
+}

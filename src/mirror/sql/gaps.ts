@@ -1,0 +1,104 @@
+/** Gaps: data that is known to be missing. Each gap is open only once, however often it is found. */
+import { hash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Gap } from '../../../schema/row.ts'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import { type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
+import { sendStatement } from '../../warehouse/connection-pool.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import { newId } from '../../warehouse/new-id.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { massDeletionGapKey } from '../core/mass-deletion.ts'
+
+/** Gaps with the same key are the same gap. */
+function dedupKeyOf({ from, to, reason, dedupKey }: Gap): string {
+  if (dedupKey !== undefined) return dedupKey
+  if (from === null && to === null) return `reason:${indexableText(reason)}`
+  if (from !== null && from === to) return `second:${rfc3339(from)}`
+  return `span:${from === null ? '' : rfc3339(from)}/${to === null ? '' : rfc3339(to)}`
+}
+
+/** A text as part of a key: hashed if it is too long for an index, or may not be storable. */
+export function indexableText(text: string): string {
+  return text.length <= 200 && /^[\x20-\x7e]*$/.test(text) ? text : hash('sha256', text)
+}
+
+export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(gap)): Promise<void> {
+  const now = trx.clock()
+  await trx.db
+    .insertInto('sync_gaps')
+    .values({
+      project_id: trx.project,
+      id: newId(now),
+      stream: gap.stream,
+      from_ts: gap.from === null ? null : rfc3339(gap.from),
+      to_ts: gap.to === null ? null : rfc3339(gap.to),
+      reason: storableReason(gap.reason),
+      found_at: toTimestamp(now),
+      subject: dedupKey,
+      seen_at: now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'stream', 'subject'])
+        .where('resolved_at', 'is', null)
+        .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason'), seen_at: eb.ref('excluded.seen_at') })),
+    )
+    .execute()
+}
+
+/** Reasons quote values of the service, so they are shortened and stripped of what databases cannot store. */
+function storableReason(text: string): string {
+  return text.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
+}
+
+export async function closeGaps(
+  { db, kind, project, clock }: ProjectDb,
+  stream: StreamName,
+  dedupKeys: readonly string[],
+): Promise<void> {
+  if (dedupKeys.length === 0) return
+  await sendStatement(
+    db,
+    sql`
+    update sync_gaps set resolved_at = ${toTimestamp(clock())}
+    where project_id = ${project} and stream = ${stream} and subject ${inList(kind, dedupKeys)}
+      and resolved_at is null`,
+  )
+}
+
+/** Why that gap is open; null = it is not. */
+export async function readGapReason(
+  { db, project }: ProjectDb,
+  stream: StreamName,
+  key: string,
+): Promise<string | null> {
+  const { rows } = await sql<{ reason: string }>`
+    select reason from sync_gaps
+    where project_id = ${project} and stream = ${stream} and subject = ${key} and resolved_at is null`.execute(db)
+  return rows[0]?.reason ?? null
+}
+
+/** Closes gaps that a complete read since `since` did not find again, except those that are not about the list's pages. */
+export async function resolveGaps({ db, project, clock }: ProjectDb, stream: StreamName, since: EpochMs) {
+  const { numAffectedRows } = await sql`
+    update sync_gaps set resolved_at = ${toTimestamp(clock())}
+    where project_id = ${project} and stream = ${stream} and resolved_at is null
+      and subject not like 'parent:%' and subject <> ${massDeletionGapKey} and (seen_at is null or seen_at < ${since})`.execute(
+    db,
+  )
+  return Number(numAffectedRows)
+}
+
+export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamName): Promise<Gap[]> {
+  const { rows } = await sql<{ from_ts: string | null; to_ts: string | null; reason: string; subject: string }>`
+    select from_ts, to_ts, reason, subject from sync_gaps
+    where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, subject`.execute(db)
+  return rows.map(({ from_ts, to_ts, reason, subject: dedupKey }) => {
+    return { stream, from: toSeconds(from_ts), to: toSeconds(to_ts), reason, dedupKey }
+  })
+}
+
+function toSeconds(text: string | null): EpochSeconds | null {
+  return parseTime(text) ?? null
+}

@@ -1,0 +1,262 @@
+/** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
+import { type RawBuilder, sql } from 'kysely'
+import { type ChildStreamName, childStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
+import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
+import { type Db, sendStatement } from '../../warehouse/connection-pool.ts'
+import { inList, listParameter, rowsParameter } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { ChildReadResult, PendingParent, RereadChoice } from '../core/mirror.ts'
+import { timeColumnOf } from './future-rows.ts'
+import { closeGaps, openGap } from './gaps.ts'
+import { markFactsOfUpdated } from './pending-facts.ts'
+
+type MarkPending = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
+
+/** The parents are new or changed: their children become due now. */
+export const addPendingChildren: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
+  if (ids.length === 0) return
+  await sendStatement(
+    db,
+    sql`
+    insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
+    select ${typed('text', project)}, ${typed('text', stream)}, listed.value, 1, 0, ${typed('integer', now)}, 0
+    from ${listParameter(kind, ids)} as listed where true
+    on conflict (project_id, stream, parent_id)
+    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`,
+  )
+}
+
+/** The same for parents that may not be mirrored yet: those become pending when they are stored. */
+export const markChildrenPending: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
+  if (ids.length === 0) return
+  await sql`
+    update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}
+    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(db)
+}
+
+/** `hasChanges`: some of the children changed, so that the parent's facts are pending. */
+type RecordedRead = { readonly read: ChildReadResult; readonly now: EpochMs; readonly hasChanges: boolean }
+
+/** Children of these parents have been read: a parent becomes due again if it changed meanwhile, or at `dueAt`. */
+export async function recordChildReads(trx: ProjectDb, stream: ChildStreamName, reads: readonly RecordedRead[]) {
+  if (reads.length === 0) return
+  await updateReadState(trx, stream, reads)
+  const ofKind = (kind: ChildReadResult['completeness']) => reads.filter(({ read }) => read.completeness === kind)
+  const [complete, incomplete] = [ofKind('complete'), ofKind('incomplete')]
+  const closed = [
+    ...reads.map(({ read }) => unreadGapKey(read.parentId)),
+    ...complete.map(({ read }) => unlistedGapKey(read.parentId)),
+  ]
+  await closeGaps(trx, stream, closed)
+  if (stream === 'messages') {
+    await setMessagesComplete(trx, complete, true)
+    await setMessagesComplete(trx, incomplete, false)
+  }
+  for (const { read } of incomplete) {
+    const reason = read.why ?? 'the service would not list all of them'
+    await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(read.parentId))
+  }
+}
+
+async function updateReadState(
+  { db, kind, project }: ProjectDb,
+  stream: ChildStreamName,
+  reads: readonly RecordedRead[],
+) {
+  const listed = rowsParameter(
+    kind,
+    { parent: 'text', version: 'integer', due: 'integer', at: 'integer', full: 'integer', cursor: 'text' },
+    reads.map(({ read, now }) => {
+      const { parentId: parent, requestedVersion: version, dueAt: due, cursor } = read
+      return { parent, version, due, at: now, full: read.completeness === 'unchanged' ? null : now, cursor }
+    }),
+  )
+  const parents = reads.map(({ read }) => read.parentId)
+  await sendStatement(
+    db,
+    // Materialized: SQLite would parse the list anew for each parent.
+    sql`
+    with reads as materialized ${listed}
+    update sync_children set
+      fetched = case when fetched > reads.version then fetched else reads.version end,
+      due_at = case when wanted > reads.version then coalesce(due_at, reads.at) else reads.due end,
+      attempts = 0, error = null, whole = null, checked_at = reads.at,
+      full_read_at = coalesce(reads.full, full_read_at), position = reads.cursor
+    from reads
+    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, parents)}
+      and parent_id = reads.parent`,
+  )
+}
+
+/** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
+export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
+const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
+
+/** Whether recording the read of a child list marks the facts of its parent, so that its page need not. */
+export function marksFactsOfParent({ stream, completeness }: ChildReadResult): boolean {
+  return stream === 'messages' && completeness !== 'unchanged'
+}
+
+async function setMessagesComplete(trx: ProjectDb, reads: readonly RecordedRead[], complete: boolean) {
+  if (reads.length === 0) return
+  const { kind, project } = trx
+  const flag = kind === 'sqlite' ? Number(complete) : complete
+  const parents = reads.map(({ read }) => read.parentId)
+  const update = sql<{ id: string }>`
+    update conversations set messages_complete = ${flag}
+    where project_id = ${project} and id ${inList(kind, parents)} and messages_complete is distinct from ${flag}
+    returning id`
+  const changed = reads.flatMap(({ read, hasChanges }) => (hasChanges ? [read.parentId] : []))
+  await markFactsOfUpdated(trx, 'conversation', update, changed)
+}
+
+export async function recordChildFailure(
+  trx: ProjectDb,
+  stream: ChildStreamName,
+  parentId: string,
+  why: string,
+  dueAt: EpochMs,
+): Promise<void> {
+  await sql`
+    update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
+  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
+}
+
+/** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */
+const pendingConditions = {
+  refresh: 'fetched > 0 and whole is null',
+  firstRead: 'fetched = 0',
+  fullReread: 'fetched > 0 and whole is not null',
+} as const
+
+/** Delays are shorter than this. */
+const maxDelayMs: Ms = 30 * 86_400_000
+
+/**
+ * Children that were marked pending in the future, by a clock that has been set back since, become due now: their parent
+ * shows nothing more. Those that wait for a reason wait on, unless no delay is that long.
+ */
+export async function correctFutureDueTimes(
+  { db, project, typed }: ProjectDb,
+  stream: ChildStreamName,
+  now: EpochMs,
+): Promise<void> {
+  const latest = now + clockToleranceSeconds * 1000
+  for (const condition of Object.values(pendingConditions)) {
+    await sql`
+      update sync_children set due_at = ${typed('integer', now)}
+      where project_id = ${project} and stream = ${stream} and due_at is not null and due_at > ${latest}
+        and ${sql.raw(condition)} and (attempts = 0 and wanted > fetched or due_at > ${now + maxDelayMs})`.execute(db)
+  }
+}
+
+/** The conditions in SQL, in the same order. */
+function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
+  return Object.values(pendingConditions).map(
+    (condition) => sql`due_at is not null and due_at <= ${now} and ${sql.raw(condition)}`,
+  )
+}
+
+/**
+ * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that new rows do not wait
+ * behind years of history.
+ */
+export async function readPendingParents(context: ProjectDb, stream: ChildStreamName, now: EpochMs, limit: number) {
+  const lastActiveAt = await parentTimeSql(context, stream)
+  const pending: PendingParent[] = []
+  for (const [i, isPending] of pendingSql(now).entries()) {
+    if (pending.length >= limit) break
+    const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
+    const { rows } = await sql<
+      Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'> & { at: string | null; fullReread: number | null }
+    >`
+      select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor",
+        attempts, checked_at as "checkedAt", whole as "fullReread", ${lastActiveAt} as at from sync_children
+      where project_id = ${context.project} and stream = ${stream} and ${isPending}
+      order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
+    for (const { at, fullReread, ...parent } of rows) {
+      pending.push({ ...parent, needsFullReread: fullReread !== null, parentLastActiveAt: parseTime(at) ?? null })
+    }
+  }
+  return pending
+}
+
+async function parentTimeSql(context: ProjectDb, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
+  const { parent } = streamSpecs[stream]
+  const column = await timeColumnOf(context, parent)
+  if (column === null) return sql`null`
+  return sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
+    where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
+}
+
+export async function countPendingParents({ db, project }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
+  const counts = pendingSql(now).map(
+    (isPending) =>
+      sql`(select count(*) from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
+  )
+  const { rows } = await sql<{ count: number }>`select ${sql.join(counts, sql` + `)} as count`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** Child streams of the project that have pending children. */
+export async function listPendingStreams(db: Db, project: ProjectId, now: EpochMs): Promise<ChildStreamName[]> {
+  const found: ChildStreamName[] = []
+  for (const stream of childStreamNames) {
+    const exists = pendingSql(now).map(
+      (isPending) =>
+        sql`exists (select 1 from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
+    )
+    const { rows } = await sql`select 1 where ${sql.join(exists, sql` or `)}`.execute(db)
+    if (rows.length > 0) found.push(stream)
+  }
+  return found
+}
+
+/** Pending children of all projects: their number by project and stream. */
+export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string, Map<ChildStreamName, number>>> {
+  const counts = new Map<string, Map<ChildStreamName, number>>()
+  for (const isPending of pendingSql(now)) {
+    const { rows } = await sql<{ project: ProjectId; stream: ChildStreamName; count: number }>`
+      select project_id as project, stream, count(*) as count from sync_children
+      where ${isPending} group by project_id, stream`.execute(db)
+    for (const { project, stream, count } of rows) {
+      const streams = counts.get(project) ?? new Map<ChildStreamName, number>()
+      counts.set(project, streams.set(stream, (streams.get(stream) ?? 0) + count))
+    }
+  }
+  return counts
+}
+
+/**
+ * Marks children pending for a full re-read; returns how many. `all`: of all parents. Else those that are pending anyway, which
+ * costs no request, and as many others, of which all was least recently read: a busy list would otherwise never be.
+ */
+export async function requestFullRereads(
+  { db, project, typed }: ProjectDb,
+  stream: ChildStreamName,
+  which: RereadChoice,
+  now: EpochMs,
+): Promise<number> {
+  const all = db.selectFrom('sync_children').where((eb) => eb.and({ project_id: project, stream }))
+  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
+  const isDue = sql`due_at is not null and due_at <= ${now}`
+  const result = await sql`
+    update sync_children set due_at = ${typed('integer', now)}, whole = 1
+    where project_id = ${project} and stream = ${stream} and (fetched > 0 and ${isDue} or parent_id in (
+      select parent_id from sync_children
+      where project_id = ${project} and stream = ${stream} and ${which === 'all' ? sql`true` : sql`fetched > 0 and not (${isDue})`}
+      order by coalesce(full_read_at, 0), checked_at limit ${limit}))`.execute(db)
+  return Number(result.numAffectedRows ?? 0n)
+}
+
+/** The service no longer has the parent, so its children are no longer pending. */
+export async function removePendingChildren(trx: ProjectDb, stream: ChildStreamName, parentId: string): Promise<void> {
+  await sql`
+    delete from sync_children
+    where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
+  await closeGaps(trx, stream, [unlistedGapKey(parentId), unreadGapKey(parentId)])
+}

@@ -1,0 +1,132 @@
+/**
+ * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in the transaction that
+ * changes the rows, so no change is ever missed, and derived later, many at a time.
+ */
+import { CompiledQuery, type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { sendStatement } from '../../warehouse/connection-pool.ts'
+import { inList, listParameter } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+
+/** What facts belong to: all of its facts are derived together. */
+export const factKinds = ['conversation', 'visitor', 'availability_hour'] as const
+export type FactKind = (typeof factKinds)[number]
+
+/** By stream whose rows facts are derived from: what the first part of a row's key identifies. */
+const kindOfStream: Partial<Record<StreamName, FactKind>> = {
+  conversations: 'conversation',
+  messages: 'conversation',
+  visitor_activity: 'visitor',
+  availability: 'availability_hour',
+}
+
+/** Rows of the stream changed; `keys`: the first part of each one's key. Within the transaction that changes them. */
+export async function markFactsOfRows(trx: ProjectDb, stream: StreamName, keys: readonly string[]): Promise<void> {
+  const kind = kindOfStream[stream]
+  if (kind === undefined || keys.length === 0) return
+  await markPendingFacts(trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
+}
+
+/**
+ * Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. `changed`: what
+ * is marked in any case, as it changed whether or not the update finds something to do.
+ */
+export async function markFactsOfUpdated(
+  trx: ProjectDb,
+  kind: FactKind,
+  update: RawBuilder<{ id: string }>,
+  changed: readonly string[],
+): Promise<void> {
+  if (trx.kind === 'sqlite') {
+    const { rows } = await update.execute(trx.db)
+    const ids = [...changed, ...rows.map(({ id }) => id)]
+    if (ids.length > 0) await markPendingFacts(trx, kind, ids)
+    return
+  }
+  await sendStatement(
+    trx.db,
+    sql`
+    with updated as (${update})
+    insert into facts_due (project_id, kind, id)
+    select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id
+    from (select id from updated union all select value from ${listParameter(trx.kind, changed)} as listed) as due
+    on conflict do nothing`,
+  )
+}
+
+/** Rows of a list were deleted with their children, or restored. */
+export async function markFactsOfParents(trx: ProjectDb, stream: StreamName, ids: readonly string[]): Promise<void> {
+  const ofChildren = Object.entries(kindOfStream).filter(([child]) => parentOf(child as StreamName) === stream)
+  for (const kind of new Set(ofChildren.map(([, kind]) => kind))) await markPendingFacts(trx, kind, ids)
+}
+
+function parentOf(stream: StreamName): string | null {
+  const spec = streamSpecs[stream]
+  return 'parent' in spec ? spec.parent : null
+}
+
+/** RFC 3339 text in UTC, the hour's first second. */
+function startOfHour(time: string): string {
+  return `${time.slice(0, 13)}:00:00Z`
+}
+
+async function markPendingFacts(
+  { db, kind: database, project, typed }: ProjectDb,
+  kind: FactKind,
+  ids: readonly string[],
+): Promise<void> {
+  const unique = [...new Set(ids)]
+  // Each page of messages, the hot path of a first sync.
+  if (unique.length === 1) return sendStatement(db, markOne(database, [project, kind, ...unique]))
+  await sendStatement(
+    db,
+    sql`
+    insert into facts_due (project_id, kind, id)
+    select ${typed('text', project)}, ${typed('text', kind)}, due.value
+    from ${listParameter(database, unique)} as due where true
+    on conflict do nothing`,
+  )
+}
+
+function markOne(database: DatabaseKind, parameters: readonly string[]): CompiledQuery {
+  const values = database === 'sqlite' ? '?, ?, ?' : '$1, $2, $3'
+  const text = `insert into facts_due (project_id, kind, id) values (${values}) on conflict do nothing`
+  return CompiledQuery.raw(text, [...parameters])
+}
+
+/** A kind of which facts are pending; null = none are. */
+export async function findPendingKind({ db, project }: ProjectDb): Promise<FactKind | null> {
+  const row = await db
+    .selectFrom('facts_due')
+    .select('kind')
+    .where('project_id', '=', project)
+    .where('kind', 'in', factKinds)
+    .limit(1)
+    .executeTakeFirst()
+  return (row?.kind as FactKind | undefined) ?? null
+}
+
+/** Ids of that kind in their order, up to `limit`. */
+export async function listPendingFacts({ db, project }: ProjectDb, kind: FactKind, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('facts_due')
+    .select('id')
+    .where((eb) => eb.and({ project_id: project, kind }))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Facts have been derived from the present rows. Under the project's write lock, so none was marked in between. */
+export async function removePendingFacts(
+  { db, kind: database, project }: ProjectDb,
+  kind: FactKind,
+  ids: readonly string[],
+): Promise<void> {
+  await sendStatement(
+    db,
+    sql`delete from facts_due where project_id = ${project} and kind = ${kind} and id ${inList(database, ids)}`,
+  )
+}

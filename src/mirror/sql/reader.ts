@@ -1,0 +1,143 @@
+/** Reads the mirror back: original rows in key order, and the times that scans start from. */
+import { type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import {
+  isListStream,
+  isPagedStream,
+  type MirroredTable,
+  type StreamName,
+  streamNames,
+  streamSpecs,
+} from '../../../schema/stream-specs.ts'
+import { type ColumnSpec, tables } from '../../../schema/tables.ts'
+import { idIdentity } from '../../service/core/path-segment.ts'
+import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import { inList, typedParameter } from '../../warehouse/dialect.ts'
+import { decodeJson } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { RowKey } from '../core/mirror.ts'
+import { byIdentity, lowered } from './stored-ids.ts'
+import { hasDeletedAt, keyColumns, withoutNullability } from './stream-tables.ts'
+
+/** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
+export async function readRows(
+  context: ProjectDb,
+  stream: StreamName,
+  after: RowKey | null,
+  limit: number,
+  parent: string | null = null,
+): Promise<{ key: RowKey; raw: string }[]> {
+  const { db, kind, project } = context
+  const columns = keyColumns(stream)
+  const within = parent === null ? sql`` : sql`and ${sql.ref(columns[0] ?? 'id')} = ${parent}`
+  const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
+  const rows = await readRowsAfterKey(db, kind, { table: streamSpecs[stream].table, columns, where, after, limit })
+  return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
+}
+
+type KeyRange = {
+  readonly table: MirroredTable
+  readonly columns: readonly string[]
+  readonly where: RawBuilder<unknown>
+  readonly after: RowKey | null
+  readonly limit: number
+}
+
+/** Rows in key order, with `raw` as it is stored. */
+export async function readRowsAfterKey(
+  db: Db,
+  kind: DatabaseKind,
+  { table, columns, where, after, limit }: KeyRange,
+): Promise<{ key: RowKey; raw: string }[]> {
+  const refs = sql.join(columns.map((name) => sql.ref(name)))
+  const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
+  const { rows } = await sql<Record<string, unknown>>`
+    select ${refs}, ${rawColumn(kind)} as raw from ${sql.table(table)}
+    where ${where} ${from} order by ${refs} limit ${limit}`.execute(db)
+  return rows.map((row) => ({ key: columns.map((name) => String(row[name])), raw: String(row.raw) }))
+}
+
+/** The parts of a key as parameters of the types of its columns. */
+export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns: readonly string[], key: RowKey) {
+  const specs: Readonly<Record<string, ColumnSpec>> = tables[table].columns
+  return columns.map((name, i) => {
+    const type = withoutNullability(specs[name]?.[0] ?? 'key')
+    return typedParameter(kind, type, type === 'integer' ? BigInt(key[i] ?? 0) : (key[i] ?? ''))
+  })
+}
+
+/** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
+export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
+  const id = sql.ref(keyColumns(stream)[0] ?? 'id')
+  const isAsked = isListStream(stream)
+    ? sql`lower(${id}) ${inList(kind, lowered(ids))}`
+    : sql`${id} ${inList(kind, ids)}`
+  const { rows } = await sql<{ id: string; raw: string }>`
+    select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}
+    ${isListStream(stream) ? byIdentity(kind, stream) : sql``}
+    where project_id = ${project} ${notDeleted(stream)} and ${isAsked}`.execute(db)
+  const stored = new Map(rows.map((row) => [idIdentity(row.id), row.raw]))
+  const found = (asked: string) => stored.get(idIdentity(asked))
+  return new Map(
+    ids.flatMap((asked) => {
+      const raw = found(asked)
+      return raw === undefined ? [] : [[asked, decodeJson(kind, raw)] as const]
+    }),
+  )
+}
+
+export async function readErased({ db, kind, project }: ProjectDb, ids: readonly string[]) {
+  const { rows } = await sql<{ id: string }>`
+    select id from erased_ids where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)
+  return new Set(rows.map(({ id }) => id))
+}
+
+function rawColumn(kind: DatabaseKind) {
+  return kind === 'sqlite' ? sql`raw` : sql`raw::text`
+}
+
+function notDeleted(stream: StreamName) {
+  return hasDeletedAt(streamSpecs[stream].table) ? sql`and deleted_at is null` : sql``
+}
+
+/** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */
+export async function nthNewestCallTime(
+  { db, project }: ProjectDb,
+  newest: number,
+  until: EpochSeconds,
+): Promise<EpochSeconds | null> {
+  const { rows } = await sql<{ at: string }>`
+    select occurred_at as at from calls
+    where project_id = ${project} and deleted_at is null and occurred_at <= ${rfc3339(until)}
+    order by occurred_at desc limit 1 offset ${newest - 1}`.execute(db)
+  return parseTime(rows[0]?.at) ?? null
+}
+
+/** Older than any service of this kind: an earlier time comes from a wrong clock. */
+const earliestPlausible = '2000-01-01T00:00:00Z'
+
+/** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
+export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
+  const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
+    const { startColumn, table } = streamSpecs[stream]
+    if (startColumn === null) return []
+    return sql`select min(${sql.ref(startColumn)}) as at from ${sql.table(table)}
+      where project_id = ${project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
+  })
+  const times = await readTimes(db, sql.join(selects, sql` union all `))
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
+export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
+  const latest = sql`select max(created_at) as at from messages where project_id = ${project}
+    union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`
+  const times = await readTimes(db, latest)
+  return times.length === 0 ? null : Math.max(...times)
+}
+
+async function readTimes(db: Db, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
+  const { rows } = await sql<{ at: string | null }>`${query}`.execute(db)
+  return rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
+}

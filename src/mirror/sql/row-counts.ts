@@ -1,0 +1,72 @@
+/** Remembered numbers of rows, deleted ones included: counting a million takes seconds where nothing is cached. */
+import { sql } from 'kysely'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+
+/** The streams that have been counted. */
+export async function readRowCounts({ db, project }: ProjectDb): Promise<ReadonlyMap<StreamName, RowCount>> {
+  const rows = await db
+    .selectFrom('sync_streams')
+    .select(['stream', 'counted_rows', 'counted_at'])
+    .where('project_id', '=', project)
+    .execute()
+  return new Map(
+    rows.flatMap(({ stream, counted_rows: count, counted_at: at }) =>
+      count === null || at === null
+        ? []
+        : [[stream as StreamName, { rows: Number(count), countedAt: Date.parse(at) }] as const],
+    ),
+  )
+}
+
+/** After a sync: counts again where that is due. `changed`: the number of rows that it changed, by stream. */
+export async function rememberRowCounts(
+  context: ProjectDb,
+  changed: ReadonlyMap<StreamName, number>,
+  now: EpochMs,
+): Promise<void> {
+  const { db, project } = context
+  const known = await readRowCounts(context)
+  for (const [stream, rows] of changed) {
+    if (!isCountDue(known.get(stream) ?? null, rows, now)) continue
+    await db
+      .updateTable('sync_streams')
+      .set({ counted_rows: await countRows(context, stream), counted_at: toTimestamp(now) })
+      .where((eb) => eb.and({ project_id: project, stream }))
+      .execute()
+  }
+}
+
+/** Deleted ones included. */
+export async function countRows({ db, project }: ProjectDb, stream: StreamName): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from ${sql.table(streamSpecs[stream].table)} where project_id = ${project}`.execute(db)
+  return Number(rows[0]?.count ?? 0)
+}
+
+/** When the rows of a stream are counted again: reading a count must be fast, and counting must not cost much. */
+export type RowCount = { readonly rows: number; readonly countedAt: EpochMs }
+
+const minuteMs: Ms = 60_000
+const hourMs: Ms = 60 * minuteMs
+
+/** A million rows take a tenth of a second, so a table of many millions is counted more rarely. */
+const rowsPerInterval = 1_000_000
+
+/** `changed`: new and changed rows of a sync. Soon where they are more than one row in a hundred, otherwise hourly. */
+export function isCountDue(known: RowCount | null, changed: number, now: EpochMs): boolean {
+  if (changed === 0) return false
+  if (known === null) return true
+  const intervals = Math.max(1, known.rows / rowsPerInterval)
+  const isLargeChange = changed * 100 > known.rows
+  return now - known.countedAt >= intervals * (isLargeChange ? minuteMs : hourMs)
+}
+
+/** Fewer rows are counted each time that they are shown: that takes some milliseconds, even from a slow disk. */
+const worthRemembering = 50_000
+
+/** The count to show without counting; null: count now. */
+export function countToShow(known: RowCount | null): RowCount | null {
+  return known !== null && known.rows >= worthRemembering ? known : null
+}

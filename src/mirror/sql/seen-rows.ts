@@ -1,0 +1,88 @@
+/** Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
+import { sql } from 'kysely'
+import { type ListStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { sendStatement } from '../../warehouse/connection-pool.ts'
+import { inList, listParameter } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+
+type Scope = 'all' | 'open'
+
+export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
+  if (ids.length === 0) return
+  await sendStatement(
+    db,
+    sql`
+    insert into sync_census (project_id, census, id)
+    select ${typed('text', project)}, ${typed('text', key)}, listed.value
+    from ${listParameter(kind, ids)} as listed where true on conflict do nothing`,
+  )
+}
+
+/** Ids of the set, in id order. */
+export async function listIdSet({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from sync_census where project_id = ${project} and census = ${key} order by id limit ${limit}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+export async function removeFromIdSet({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
+  if (ids.length === 0) return
+  await sql`
+    delete from sync_census where project_id = ${project} and census = ${key} and id ${inList(kind, ids)}`.execute(db)
+}
+
+export async function forgetSeenRows({ db, project }: ProjectDb, key: string): Promise<void> {
+  await sql`delete from sync_census where project_id = ${project} and census = ${key}`.execute(db)
+}
+
+export async function listUnseenRows(
+  { db, project }: ProjectDb,
+  stream: ListStreamName,
+  key: string,
+  scope: Scope,
+  after: string | null,
+  limit: number,
+): Promise<string[]> {
+  const from = after === null ? sql`` : sql`and row.id > ${after}`
+  const { rows } = await sql<{ id: string }>`
+    select row.id from ${sql.table(streamSpecs[stream].table)} as row
+    where ${inScope(project, scope)} ${from} and ${notSeen(project, key)} order by row.id limit ${limit}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+export async function countUnseenRows({ db, project }: ProjectDb, stream: ListStreamName, key: string, scope: Scope) {
+  const { rows } = await sql<{ unseen: number; living: number }>`
+    select count(*) as living, count(case when ${notSeen(project, key)} then 1 end) as unseen
+    from ${sql.table(streamSpecs[stream].table)} as row where ${inScope(project, scope)}`.execute(db)
+  return rows[0] ?? { unseen: 0, living: 0 }
+}
+
+/** Those of these ids that are not mirrored, or were not seen under this key; null = whatever was seen. */
+export async function listUnseenIds(
+  { db, kind, project }: ProjectDb,
+  stream: ListStreamName,
+  key: string | null,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const seen = key === null ? sql`` : sql`and not ${notSeen(project, key)}`
+  const { rows } = await sql<{ id: string }>`
+    select row.id from ${sql.table(streamSpecs[stream].table)} as row
+    where ${inScope(project, 'all')} and lower(row.id) ${inList(kind, ids.map(lower))} ${seen}`.execute(db)
+  const known = new Set(rows.map(({ id }) => lower(id)))
+  return ids.filter((id) => !known.has(lower(id)))
+}
+
+/** Ids are equal whatever the case of their letters. */
+const lower = (id: string) => id.toLowerCase()
+
+function inScope(project: ProjectId, scope: Scope) {
+  const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
+  return sql`row.project_id = ${project} and row.deleted_at is null ${open}`
+}
+
+function notSeen(project: ProjectId, key: string) {
+  return sql`not exists (select 1 from sync_census as seen
+    where seen.project_id = ${project} and seen.census = ${key} and seen.id = row.id)`
+}

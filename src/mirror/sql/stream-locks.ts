@@ -1,0 +1,122 @@
+/**
+ * One sync of a stream at a time. The lock of a dead process is taken over: at once on the same machine, elsewhere when
+ * its heartbeats have stopped for a while.
+ */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import { acquireLock } from '../../warehouse/dialect.ts'
+import { currentProcess, isProcessAlive, type ProcessIdentity } from '../../warehouse/process-identity.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { failAbandonedRuns } from './sync-runs.ts'
+
+/** A holder on another machine counts as dead after this long without a heartbeat; it should send several within it. */
+export const heartbeatTimeoutMs = 60_000
+
+export type LockResult =
+  | {
+      readonly held: true
+      /** Identifies the lock in `sync_runs`. */
+      readonly token: string
+      /** False: another process has taken over one of the streams, so this one must stop. */
+      readonly heartbeat: (now: number) => Promise<boolean>
+      readonly release: () => Promise<void>
+    }
+  /** `holder`: `process 4711 on host-1`. `isAlive`: null if only its heartbeats can tell. `since`: RFC 3339. */
+  | {
+      readonly held: false
+      readonly stream: string
+      readonly holder: string
+      readonly isAlive: boolean | null
+      readonly since: string
+    }
+
+/** Locks all of the streams, or none, and closes unfinished runs of dead processes. */
+export async function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs) {
+  const token = randomUUID()
+  // Before the row exists, as others in this process would take the lock for one that was not released.
+  ownTokens.add(token)
+  let isAcquired = false
+  try {
+    const lock = await acquireAs(context, token, streams, now)
+    isAcquired = lock.held
+    return lock
+  } finally {
+    if (!isAcquired) ownTokens.delete(token)
+  }
+}
+
+function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
+  const own = currentProcess()
+  return db.transaction().execute(async (trx): Promise<LockResult> => {
+    await acquireLock(trx, kind, `deskmirror.lock ${project}`)
+    const rows = await trx
+      .selectFrom('sync_locks')
+      .selectAll()
+      .where('project_id', '=', project)
+      .where('stream', 'in', streams)
+      .execute()
+    const blocking = rows.find((row) => isHeld(row, own, now))
+    if (blocking !== undefined) {
+      const { stream, since } = blocking
+      return { held: false, stream, holder: processLabel(blocking), isAlive: isProcessAlive(blocking, own), since }
+    }
+    const claim = { token, ...own, since: toTimestamp(now), beat_at: now }
+    await trx
+      .insertInto('sync_locks')
+      .values(streams.map((stream) => ({ project_id: project, stream, ...claim })))
+      .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet(claim))
+      .execute()
+    await failAbandonedRuns(trx, project)
+    return { held: true, ...createLockHandle(db, project, token, streams.length) }
+  })
+}
+
+/**
+ * The locks of this process. A row of this process that is not among them could not be deleted on release (a full disk,
+ * for example): it counts as free, as the process is alive and would otherwise hold it for ever.
+ */
+const ownTokens = new Set<string>()
+
+function isHeld(row: ProcessIdentity & { token: string; beat_at: number }, own: ProcessIdentity, now: number): boolean {
+  if (isSameProcess(row, own) && !ownTokens.has(row.token)) return false
+  // A heartbeat from the future means that a clock was set back: waiting for a person is better than syncing twice.
+  return isProcessAlive(row, own) ?? now - row.beat_at < heartbeatTimeoutMs
+}
+
+function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  return a.host === b.host && a.pid === b.pid && a.process === b.process
+}
+
+export function processLabel({ host, pid }: { host: string; pid: number }): string {
+  return `process ${pid} on ${host}`
+}
+
+function createLockHandle(db: Db, project: ProjectId, token: string, streams: number) {
+  return {
+    token,
+    heartbeat: async (now: EpochMs) => {
+      const beat = sql`update sync_locks set beat_at = ${now} where project_id = ${project} and token = ${token}`
+      return (await beat.execute(db)).numAffectedRows === BigInt(streams)
+    },
+    release: async () => {
+      ownTokens.delete(token)
+      await sql`delete from sync_locks where project_id = ${project} and token = ${token}`.execute(db)
+    },
+  }
+}
+
+/** The process that has been syncing the project for longest; null if none is. */
+export async function findLockHolder(db: Db, project: ProjectId, now: number) {
+  const rows = await db
+    .selectFrom('sync_locks')
+    .selectAll()
+    .where('project_id', '=', project)
+    .orderBy('since')
+    .orderBy('stream')
+    .execute()
+  const lock = rows.find((row) => isHeld(row, currentProcess(), now))
+  return lock === undefined ? null : { holder: processLabel(lock), since: lock.since }
+}

@@ -1,0 +1,121 @@
+/** Sync runs: when they started, how many requests they sent, how they ended. */
+import { sql } from 'kysely'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import { addSample, parseSamples } from '../../service/sql/request-counts.ts'
+import { stringifyJson } from '../../values/json.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+import { newId } from '../../warehouse/new-id.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { StreamReadStatus, StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
+import type { ProjectContext } from './project-context.ts'
+
+/** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
+export async function startRun(
+  { db, project }: ProjectDb,
+  mode: SyncMode,
+  now: EpochMs,
+  lockToken: string | null = null,
+): Promise<string> {
+  const id = newId(now)
+  await db
+    .insertInto('sync_runs')
+    .values({
+      project_id: project,
+      id,
+      mode,
+      started_at: toTimestamp(now),
+      requests: 0,
+      rows_read: 0,
+      rows_changed: 0,
+      strings_escaped: 0,
+      beat_at: now,
+      request_log: stringifyJson([[now, 0]]),
+      holder: lockToken,
+    })
+    .execute()
+  return id
+}
+
+/** `requests`: how many the run has sent so far. */
+export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: EpochMs) {
+  const { rows } = await sql<{ log: string | null }>`
+    select request_log as log from sync_runs where project_id = ${project} and id = ${run}`.execute(db)
+  const log = stringifyJson(addSample(parseSamples(rows[0]?.log), [now, requests]))
+  await sql`
+    update sync_runs set requests = ${requests}, beat_at = ${now}, request_log = ${log}
+    where project_id = ${project} and id = ${run}`.execute(db)
+}
+
+export async function finishRun(
+  context: ProjectDb,
+  run: string,
+  outcome: SyncOutcome,
+  reports: readonly StreamReport[],
+  now: EpochMs,
+): Promise<void> {
+  const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
+  const at = toTimestamp(now)
+  for (const report of reports) await recordStreamResult(context, report, at)
+  await sql`
+    update sync_runs set finished_at = ${at}, outcome = ${outcome}, rows_read = ${sum((report) => report.rows)},
+      rows_changed = ${sum((report) => report.changed)}, streams = ${JSON.stringify(reports)}
+    where project_id = ${context.project} and id = ${run}`.execute(context.db)
+}
+
+/** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
+async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string) {
+  const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
+  const state = { skipped, failed, ...syncedAt }
+  const since = failed === null ? null : at
+  await db
+    .insertInto('sync_streams')
+    .values({ project_id: project, stream, synced_at: null, ...state, failed_since: since })
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'stream']).doUpdateSet((eb) => ({
+        ...state,
+        failed_since: failed === null ? null : eb.fn.coalesce('sync_streams.failed_since', eb.val(at)),
+      })),
+    )
+    .execute()
+}
+
+/** The state of each stream after finished runs; a stream that no run has tried is missing. */
+export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
+  const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
+  const toStatus = ({ synced_at, skipped }: (typeof rows)[number]): StreamReadStatus =>
+    synced_at !== null ? 'complete' : skipped !== null ? 'skipped' : 'unfinished'
+  const known = new Map(rows.map((row) => [row.stream as StreamName, toStatus(row)]))
+  return new Map([...known].filter(([stream]) => streams.includes(stream)))
+}
+
+/** Closes the runs of dead processes as failed, at the time of their last heartbeat. */
+export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<void> {
+  const abandoned = await sql<{ id: string; beat_at: EpochMs }>`
+    select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
+      and (holder is null or holder not in (select token from sync_locks where project_id = ${project}))`.execute(trx)
+  for (const { id, beat_at } of abandoned.rows) {
+    await sql`
+      update sync_runs set outcome = 'failed', finished_at = ${toTimestamp(beat_at)}
+      where project_id = ${project} and id = ${id}`.execute(trx)
+  }
+}
+
+/** Deletes runs that changed nothing and ended before `olderThan` (RFC 3339). No row refers to such a run. */
+export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from sync_runs
+    where finished_at < ${olderThan} and rows_changed = 0 and strings_escaped = 0`.execute(db)
+  return Number(numAffectedRows)
+}
+
+/** Adds to the run's count of strings that had to be escaped for the database. */
+export async function addEscapedCount(trx: ProjectContext, count: number): Promise<void> {
+  if (count === 0) return
+  await trx.db
+    .updateTable('sync_runs')
+    .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
+    .where((eb) => eb.and({ project_id: trx.project, id: trx.currentRunId() ?? '' }))
+    .execute()
+}

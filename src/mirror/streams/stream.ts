@@ -1,0 +1,94 @@
+/** A stream: data and pure functions, in five kinds by how the service lets it be read. */
+
+import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
+import type { StreamKind, StreamNameOf } from '../../../schema/stream-specs.ts'
+import type { LocalDay } from '../../values/days.ts'
+import type { Json } from '../../values/json.ts'
+import { asJsonObject, type JsonObject } from '../../values/json.ts'
+import type { ProjectId } from '../../values/project.ts'
+import type { EpochSeconds, Seconds } from '../../values/time.ts'
+import { findKey } from '../core/item-fields.ts'
+import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import { foreignProject } from './item.ts'
+
+export type ApiScope = `${string}:read`
+
+/** Rows, and items that are not rows: no object, no key, or of another project. */
+export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly rejectedRows: readonly RejectedRow[] }
+
+type StreamOf<Kind extends StreamKind> = {
+  readonly kind: Kind
+  readonly name: StreamNameOf<Kind>
+  readonly scope: ApiScope
+}
+
+/** A list of the project, paged by time; its rows can also be read by id. */
+export type ListStream = StreamOf<'list'> & {
+  readonly list: (project: ProjectId) => ListEndpoint
+  readonly rowPath: (project: ProjectId, id: string) => string
+  /** `project`: rows that name another project are rejected. */
+  readonly parseRows: (items: readonly Json[], project?: ProjectId | null) => ParsedRows
+}
+
+type ChildRowOptions = {
+  /** Rows that name another project are rejected. */
+  readonly project?: ProjectId | null
+  /** Counts identical rows across the batches of one response, to number them. Mutable. */
+  readonly duplicateCounts?: Map<string, number>
+}
+
+/** A list that belongs to one parent. */
+export type ChildListStream = StreamOf<'child-list'> & {
+  readonly list: (project: ProjectId, parentId: string) => ListEndpoint
+  /** The parent's time of last activity is that of its newest row. Else it may be later. */
+  readonly parentShowsNewest: boolean
+  /** Rows with the same key are numbered by their place in the list, so a second has to be read whole. */
+  readonly isNumbered: boolean
+  readonly parseRows: (items: readonly Json[], parentId: string, options?: ChildRowOptions) => ParsedRows
+}
+
+/** One object that belongs to one parent. */
+export type ChildObjectStream = StreamOf<'child-object'> & {
+  readonly path: (parentId: string) => string
+  /** `item` null: the service responded 404 for a parent that exists. */
+  readonly parseRow: (item: JsonObject | null, parentId: string, readAt: EpochSeconds) => MirrorRow
+  /** Time until the next read if the parent does not change; null = never. `age`: time since the parent's own. */
+  readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
+}
+
+/** One object per day. */
+export type DailyStream = StreamOf<'daily'> & {
+  readonly path: (project: ProjectId) => string
+  readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: EpochSeconds) => MirrorRow
+}
+
+/** An object that shows the current state only. */
+export type SnapshotStream = StreamOf<'snapshot'> & {
+  readonly path: (project: ProjectId) => string
+  readonly parseRow: (item: Json, readAt: EpochSeconds) => MirrorRow
+}
+
+export type Stream = ListStream | ChildListStream | ChildObjectStream | DailyStream | SnapshotStream
+
+/** Null if the item has no key. */
+type RowParser = (item: JsonObject) => MirrorRow | null
+
+/** `project`: the project that the rows have to belong to; null = not checked. */
+export function parseItems(items: readonly Json[], project: ProjectId | null, parseRow: RowParser): ParsedRows {
+  const rows: MirrorRow[] = []
+  const rejectedRows: RejectedRow[] = []
+  for (const item of items) {
+    const row = parseItem(item, project, parseRow)
+    if ('why' in row) rejectedRows.push(row)
+    else rows.push(row)
+  }
+  return { rows, rejectedRows }
+}
+
+function parseItem(item: Json, project: ProjectId | null, parseRow: RowParser): MirrorRow | RejectedRow {
+  const fields = asJsonObject(item)
+  if (fields === null) return { id: null, why: 'it is not a JSON object' }
+  const other = project === null ? null : foreignProject(fields, project)
+  if (other !== null) return { id: findKey(item, ['id', 'uuid']), why: `it belongs to another project (${other})` }
+  return parseRow(fields) ?? { id: null, why: 'it has no key' }
+}

@@ -1,0 +1,146 @@
+/**
+ * Reads the streams that belong to parents: messages, activity and recordings. Pending children are a query over the
+ * warehouse, so a parent that failed is retried later and does not block the others.
+ */
+
+import { type ChildStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import {
+  ApiError,
+  describeFailure,
+  isNotFound,
+  isRefused,
+  unreadableRowReason,
+} from '../../service/core/api-failure.ts'
+import type { Priority } from '../../service/core/priority.ts'
+import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
+import type { EpochSeconds, Ms } from '../../values/time.ts'
+import type { PendingParent } from '../core/mirror.ts'
+import { allTime, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
+import { listStreams } from '../streams/list-streams.ts'
+import { mapConcurrently } from './map-concurrently.ts'
+import { markRowDeleted } from './missing-rows.ts'
+import type { SyncRun } from './run.ts'
+import { throwIfSliceOver } from './stop.ts'
+
+/** `lowWatermark`: no row that is added from now on is dated before this time. */
+export type ChildReader = (parent: PendingParent, priority: Priority, lowWatermark: EpochSeconds) => Promise<void>
+
+/** How many conversations with future-dated messages an incremental sync reads again, least recently read first. */
+const maxFutureDatedRereads = 200
+
+/** If the service refused so many lists and let none be read, it refuses all of them. */
+const maxRefused = 100
+
+const batchSize = 400
+const concurrency = 16
+
+/** A reconcile rereads the children of this many parents, so that nightly ones cover all parents within a week. */
+const rereadShare = { atLeast: 1000, oneIn: 7 }
+
+/** Reads the children of every pending parent, and once more those that failed. `disproved`: to be read once more, too. */
+export async function syncChildren(
+  run: SyncRun,
+  stream: ChildStreamName,
+  read: ChildReader,
+  disproved: () => readonly PendingParent[] = () => [],
+): Promise<void> {
+  await run.mirror.correctFutureDueTimes(stream, run.now())
+  if (run.mode !== 'incremental') {
+    await run.mirror.requestFullRereads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
+  } else if (stream === 'messages') {
+    await run.mirror.markFutureDatedPending(run.cursorLimit() + clockToleranceSeconds, maxFutureDatedRereads, run.now())
+  }
+  run.stats.setRemaining(stream, await run.mirror.countPendingParents(stream, run.now()))
+  const failed: PendingParent[] = []
+  const tally: Tally = { read: 0, refused: [] }
+  // Children that become pending from now on belong to the next run, so that an incomplete list is not reread at once.
+  const now = run.now()
+  // No parent is reread twice in one run, even if this machine's clock is set back. A first read does not count.
+  const rereadParents = new Set<string>()
+  for (let isFirst = true; ; isFirst = false) {
+    if (!isFirst) throwIfSliceOver(run)
+    // The first parent alone: what it shows about the service saves requests for the others.
+    const all = await run.mirror.readPendingParents(stream, now, isFirst ? 1 : batchSize)
+    const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
+    if (pending.length === 0) break
+    for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
+    failed.push(...(await readAll(run, stream, pending, read, tally)))
+    if (tally.read === 0 && tally.refused.length >= maxRefused) break
+  }
+  const { length: unread } = await readAll(run, stream, [...disproved(), ...failed], read, tally)
+  if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
+  const [why] = tally.refused
+  if (tally.read === 0 && tally.refused.length > 1)
+    run.stats.fail(stream, `the service refused all ${tally.refused.length} lists that were requested: ${why}`)
+}
+
+/** `refused`: why, for each list that the service does not let be read. */
+type Tally = { read: number; readonly refused: string[] }
+
+/** Reads the children of these parents. Returns those that failed and are worth a retry. */
+async function readAll(
+  run: SyncRun,
+  stream: ChildStreamName,
+  pending: readonly PendingParent[],
+  read: ChildReader,
+  tally: Tally,
+) {
+  const lowWatermark = await readLowWatermark(run)
+  const attempt = async (parent: PendingParent) => {
+    throwIfSliceOver(run)
+    try {
+      await read(parent, priorityOf(parent), lowWatermark)
+      tally.read += 1
+      return []
+    } catch (error) {
+      await handleChildFailure(run, stream, parent, error)
+      const why = unreadableRowReason(error)
+      if (why !== null && !isNotFound(error)) tally.refused.push(why)
+      return isRefused(error) || why !== null ? [] : [parent]
+    }
+  }
+  return (await mapConcurrently(pending, concurrency, attempt)).flat()
+}
+
+/**
+ * The latest time in anything read so far, but not beyond the clocks; 0 = unknown. No row that is added from now on is
+ * dated before it. Visitor activity does not count, because its times may come from browsers.
+ */
+async function readLowWatermark({ mirror, cursorLimit }: SyncRun): Promise<EpochSeconds> {
+  const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.readCursor))
+  const openRanges = cursors.flatMap((cursor) => parsePendingRanges(cursor, allTime)).filter(({ hi }) => hi === null)
+  const latestSeen = Math.max(0, (await mirror.latestMessageTime()) ?? 0, ...openRanges.map(({ lo }) => lo))
+  return Math.min(latestSeen, cursorLimit())
+}
+
+function priorityOf({ fetchedVersion, needsFullReread }: PendingParent): Priority {
+  if (fetchedVersion === 0) return 'backfill'
+  return needsFullReread ? 'reconcile' : 'fresh'
+}
+
+/** Schedules a retry of the failed parent and records a gap until then. Rethrows what stops the whole stream. */
+async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent: PendingParent, error: unknown) {
+  if (!(error instanceof ApiError)) throw error
+  const { failure } = error
+  if (failure.kind === 'aborted' || (failure.kind === 'denied' && unreadableRowReason(error) === null)) throw error
+  const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, parent.parentId))
+  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, parent.parentId)) === null) return
+  const retryAt = run.now() + retryDelayMs(parent.attempts)
+  await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
+}
+
+/** A 404 of its children may mean that the parent is deleted; a request for the parent confirms it. */
+async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: string): Promise<boolean> {
+  const parent = listStreams[streamSpecs[stream].parent]
+  try {
+    await run.get(parent.rowPath(run.projectId, parentId), {}, 'fresh')
+    return false
+  } catch (error) {
+    return isNotFound(error)
+  }
+}
+
+/** Half a minute at first, doubled with each attempt, at most a day. */
+function retryDelayMs(attempts: number): Ms {
+  return Math.min(86_400_000, 30_000 * 2 ** Math.min(attempts, 12))
+}

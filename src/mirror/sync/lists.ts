@@ -1,0 +1,210 @@
+/** Syncs the lists of a project: the rows since the cursor, or all of them. */
+
+import type { Priority } from '../../service/core/priority.ts'
+import { daySeconds, type EpochMs, type Ms } from '../../values/time.ts'
+import { documentedPageSizes, type ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import { decodeProfile } from '../core/pagination/paging-profile.ts'
+import {
+  formatPendingRanges,
+  isLessLeft,
+  isReadToEnd,
+  type PendingRanges,
+  parsePendingRanges,
+} from '../core/pagination/pending-ranges.ts'
+import { gapReasons } from '../core/pagination/reading.ts'
+import type { ListStream } from '../streams/stream.ts'
+import { findHiddenConversations, listParts, observeHandled, partSuffixes, retryHidden } from './list-parts.ts'
+import { needsBothBounds, recheckRows, resolveUnseenRows } from './missing-rows.ts'
+import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
+import { commitPage, readPages, toGaps } from './pages.ts'
+import { priorityFor, type SyncRun } from './run.ts'
+import { newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
+import { throwIfSliceOver } from './stop.ts'
+
+/** How many of the newest calls each run reads again, because late calls appear among them. They fit into one page. */
+const maxCallRereads = 150
+
+/** A read of a whole list that began earlier begins anew: what it had read may have changed since. */
+const continuedWithinMs: Ms = 7 * daySeconds * 1000
+
+export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
+  await extendToStartDate(run, stream)
+  if (run.mode !== 'incremental') return readWholeList(run, stream)
+  const isFirst = (await run.mirror.readCursor(stream.name)) === null
+  await readChanges(run, stream)
+  if (isFirst) noticeRequiredBounds(run, stream)
+  if (stream.name !== 'conversations') return
+  // What the list left out is read in this sync, too.
+  if (await findHiddenConversations(run, stream, { seenRowsKey: null, isFirst })) await readChanges(run, stream)
+  if (!isFirst) await readOpenConversations(run, stream)
+  await recheckRows(run, stream)
+}
+
+function noticeRequiredBounds(run: SyncRun, { name }: ListStream): void {
+  if (!needsBothBounds(run, name)) return
+  run.notices.add(`The service lists ${name} only between two times, so if any have no time, they are missing.`)
+}
+
+/** What is before the start date of earlier runs is pending from now on, if it was moved back. */
+async function extendToStartDate(run: SyncRun, stream: ListStream): Promise<void> {
+  const added = await newlyCoveredRanges(run, stream.name)
+  for (const cursorName of added.length === 0 ? [] : [stream.name, `${stream.name}:whole`]) {
+    const stored = await run.mirror.readCursor(cursorName)
+    if (stored === null || stored === readToEnd) continue
+    const known = parsePendingRanges(stored, streamRange(run, stream.name))
+    await run.mirror.writeCursor(cursorName, formatPendingRanges([...known, ...added]))
+  }
+  await storeStartDate(run, stream.name)
+}
+
+/** Reads what moved since the cursor of the list, or of each of its parts. */
+async function readChanges(run: SyncRun, stream: ListStream): Promise<void> {
+  for (const { list, suffix } of await listParts(run, stream)) {
+    const cursorName = `${stream.name}${suffix}`
+    const stored = await run.mirror.readCursor(cursorName)
+    const start = streamRange(run, stream.name)
+    const known = parsePendingRanges(stored, start)
+    const behind = stored === null ? known : withLookBack(run, stream.name, known)
+    const isRelisted = stored !== null && isReadToEnd(known) && (await isRelistedWhole(run, stream, list))
+    const before = isRelisted ? [start] : known
+    const wider = isRelisted ? before : behind
+    const ranges = stream.name === 'calls' ? await withLateArrivingCalls(run, wider) : wider
+    await readRanges(run, stream, { list, cursorName, before, ranges, priority: priorityFor(run, stored === null) })
+  }
+}
+
+/**
+ * Up to so many conversations are listed again in every sync if the order of the list does not show new messages, and a
+ * page of them while it may not.
+ */
+const maxRelisted = { ifHidden: 2000, ifUnknown: documentedPageSizes.most }
+
+const hiddenMessagesReason =
+  'the service lists conversations by creation time, so new messages in older ones are found by a reconcile only'
+
+/**
+ * A list that is ordered by creation does not show a new message in an older conversation. A short one is then read whole;
+ * a longer one is a gap until the next reconcile.
+ */
+async function isRelistedWhole(run: SyncRun, stream: ListStream, list: ListEndpoint): Promise<boolean> {
+  if (stream.name !== 'conversations') return false
+  const { order } = decodeProfile(list, await run.mirror.readBehaviours())
+  if (!order?.fields.includes('createdAt')) return false
+  const isHidden = order.fields.length === 1
+  const { living } = await run.mirror.countUnseenRows('conversations', '', 'all')
+  if (living <= (isHidden ? maxRelisted.ifHidden : maxRelisted.ifUnknown)) return true
+  if (!isHidden) return false
+  const gaps = [{ stream: 'conversations' as const, from: null, to: null, reason: hiddenMessagesReason }]
+  await run.mirror.commit({ stream: 'conversations', rows: [], requestedAt: run.now(), gaps })
+  run.notices.add(
+    'The service lists conversations by creation time: an incremental sync finds a new message in an older conversation ' +
+      'only while the conversation is open; `deskmirror sync --mode reconcile` finds the others.',
+  )
+  return false
+}
+
+/**
+ * Reads the whole list regardless of the cursor, and records which rows it shows. An interrupted read continues in the
+ * next run with all that it still has to prove. The end is the new cursor, the gaps that it did not find again are closed,
+ * and rows that the list did not show are requested by their ids.
+ */
+async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
+  const seenRowsKey = `${stream.name}:whole`
+  const since = await wholeListStart(run, stream)
+  for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+  noticeRequiredBounds(run, stream)
+  if (stream.name === 'conversations') {
+    // Found only now: the parts are read as well, and the list is then known to be shown in parts.
+    if (await findHiddenConversations(run, stream, { seenRowsKey, isFirst: false }))
+      for (const { list, suffix } of await listParts(run, stream)) await readWholePart(run, stream, list, suffix)
+    await retryOpenFilter(run)
+  }
+  await run.mirror.resolveGaps(stream.name, since)
+  // A list that may leave out anything says nothing about the rows that it did not show.
+  const isAnyMissing = (await run.mirror.listOpenGaps(stream.name)).some(
+    ({ from, to, reason }) => from === null && to === null && reason === gapReasons.unordered,
+  )
+  if (!isAnyMissing) await resolveUnseenRows(run, stream, seenRowsKey)
+  for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  await run.mirror.writeCursor(`${seenRowsKey}:since`, null)
+  await run.mirror.forgetSeenRows(seenRowsKey)
+}
+
+/** Reads a part of the list that this chain of runs has not read to its end yet. */
+async function readWholePart(run: SyncRun, stream: ListStream, list: ListEndpoint, suffix: string): Promise<void> {
+  const cursorName = `${stream.name}:whole${suffix}`
+  const stored = await run.mirror.readCursor(cursorName)
+  if (stored === readToEnd) return
+  const ranges = parsePendingRanges(stored, streamRange(run, stream.name))
+  const priority = priorityFor(run, false)
+  await readRanges(run, stream, {
+    list,
+    cursorName,
+    before: ranges,
+    ranges,
+    priority,
+    isContinued: stored !== null,
+    endCursors: (cursor) => ({ [cursorName]: readToEnd, [`${stream.name}${suffix}`]: cursor }),
+    seenRowsKey: `${stream.name}:whole`,
+  })
+}
+
+/** The cursor of a part that was read to its end. */
+const readToEnd = 'read'
+
+/** When this read of the whole list began. Begins a new one unless the last one was interrupted. */
+async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs> {
+  const seenRowsKey = `${stream.name}:whole`
+  const sinceCursorName = `${seenRowsKey}:since`
+  const startedAt = run.mode === 'full' ? null : await run.mirror.readCursor(sinceCursorName)
+  const age = run.now() - Number(startedAt)
+  // One from the future began by a wrong clock: the gaps that it finds now would seem older than it.
+  if (startedAt !== null && age >= 0 && age <= continuedWithinMs) return Number(startedAt)
+  await run.mirror.forgetSeenRows(seenRowsKey)
+  for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  await retryHidden(run, stream)
+  const since = run.now()
+  await run.mirror.writeCursor(sinceCursorName, String(since))
+  return since
+}
+
+type RangesRead = {
+  readonly list: ListEndpoint
+  /** The name of the cursor that is stored with each page. */
+  readonly cursorName: string
+  /** What was left to read. A time slice ends once less is left, or the next ones would read the same again. */
+  readonly before: PendingRanges
+  /** With what is read again. */
+  readonly ranges: PendingRanges
+  readonly priority: Priority
+  /** An interrupted read goes on, so that what it has learned is not asked again. */
+  readonly isContinued?: boolean
+  /** Cursors to store at its end. */
+  readonly endCursors?: (cursor: string) => Readonly<Record<string, string>>
+  readonly seenRowsKey?: string
+}
+
+async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): Promise<void> {
+  const { list, cursorName, before, ranges, priority, isContinued = false, endCursors, seenRowsKey } = read
+  for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority, isContinued })) {
+    const cursor = formatPendingRanges(batch.pendingRanges)
+    const parsed = stream.parseRows(batch.items, run.projectId)
+    await commitPage(run, stream.name, batch, parsed, {
+      observations: [...batch.observations, ...(await observeHandled(run, list, parsed.rows))],
+      cursors: (batch.isComplete ? endCursors?.(cursor) : undefined) ?? { [cursorName]: cursor },
+      gaps: toGaps(stream.name, batch),
+      ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),
+    })
+    if (!batch.isComplete && isLessLeft(before, batch.pendingRanges)) throwIfSliceOver(run)
+  }
+}
+
+/** Calls can appear late: the open range begins a day earlier, but not so early that it needs another page. */
+async function withLateArrivingCalls(run: SyncRun, ranges: PendingRanges): Promise<PendingRanges> {
+  const pageStart = await run.mirror.nthNewestCallTime(maxCallRereads, run.cursorLimit())
+  return ranges.map((range) => {
+    if (range.hi !== null) return range
+    const lo = Math.max(range.lo - daySeconds, pageStart ?? 0, run.startDate ?? 0)
+    return lo < range.lo ? { lo, hi: null } : range
+  })
+}

@@ -1,0 +1,193 @@
+/**
+ * One sync run of one project: the lists concurrently, then the streams that belong to their rows. A missing scope skips
+ * a stream and a failure ends it, while the others continue. Only a denied key stops all of them.
+ */
+
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
+import { asJsonObject } from '../../values/json.ts'
+import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/mirror.ts'
+import { gapReasons } from '../core/pagination/reading.ts'
+import { allStreams, analytics, availability, childStreams } from '../streams/all-streams.ts'
+import { foreignProject } from '../streams/item.ts'
+import { listStreams } from '../streams/list-streams.ts'
+import type { SnapshotStream, Stream } from '../streams/stream.ts'
+import { syncChildLists } from './child-lists.ts'
+import { childObjectReader } from './child-objects.ts'
+import { syncChildren } from './children.ts'
+import { clockNotices, createPresentTime } from './clocks.ts'
+import { syncDailyRollups } from './daily-rollups.ts'
+import type { SyncDeps } from './deps.ts'
+import { syncList } from './lists.ts'
+import { isHasMoreUnreliable } from './pages.ts'
+import { type SyncRun, startRun } from './run.ts'
+import { isStopped } from './stop.ts'
+
+export type SyncResult = {
+  readonly outcome: SyncOutcome
+  readonly reports: readonly StreamReport[]
+  readonly notices: readonly string[]
+  /** The failure that stopped the whole run: a denied key, or an address that does not serve this API. */
+  readonly fatalFailure: ApiFailure | null
+}
+
+/** Syncs the streams once, or stops after the current pages. Never throws ApiError; anything thrown is a bug. */
+export async function runSync(deps: SyncDeps): Promise<SyncResult> {
+  const fatalAbort = new AbortController()
+  const signal = AbortSignal.any([deps.signal, fatalAbort.signal])
+  const run = await startRun({ ...deps, signal })
+  const heartbeatTimer = setInterval(() => void sendHeartbeat(run), 1000)
+  let fatalFailure: ApiFailure | null = null
+  const runUntilFatal = (stream: Stream) =>
+    runStream(run, stream).catch((error) => {
+      fatalFailure ??= error instanceof ApiError ? error.failure : null
+      fatalAbort.abort()
+      if (!(error instanceof ApiError)) throw error
+    })
+  try {
+    await runAll([availability, ...Object.values(listStreams)], runUntilFatal)
+    fatalFailure ??= serviceFailure(run)
+    if (fatalFailure !== null) fatalAbort.abort()
+    await recordEmptyLists(run)
+    await runAll(childStreams, runUntilFatal)
+    for (const notice of await clockNotices(run)) run.notices.add(notice)
+    // Last, because the earliest time in any row decides the first day to read.
+    await runAll([analytics], runUntilFatal)
+  } finally {
+    clearInterval(heartbeatTimer)
+  }
+  await storeClockOffset(run)
+  const reports = run.stats.reports()
+  const outcome = fatalFailure === null ? await toOutcome(run, deps.signal.aborted, reports) : 'failed'
+  await sendHeartbeat(run)
+  // A waiting stream has not been read, so its read status stays as it is.
+  const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
+  await run.mirror.finishRun(run.id, outcome, startedReports, run.now())
+  return { outcome, reports, notices: [...run.notices], fatalFailure }
+}
+
+/** Runs after all lists, because only then is it known whether the service sets `hasMore` on every last page. */
+async function recordEmptyLists(run: SyncRun): Promise<void> {
+  if (run.emptyListsWithMore.size === 0 || (await isHasMoreUnreliable(run))) return
+  for (const stream of run.emptyListsWithMore) {
+    const gaps = [{ stream, from: null, to: null, reason: gapReasons.emptyWithMore }]
+    await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), gaps })
+  }
+}
+
+/** For `status`, and for the next run until its first response. */
+async function storeClockOffset(run: SyncRun): Promise<void> {
+  const offset = run.clockOffset()
+  if (offset === null || String(offset) === (await run.mirror.readCursor(clockOffsetCursor))) return
+  await run.mirror.writeCursor(clockOffsetCursor, String(offset))
+}
+
+/** Waits for all streams, even if one throws. */
+async function runAll(streams: readonly Stream[], work: (stream: Stream) => Promise<void>): Promise<void> {
+  const results = await Promise.allSettled(streams.map(work))
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+/** Syncs one stream. Throws ApiError only if the whole key is denied. */
+async function runStream(run: SyncRun, stream: Stream): Promise<void> {
+  if (!run.streams.has(stream.name) || run.signal.aborted) return
+  const counted: SyncRun = { ...run, get: countingGet(run, stream.name) }
+  run.stats.start(stream.name)
+  try {
+    if (isScopeDenied(run, stream)) run.stats.skip(stream.name, stream.scope)
+    else await syncStream(counted, stream)
+  } catch (error) {
+    if (isStopped(error)) {
+      run.stoppedStreams.add(stream.name)
+      return run.stats.fail(stream.name, describeFailure({ kind: 'aborted' }))
+    }
+    if (!(error instanceof ApiError)) throw error
+    const { failure } = error
+    run.failures.set(stream.name, failure)
+    if (isKeyDenied(failure)) throw error
+    const why = describeFailure(failure)
+    if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
+    else run.stats.fail(stream.name, why)
+    run.log.warn({ event: failure.kind === 'denied' ? 'stream.skipped' : 'stream.failed', stream: stream.name, why })
+  } finally {
+    run.stats.finish(stream.name)
+  }
+}
+
+/** The key itself is denied. A missing scope, which the service may leave unnamed, concerns only some of the streams. */
+function isKeyDenied(failure: ApiFailure): boolean {
+  return failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing'
+}
+
+/** The first failure if the service is unreachable as a whole: no stream got a response, and none was refused. */
+function serviceFailure(run: SyncRun): ApiFailure | null {
+  if (run.hasServiceResponded()) return null
+  const failures = [...run.failures.values()]
+  const [first = null] = failures
+  const isUnreachable = (failure: ApiFailure) =>
+    failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure.status))
+  return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null
+}
+
+/** A redirect or a 404. */
+function isWrongAddress(status: number): boolean {
+  return (status >= 300 && status < 400) || status === 404
+}
+
+function syncStream(run: SyncRun, stream: Stream): Promise<void> {
+  switch (stream.kind) {
+    case 'list':
+      return syncList(run, stream)
+    case 'child-list':
+      return syncChildLists(run, stream)
+    case 'child-object':
+      return syncChildren(run, stream.name, childObjectReader(run, stream))
+    case 'daily':
+      return syncDailyRollups(run, stream)
+    case 'snapshot':
+      return syncSnapshot(run, stream)
+  }
+}
+
+/** Stores the current availability of agents. */
+async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void> {
+  const { data, requestedAt } = await run.get(stream.path(run.projectId), {}, 'fresh')
+  const fields = asJsonObject(data)
+  const other = foreignProject(fields ?? {}, run.projectId)
+  const present = await createPresentTime(run)
+  const why =
+    fields === null ? 'it is not a JSON object' : other === null ? null : `it belongs to another project (${other})`
+  const rows = why === null ? [stream.parseRow(data, present())] : []
+  const rejectedRows = why === null ? [] : [{ id: null, why }]
+  const result = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
+  run.stats.recordPage(stream.name, rows.length, result)
+  // A moment that was missed cannot be read later; what counts is that the present one can be read.
+  if (why === null && result.rejectedRows === undefined) await run.mirror.resolveGaps(stream.name, run.now())
+}
+
+function countingGet(run: SyncRun, stream: StreamName): SyncRun['get'] {
+  return (path, query, priority) => {
+    run.stats.recordRequest(stream)
+    return run.get(path, query, priority)
+  }
+}
+
+/** Another stream with the same scope was denied in this run, so a request would be denied, too. */
+function isScopeDenied(run: SyncRun, stream: Stream): boolean {
+  const skipped = run.stats.reports().filter((report) => report.skipped !== null)
+  return skipped.some((report) => allStreams.find(({ name }) => name === report.stream)?.scope === stream.scope)
+}
+
+async function toOutcome(run: SyncRun, isInterrupted: boolean, reports: readonly StreamReport[]): Promise<SyncOutcome> {
+  if (isInterrupted || run.stoppedStreams.size > 0) return 'interrupted'
+  if (reports.some((report) => report.failed !== null)) return 'failed'
+  const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
+  return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'
+}
+
+/** Logs failures at `debug` only: if the warehouse is away, the run itself reports it. */
+function sendHeartbeat(run: SyncRun): Promise<void> {
+  return run.mirror.heartbeat(run.id, run.requestCount(), run.now()).catch((error) => {
+    run.log.debug({ event: 'run.heartbeat_failed', why: error instanceof Error ? error.message : String(error) })
+  })
+}

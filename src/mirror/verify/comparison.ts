@@ -1,0 +1,97 @@
+/** Counts and lists the differences between the mirror and the service. */
+import { isDeepStrictEqual } from 'node:util'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { ApiGet } from '../../service/core/api-request.ts'
+import { asJsonObject, parseJson } from '../../values/json.ts'
+import type { Difference, SyncProgress, VerifyReport } from '../core/reports.ts'
+
+export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
+
+export type Comparison = ReturnType<typeof createComparison>
+
+export type ComparisonOptions = {
+  readonly get: ApiGet
+  /** How many differences are listed; all are counted. */
+  readonly limit: number
+  readonly onProgress: (progress: SyncProgress) => void
+}
+
+export function createComparison({ get, limit, onProgress }: ComparisonOptions) {
+  type Counts = {
+    compared: number
+    differing: number
+    requests: number
+    skipped: string | null
+    incomplete: string | null
+  }
+  const counts = new Map<StreamName, Counts>()
+  const differences: Difference[] = []
+  const count = (stream: StreamName) => {
+    const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, skipped: null, incomplete: null }
+    counts.set(stream, known)
+    return known
+  }
+  const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
+    const { compared, differing, requests } = count(stream)
+    onProgress({ stream, state, rows: compared, changed: 0, differing, requests, left: null })
+  }
+  const recordDifference = (difference: Difference) => {
+    count(difference.stream).differing += 1
+    if (differences.length < limit) differences.push(difference)
+  }
+  return {
+    counting: (stream: StreamName): ApiGet => {
+      return (path, query, priority) => {
+        count(stream).requests += 1
+        reportProgress(stream, 'running')
+        return get(path, query, priority)
+      }
+    },
+    /** Compares a row of the service with the mirrored one; `here` undefined: it is not mirrored. */
+    row: (stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') => {
+      count(stream).compared += 1
+      if (here === undefined) return recordDifference({ stream, key, kind: 'missing here', fields: [] })
+      const fields = differingFields(here, there, of)
+      if (fields.length > 0) recordDifference({ stream, key, kind: 'different', fields })
+    },
+    /** Not every row of the service could be read. */
+    incomplete: (stream: StreamName, why: string) => {
+      count(stream).incomplete ??= why
+    },
+    /** Rows that were compared elsewhere. */
+    add: (stream: StreamName, compared: number, found: readonly Difference[]) => {
+      count(stream).compared += compared
+      for (const { key, kind, fields } of found) recordDifference({ stream, key, kind, fields })
+      reportProgress(stream, 'running')
+    },
+    gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
+    close: (stream: StreamName) => reportProgress(stream, 'done'),
+    skip: (stream: StreamName, scope: string) => {
+      count(stream).skipped = scope
+      reportProgress(stream, 'skipped')
+    },
+    result: (): VerifyResult => {
+      const streams = [...counts].map(([stream, { requests, incomplete, ...report }]) => ({
+        ...{ stream, ...report },
+        ...(incomplete === null ? {} : { incomplete }),
+      }))
+      const differing = streams.reduce((sum, report) => sum + report.differing, 0)
+      return { streams, differences, truncated: differing > differences.length }
+    },
+  }
+}
+
+/**
+ * The top-level fields in which two rows differ, regardless of the order of their fields; `(all)` if one is not an object.
+ * `both`: only fields that both rows have, because a list may show other fields than a read by id.
+ */
+export function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
+  if (here === there) return []
+  const [a, b] = [parseJson(here), parseJson(there)]
+  const [mirrored, served] = [asJsonObject(a), asJsonObject(b)]
+  if (mirrored === null || served === null) return isDeepStrictEqual(a, b) ? [] : ['(all)']
+  const names = [...new Set([...Object.keys(mirrored), ...Object.keys(served)])]
+  const isInBoth = (name: string) => Object.hasOwn(mirrored, name) && Object.hasOwn(served, name)
+  const compared = of === 'any' ? names : names.filter(isInBoth)
+  return compared.filter((name) => !isDeepStrictEqual(mirrored[name], served[name]))
+}

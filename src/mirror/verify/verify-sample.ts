@@ -1,0 +1,69 @@
+/** Compares a random sample of the mirror with the service: conversations and visitors, with their children. Changes neither. */
+
+import { UserError } from '../../values/user-error.ts'
+import { type AuditedStream, auditedStreams } from '../core/audit.ts'
+import type { AuditStore } from '../core/audit-store.ts'
+import type { Mirror } from '../core/mirror.ts'
+import type { Random } from '../core/sample.ts'
+import { listStreams } from '../streams/list-streams.ts'
+import { mapConcurrently } from '../sync/map-concurrently.ts'
+import { throwIfAborted } from '../sync/stop.ts'
+import { drawSample } from './audit.ts'
+import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
+import { type Comparison, type ComparisonOptions, createComparison, type VerifyResult } from './comparison.ts'
+import { missingScope, neverRead, unreadableText } from './verify.ts'
+
+type VerifySampleDeps = CompareDeps &
+  ComparisonOptions & {
+    readonly mirror: CompareDeps['mirror'] & Pick<Mirror, 'readStreamStatuses'>
+    readonly store: Pick<AuditStore, 'listIds'>
+    readonly sampleSize: number
+    readonly random: Random
+  }
+
+const concurrency = 8
+
+/** Streams whose scope the key lacks are skipped. Throws UserError if nothing could be drawn, ApiError for any other failure. */
+export async function runVerifySample(deps: VerifySampleDeps): Promise<VerifyResult> {
+  const comparison = createComparison(deps)
+  const drawn = auditedStreams.filter((name) => deps.streams.has(name))
+  if (drawn.length === 0) throw nothingDrawnError()
+  for (const stream of drawn) {
+    try {
+      await compareSample({ ...deps, get: comparison.counting(stream) }, comparison, stream)
+      comparison.close(stream)
+    } catch (error) {
+      const scope = missingScope(error, listStreams[stream])
+      if (scope === null) throw error
+      comparison.skip(stream, scope)
+    }
+  }
+  // Rows that are missing here are not drawn.
+  const children = drawn.flatMap((name) => auditedChild(name, deps.streams)?.name ?? [])
+  const sampled = [...drawn, ...children]
+  const statuses = await deps.mirror.readStreamStatuses(sampled)
+  for (const name of sampled) if (statuses.get(name) !== 'complete') comparison.incomplete(name, neverRead)
+  return comparison.result()
+}
+
+function nothingDrawnError(): UserError {
+  const why = 'conversations and visitors are drawn, and neither is among the streams'
+  const next = 'name one of them with --streams, or leave out --sample'
+  return new UserError({ what: 'cannot compare a sample', why, next, exitCode: 2 })
+}
+
+async function compareSample(deps: VerifySampleDeps, comparison: Comparison, stream: AuditedStream): Promise<void> {
+  const child = auditedChild(stream, deps.streams)
+  const { ids } = await drawSample(deps, stream)
+  await mapConcurrently(ids, concurrency, async (id) => {
+    throwIfAborted(deps.signal)
+    const found = await compareParent(deps, stream, id)
+    if (found.kind === 'unreadable') return comparison.incomplete(stream, unreadableText(id))
+    if (found.kind === 'gone') return comparison.add(stream, 1, [{ stream, key: id, kind: 'gone there', fields: [] }])
+    const of = (name: string) => found.differences.filter((difference) => difference.stream === name)
+    comparison.add(stream, 1, of(stream))
+    if (child === null || found.children === null) return
+    comparison.add(child.name, found.children.compared, of(child.name))
+    if (found.children.incomplete !== null) comparison.incomplete(child.name, found.children.incomplete)
+  })
+}

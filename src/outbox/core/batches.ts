@@ -1,0 +1,145 @@
+/** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
+import type { ProjectName } from '../../values/project.ts'
+import type { Ms } from '../../values/time.ts'
+import type { ReasonGroup } from './group-reasons.ts'
+import type { EventLogEntry, NamedEntry, OutboxEntry } from './outbox-entry.ts'
+import type { CheckedOutcomes } from './review-check.ts'
+import type { StatusCounts, WritebackStatus } from './state.ts'
+import type { Operation } from './writeback-request.ts'
+
+/** What a person says about a batch when it is queued. */
+export type BatchDescription = {
+  readonly title: string | null
+  /** Where its rows come from: a file's name, a revert, a query. */
+  readonly source: string | null
+  readonly note: string | null
+  /** The id of the batch that it takes back. */
+  readonly reverts: string | null
+}
+
+/** A batch as stored. Times are RFC 3339. */
+export type Batch = BatchDescription & {
+  /** Its name: `batch_id` of its write-backs. */
+  readonly id: string
+  readonly rows: number
+  readonly createdAt: string
+  readonly createdBy: string | null
+  /** The last approval of rows of it. */
+  readonly approvedAt: string | null
+  readonly approvedBy: string | null
+  /** Set while it is stopped. */
+  readonly stoppedAt: string | null
+  readonly stoppedBy: string | null
+  /** When its last write-back was settled; null while one is open. */
+  readonly finishedAt: string | null
+}
+
+/** One word for the whole batch; `done` if nothing of it is left to send or to decide. */
+export type BatchState = 'draft' | 'stopped' | 'sending' | 'uncertain' | 'done'
+
+export type BatchSummary = Batch & { readonly state: BatchState; readonly counts: StatusCounts }
+
+/** How long the rest of a batch takes. */
+export type BatchEstimate = {
+  /** Rows that are queued or in flight. */
+  readonly left: number
+  /** Open write-backs queued before them. */
+  readonly ahead: number
+  /** With the reads of preconditions and the write rate less its reserve, and without rests. */
+  readonly takesMs: Ms
+  /** The circuit breaker, a back-off or a grace: nothing of it leaves before this time. RFC 3339; null if it need not wait. */
+  readonly restsUntil: string | null
+  readonly restsBecause: string | null
+  /** Whether a worker is running, which sends what is queued. */
+  readonly worker: boolean
+}
+
+export type BatchesReport = {
+  readonly project: ProjectName
+  /** Newest first. */
+  readonly batches: readonly (BatchSummary & { readonly estimate: BatchEstimate })[]
+  /** Whether there are older ones. */
+  readonly more: boolean
+}
+
+/** Write-backs of one operation with one status, and some of them. */
+export type BatchOutcome = {
+  readonly operation: Operation
+  readonly status: WritebackStatus
+  readonly count: number
+  readonly samples: readonly NamedEntry[]
+}
+
+export type BatchReport = {
+  readonly project: ProjectName
+  readonly batch: BatchSummary
+  readonly outcomes: readonly BatchOutcome[]
+  /** Most frequent first; of failed, conflict, uncertain, expired and cancelled write-backs, and of those that rest. */
+  readonly reasons: readonly ReasonGroup[]
+  /** Where rows did something else than a check had shown before they were sent. */
+  readonly checked: CheckedOutcomes
+  readonly estimate: BatchEstimate
+  /** Names the drafts as they are now, for `approve`; null if none can be approved. */
+  readonly approval: SelectionDigest | null
+  /** The batch that takes this one back. */
+  readonly revertedBy: string | null
+  /** Rows that arrived, can be taken back and are not yet. */
+  readonly revertible: number
+}
+
+/** Identifies exactly the write-backs that were shown: SHA-256 over all that decides what leaves, in the order of the queue. */
+export type SelectionDigest = { readonly digest: string; readonly count: number }
+
+/** The first rows of a selection, and the digest of all of them. */
+export type NamedSelection = { readonly entries: readonly OutboxEntry[]; readonly named: SelectionDigest }
+
+/** An approval whose digest does not match: what the selection is now, and its latest steps. */
+export type SelectionMismatch = {
+  readonly outcome: 'moved'
+  readonly project: ProjectName
+  readonly now: SelectionDigest
+  /** All rows of the selection, by status. */
+  readonly counts: StatusCounts
+  /** The latest steps of its rows, newest first. */
+  readonly steps: readonly (EventLogEntry & { readonly writebackId: string })[]
+}
+
+/** `moved`: rows that changed their status at once or will; `left`: in flight, so they cannot be called back. */
+export type BatchDecisionReport = {
+  readonly project: ProjectName
+  readonly batch: string
+  readonly decision: 'stopped' | 'resumed'
+  readonly moved: number
+  readonly inFlight: number
+  /** The decision is in force, but not all rows are updated; the next worker or push does that. */
+  readonly following?: true
+  /** What is wrong around it: the clock of this machine. */
+  readonly notices?: readonly string[]
+}
+
+/** Why a write-back of a batch is not taken back. */
+export type NotReverted = {
+  readonly id: string
+  readonly operation: Operation
+  readonly target: string
+  /**
+   * `cannot`: a reply or a note; `stands_against`: someone changed it since; `not_known`: it is uncertain or in flight,
+   * or what was before is not stored; `already_so`: it is as it was before.
+   */
+  readonly outcome: 'cannot' | 'stands_against' | 'not_known' | 'already_so'
+  readonly why: string
+}
+
+export type RevertReport = {
+  readonly project: ProjectName
+  readonly reverts: string
+  /** The draft batch; null if nothing can be taken back. */
+  readonly batch: string | null
+  readonly queued: number
+  /** By outcome, with all rows counted. */
+  readonly counts: Readonly<Partial<Record<NotReverted['outcome'], number>>>
+  /** The first thousand. `visitorName`: null if the mirror does not know it. */
+  readonly notReverted: readonly (NotReverted & { readonly visitorName: string | null })[]
+  /** What is wrong around it: the clock of this machine. */
+  readonly notices?: readonly string[]
+}

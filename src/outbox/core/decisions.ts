@@ -1,0 +1,236 @@
+/** What people decide about write-backs and batches: one record each, which commands, pages, roles and words follow. Pure. */
+import type { Role } from '../../config/roles.ts'
+import type { BatchReport } from './batches.ts'
+import type { NamedEntry } from './outbox-entry.ts'
+import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
+
+/** `undoUntil`: RFC 3339; null = no approval can be taken back. */
+type BatchFacts = Pick<BatchReport, 'approval' | 'revertible'> & {
+  readonly counts: StatusCounts
+  readonly isStopped: boolean
+  readonly undoUntil: string | null
+}
+type WritebackFacts = Pick<NamedEntry, 'stoppedBy'> & { readonly undoUntil: string | null }
+
+type DecisionRecord = {
+  /** Of the state machine; null if it queues new write-backs instead. */
+  readonly event: OutboxEvent | null
+  readonly isAboutBatch: boolean
+  /** The statuses of the rows that it changes, and the one that these get. */
+  readonly from: readonly WritebackStatus[]
+  readonly to: WritebackStatus
+  /** Of a whole batch, if these are fewer: on a page, which shows the rows first, and without one. */
+  readonly fromInBatch?: { readonly shown: readonly WritebackStatus[]; readonly unseen: readonly WritebackStatus[] }
+  /** Rows that still have this status afterwards, although they were selected, are worth an exit code. */
+  readonly unexpectedlyLeft?: WritebackStatus
+  /** As it is now; without a rule, it is not offered. */
+  readonly isOfferedForBatch?: (facts: BatchFacts) => boolean
+  /** Beside its status. */
+  readonly isOfferedForWriteback?: (facts: WritebackFacts) => boolean
+  /** What customers see, or what stops it, needs an approver. Failures and uncertain outcomes are an operator's work. */
+  readonly role: Role
+  /** The role if it changes only one's own rows in this status. */
+  readonly roleForOwn?: { readonly status: WritebackStatus; readonly role: Role }
+  /** The role if it changes rows in one of these statuses. */
+  readonly roleForStatuses?: { readonly statuses: readonly WritebackStatus[]; readonly role: Role }
+  /** `confirmed`: a page lists the rows first. Both, unlike `anyway`, change nothing if what was shown has changed. */
+  readonly taken: 'confirmed' | 'as shown' | 'anyway'
+  /** People come for it; the others stand beside it. */
+  readonly isUsual?: true
+  /** On a button; those that ask for confirmation end with dots. */
+  readonly label: string
+  /** Before the number of write-backs. */
+  readonly title: string
+  /** After the number of write-backs, in a command's output and on a page. */
+  readonly made: string
+  /** Stored in the event log, before ` by NAME`. */
+  readonly logged: string
+  /** Stored in the audit log. */
+  readonly audited: string
+  /** How a command selects rows. */
+  readonly selection?: string
+}
+
+const table = {
+  approve: {
+    event: 'approved',
+    isAboutBatch: false,
+    from: ['draft'],
+    to: 'queued',
+    unexpectedlyLeft: 'draft',
+    isOfferedForBatch: ({ approval }) => approval !== null,
+    isOfferedForWriteback: ({ stoppedBy }) => stoppedBy === null,
+    role: 'approver',
+    taken: 'confirmed',
+    isUsual: true,
+    label: 'Approve…',
+    title: 'Approve',
+    made: 'queued',
+    logged: 'approved',
+    audited: 'approved',
+    selection: 'give ids, or --batch, or --all',
+  },
+  undo: {
+    event: 'approval_undone',
+    isAboutBatch: false,
+    from: ['queued'],
+    to: 'draft',
+    unexpectedlyLeft: 'queued',
+    isOfferedForBatch: ({ undoUntil }) => undoUntil !== null,
+    isOfferedForWriteback: ({ undoUntil }) => undoUntil !== null,
+    role: 'approver',
+    taken: 'anyway',
+    isUsual: true,
+    label: 'Undo the approval',
+    title: 'Undo the approval of',
+    made: 'back to draft',
+    logged: 'approval taken back',
+    audited: 'approval_undone',
+    selection: 'give ids, or --batch, or --all',
+  },
+  stop: {
+    event: 'stopped',
+    isAboutBatch: true,
+    from: ['queued'],
+    to: 'draft',
+    isOfferedForBatch: ({ counts, isStopped }) => has(counts, 'queued') && !isStopped,
+    role: 'approver',
+    taken: 'anyway',
+    isUsual: true,
+    label: 'Stop',
+    title: 'Stop',
+    made: 'back to draft',
+    logged: 'stopped',
+    audited: 'stopped',
+  },
+  resume: {
+    event: 'resumed',
+    isAboutBatch: true,
+    from: ['draft', 'queued'],
+    to: 'queued',
+    isOfferedForBatch: ({ counts, isStopped }) => isStopped && has(counts, 'draft'),
+    role: 'approver',
+    taken: 'confirmed',
+    isUsual: true,
+    label: 'Go on…',
+    title: 'Go on with',
+    made: 'queued',
+    logged: 'resumed',
+    audited: 'resumed',
+  },
+  cancel: {
+    event: 'cancelled',
+    isAboutBatch: false,
+    from: ['draft', 'queued'],
+    to: 'cancelled',
+    unexpectedlyLeft: 'sending',
+    isOfferedForBatch: ({ counts }) => has(counts, 'draft', 'queued'),
+    role: 'approver',
+    roleForOwn: { status: 'draft', role: 'operator' },
+    taken: 'confirmed',
+    label: 'Cancel…',
+    title: 'Cancel',
+    made: 'cancelled',
+    logged: 'cancelled',
+    audited: 'cancelled',
+    selection: 'give ids, or --batch, or --all',
+  },
+  retry: {
+    event: 'retried',
+    isAboutBatch: false,
+    from: ['failed', 'conflict', 'cancelled', 'expired'],
+    to: 'queued',
+    // A person looks at a conflict first, and brings back by itself what was withheld.
+    fromInBatch: { shown: ['failed', 'conflict'], unseen: ['failed'] },
+    isOfferedForBatch: ({ counts }) => has(counts, 'failed', 'conflict'),
+    role: 'operator',
+    // They were withheld, perhaps before anyone had approved them.
+    roleForStatuses: { statuses: ['cancelled', 'expired'], role: 'approver' },
+    taken: 'confirmed',
+    label: 'Send again…',
+    title: 'Send again',
+    made: 'to be sent again',
+    logged: 'queued again',
+    audited: 'sent_again',
+    selection: 'give ids, or --batch, or --status failed',
+  },
+  arrived: {
+    event: 'arrived',
+    isAboutBatch: false,
+    from: ['uncertain'],
+    to: 'succeeded',
+    role: 'operator',
+    taken: 'as shown',
+    isUsual: true,
+    label: 'It arrived',
+    title: 'Record as arrived',
+    made: 'recorded as arrived',
+    logged: 'marked as arrived',
+    audited: 'said_it_arrived',
+    selection: 'give ids',
+  },
+  lost: {
+    event: 'lost',
+    isAboutBatch: false,
+    from: ['uncertain'],
+    to: 'failed',
+    role: 'operator',
+    taken: 'as shown',
+    label: 'It did not arrive',
+    title: 'Record as not arrived',
+    made: 'recorded as not arrived',
+    logged: 'marked as lost',
+    audited: 'said_it_did_not_arrive',
+    selection: 'give ids',
+  },
+  revert: {
+    event: null,
+    isAboutBatch: true,
+    from: ['queued'],
+    to: 'draft',
+    isOfferedForBatch: ({ counts, revertible }) => revertible > 0 && !has(counts, 'queued', 'sending'),
+    role: 'approver',
+    taken: 'anyway',
+    label: 'Take back as drafts',
+    title: 'Take back',
+    made: 'queued as drafts',
+    logged: 'taken back',
+    audited: 'taken_back',
+  },
+} as const satisfies Readonly<Record<string, DecisionRecord>>
+
+export type DecisionName = keyof typeof table
+type NameOf<Condition> = { [D in DecisionName]: (typeof table)[D] extends Condition ? D : never }[DecisionName]
+
+/** The events that people cause for selected write-backs, and for a whole batch. */
+export type OutboxDecision = (typeof table)[NameOf<{ isAboutBatch: false }>]['event']
+export type BatchDecision = (typeof table)[NameOf<{ isAboutBatch: true; event: string }>]['event']
+
+export const decisions: {
+  readonly [D in DecisionName]: DecisionRecord & Pick<(typeof table)[D], 'event' | 'isAboutBatch'>
+} = table
+export const decisionNames = Object.keys(table) as readonly DecisionName[]
+
+export function isDecision(name: string | null): name is DecisionName {
+  return decisionNames.some((known) => known === name)
+}
+
+const byEvent = new Map<string | null, DecisionRecord>(
+  Object.values(decisions).map((decision) => [decision.event, decision]),
+)
+
+export function decisionOf(event: OutboxDecision | BatchDecision): DecisionRecord {
+  const found = byEvent.get(event)
+  if (found === undefined) throw new Error(`no decision causes ${event}`)
+  return found
+}
+
+function has(counts: StatusCounts, ...statuses: readonly WritebackStatus[]): boolean {
+  return statuses.some((status) => (counts[status] ?? 0) > 0)
+}
+
+/** The statuses that a decision changes on a page. */
+export function changedStatuses(decision: DecisionName, isByIds: boolean): readonly WritebackStatus[] {
+  const { from, fromInBatch }: DecisionRecord = decisions[decision]
+  return isByIds || fromInBatch === undefined ? from : fromInBatch.shown
+}

@@ -1,0 +1,202 @@
+/**
+ * What takes a batch back: for each conversation and visitor, the write-back that restores what was there before the
+ * batch, and why rows are not taken back. Pure.
+ */
+import { parseTime } from '../../values/time.ts'
+import type { NotReverted } from './batches.ts'
+import type { Evidence } from './repository.ts'
+import { isSameValue } from './same-words.ts'
+import type { WritebackStatus } from './state.ts'
+import { type Operation, operationTypes, type WritebackPayload, type WritebackRequest } from './writeback-request.ts'
+
+/** A row of the batch. Times are RFC 3339. */
+export type BatchRow = {
+  readonly id: string
+  readonly operation: Operation
+  readonly target: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly status: WritebackStatus
+  readonly sentAt: string | null
+  readonly finishedAt: string | null
+  /** Whether the mirror had the target when it was queued. */
+  readonly wasMirrored: boolean
+  /** What the service showed just before it was sent. */
+  readonly before: Evidence['before']
+}
+
+/** What the mirror shows of the target now; null if it does not have it. */
+export type MirroredTarget = {
+  readonly syncedAt: string
+  readonly handledAt: string | null
+  /** If a visitor wrote the last message of the conversation: when. */
+  readonly lastVisitorMessageAt: string | null
+  readonly name: string | null
+  readonly email: string | null
+}
+
+/** A change of `handled_at` that the mirror noticed; null = open. In order. */
+export type HandledChange = { readonly seenAt: string; readonly old: string | null; readonly new: string | null }
+
+export type LaneToRevert = {
+  /** The rows of the batch about one conversation or visitor, in the order in which they were sent. */
+  readonly rows: readonly BatchRow[]
+  readonly mirrored: MirroredTarget | null
+  readonly changes: readonly HandledChange[]
+}
+
+type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
+
+/** A reply reopens its conversation. */
+const changedBy: Readonly<Record<Operation, 'flag' | 'visitor' | null>> = {
+  message: 'flag',
+  handled: 'flag',
+  visitor: 'visitor',
+  note: null,
+}
+
+export function revertLane(lane: LaneToRevert): LaneRevert {
+  const unclear = lane.rows.filter(({ status }) => status === 'uncertain' || status === 'sending').map(toUnclear)
+  const sent = lane.rows.filter(({ status }) => status === 'succeeded')
+  const lasting = sent.flatMap((row) => {
+    const why = operationTypes[row.operation].notRevertible
+    return why === null ? [] : [notReverted(row, 'cannot', why)]
+  })
+  const flags = sent.filter(({ operation }) => changedBy[operation] === 'flag')
+  const corrections = sent.filter(({ operation }) => changedBy[operation] === 'visitor')
+  const revert = corrections.length > 0 ? revertCorrections(corrections, lane) : revertFlags(flags, lane)
+  return { request: revert.request, notReverted: [...unclear, ...lasting, ...revert.notReverted] }
+}
+
+function toUnclear(row: BatchRow): NotReverted {
+  return notReverted(
+    row,
+    'not_known',
+    row.status === 'sending' ? 'it is in flight' : 'it is uncertain: resolve it first',
+  )
+}
+
+function notReverted({ id, operation, target }: BatchRow, outcome: NotReverted['outcome'], why: string): NotReverted {
+  return { id, operation, target, outcome, why }
+}
+
+const noRevert: LaneRevert = { request: null, notReverted: [] }
+
+/** A reply reopens a conversation, so it takes part. `sent`: replies and flags that arrived. */
+function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRevert): LaneRevert {
+  const [first, last] = [sent.at(0), sent.at(-1)]
+  if (first === undefined || last === undefined) return noRevert
+  const why = (outcome: NotReverted['outcome'], text: string): LaneRevert => ({
+    request: null,
+    notReverted: sent.filter(({ operation }) => operation === 'handled').map((row) => notReverted(row, outcome, text)),
+  })
+  const before = handledBefore(sent, mirrored, changes)
+  const set = flagAfter(last)
+  if (before === undefined) return why('not_known', 'what was before is not stored')
+  if (before === set) return why('already_so', `it was ${nameFlag(before)} before`)
+  if (mirrored !== null && isReadAfter(mirrored, last)) {
+    if ((mirrored.handledAt !== null) === before) return why('already_so', `it is ${nameFlag(before)} again`)
+    if (set && !isOwnFlag(mirrored.handledAt, last, changes))
+      return why('stands_against', `someone marked it handled at ${mirrored.handledAt}`)
+    // To mark it handled would hide that the visitor waits for an answer.
+    const { lastVisitorMessageAt } = mirrored
+    if (before && lastVisitorMessageAt !== null && !isEarlier(lastVisitorMessageAt, last.sentAt))
+      return why('stands_against', `a visitor wrote at ${lastVisitorMessageAt}`)
+  }
+  return { request: toRequest('handled', first.target, { handled: before }), notReverted: [] }
+}
+
+/** The mirror reads the target again just after a send: what it notices in these seconds is ours. */
+const ownChangeSeconds = 2
+
+/** Whether the flag is the one that the last row of the batch set, as far as the mirror knows. */
+function isOwnFlag(handledAt: string | null, last: BatchRow, changes: readonly HandledChange[]): boolean {
+  const set = changes.filter(({ seenAt, new: value }) => value !== null && !isEarlier(seenAt, last.sentAt))
+  const until = (parseTime(last.finishedAt) ?? 0) + ownChangeSeconds
+  const own = set.filter(({ seenAt }, index) => index === 0 || (parseTime(seenAt) ?? 0) <= until)
+  return own.length === 0 || own.some(({ new: value }) => parseTime(value) === parseTime(handledAt))
+}
+
+/** Whether it was handled before the batch; undefined if that is not stored. */
+function handledBefore(
+  sent: readonly BatchRow[],
+  mirrored: MirroredTarget | null,
+  changes: readonly HandledChange[],
+): boolean | undefined {
+  const [first] = sent
+  const read = sent.find(({ operation }) => operation === 'handled')?.before?.handledAt
+  // The service was read just before the first flag. If a reply went out before that, only the mirror knows more.
+  if (first?.operation === 'handled' && read !== undefined) return read !== null
+  const recorded = changes.find(({ seenAt }) => !isEarlier(seenAt, first?.sentAt ?? null))
+  if (recorded !== undefined && recorded.old !== null) return true
+  // The mirror saw the conversation only after the reply, which had reopened it.
+  if (first?.operation === 'message' && !first.wasMirrored) return undefined
+  if (recorded !== undefined) return false
+  // Without a recorded change, the mirror still shows what was before the reply.
+  if (first?.operation === 'message' && mirrored !== null) return mirrored.handledAt !== null
+  return read === undefined ? undefined : read !== null
+}
+
+function flagAfter({ operation, payload }: BatchRow): boolean {
+  return operation === 'handled' && payload.handled === true
+}
+
+function nameFlag(handled: boolean): string {
+  return handled ? 'handled' : 'open'
+}
+
+const fields = ['name', 'email'] as const
+
+function revertCorrections(sent: readonly BatchRow[], { mirrored }: LaneToRevert): LaneRevert {
+  const target = sent[0]?.target ?? ''
+  const payload: { name?: string | null; email?: string | null } = {}
+  const left: NotReverted[] = []
+  for (const field of fields) {
+    const rows = sent.filter((row) => row.payload[field] !== undefined)
+    const verdict = revertField(rows, field, mirrored)
+    if (verdict === null) continue
+    if ('restore' in verdict) payload[field] = verdict.restore
+    else left.push(...rows.map((row) => notReverted(row, verdict.outcome, verdict.why)))
+  }
+  const request = Object.keys(payload).length === 0 ? null : toRequest('visitor', target, payload)
+  return { request, notReverted: left }
+}
+
+type FieldVerdict = { readonly restore: string | null } | Pick<NotReverted, 'outcome' | 'why'>
+
+function revertField(
+  rows: readonly BatchRow[],
+  field: (typeof fields)[number],
+  mirrored: MirroredTarget | null,
+): FieldVerdict | null {
+  const last = rows.at(-1)
+  if (last === undefined) return null
+  const before = rows[0]?.before?.[field]
+  const set = last.payload[field]
+  if (before === undefined) return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
+  if (!isSendable(field, before))
+    return { outcome: 'cannot', why: `the ${field} that was there before is empty, too long or not one line of text` }
+  if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
+  if (mirrored === null || !isReadAfter(mirrored, last)) return { restore: before }
+  const current = mirrored[field]
+  if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
+  if (!isSameValue(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
+  return { restore: before }
+}
+
+/** The service may hold what we would not send. */
+function isSendable(field: (typeof fields)[number], value: string | null): boolean {
+  return operationTypes.visitor.fields[field]?.schema.safeParse(value).success === true
+}
+
+/** Not in the very second of the send: the mirror may show what the row before it left. */
+function isReadAfter({ syncedAt }: MirroredTarget, { sentAt }: BatchRow): boolean {
+  return sentAt === null || isEarlier(sentAt, syncedAt)
+}
+
+function isEarlier(a: string, b: string | null): boolean {
+  return (parseTime(a) ?? 0) < (parseTime(b) ?? 0)
+}
+
+function toRequest<O extends 'handled' | 'visitor'>(operation: O, target: string, payload: WritebackPayload[O]) {
+  return { operation, target, payload, ref: null, expect: null, expiresAt: null } as WritebackRequest
+}

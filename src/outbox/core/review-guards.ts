@@ -1,0 +1,132 @@
+/**
+ * What the check just before sending would find, judged from the mirror: a visitor has written since, or someone has
+ * changed the same field. The same rules as in src/writeback/operations, without a request. Pure.
+ */
+import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
+import { findRepetition, isSameValue, type ShownReply } from './same-words.ts'
+import type { WritebackRequest } from './writeback-request.ts'
+
+export const editableFields = ['name', 'email'] as const
+/** A field that is not known, or not set, is absent. */
+export type VisitorFields = { readonly [F in (typeof editableFields)[number]]?: string | null }
+
+/** The values set by our corrections of the visitor that succeeded. */
+export type OwnEdits = {
+  /** By the last one that succeeded after this one was queued. */
+  readonly ownEdit: VisitorFields
+  /** By the last one that ever did. */
+  readonly lastOwnEdit: VisitorFields
+}
+export const noOwnEdits: OwnEdits = { ownEdit: {}, lastOwnEdit: {} }
+
+export type GuardFacts = OwnEdits & {
+  readonly target: TargetState | null
+  /** It would not be queued, because its ref was queued before. */
+  readonly isRefQueued: boolean
+  /** The conversation that `expect` refers to: the target, or one of the visitor's. */
+  readonly conversation: ConversationState | null
+  /** The message whose id `expect` is; null if the mirror does not have it in that conversation. */
+  readonly expectedMessage: MirroredMessage | null
+  /** Messages in the conversation of a queued reply that may be newer, except for those of other write-backs. */
+  readonly newerMessages: readonly ShownReply[]
+  /** When a person last queued it again after it had ended (RFC 3339). */
+  readonly requeuedAt: string | null
+}
+
+export function findObstacleInMirror(row: ReviewRow, facts: GuardFacts): Obstacle | null {
+  if (!row.request.ok || facts.target === null) return null
+  const { request } = row.request
+  return findNewMessage(row, request, facts) ?? findSentReply(row, request, facts) ?? findEdit(row, request, facts)
+}
+
+/** A reply, a note or a correction is guarded only by `expect`; marking handled always is. */
+function findNewMessage(row: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+  const { expect, operation } = request
+  const marksHandled = operation === 'handled' && request.payload.handled
+  if (expect === null && !marksHandled) return null
+  const { conversation, expectedMessage } = facts
+  if (conversation === null) {
+    const why = 'the mirror has no conversation of this visitor, so the expected message cannot be found'
+    return { reason: 'no_conversation', why }
+  }
+  const at = expect === null ? timeSeen(row, conversation) : parseTime(expect)
+  if (at !== undefined) return findMessageAfter(conversation, at)
+  if (expect === null) return null
+  if (expectedMessage === null)
+    return { reason: 'expected_not_mirrored', why: `the mirror does not have the message ${expect}` }
+  const last = conversation.lastVisitorMessage
+  return last !== null && compareMessages(last, expectedMessage) > 0 ? visitorWrote(last) : null
+}
+
+/** Up to when the person saw the conversation: as it was when the row was queued, or else as the mirror shows it now. */
+function timeSeen({ queued }: ReviewRow, { lastMessageAt }: ConversationState): EpochSeconds | undefined {
+  return queued === null ? parseTime(lastMessageAt) : (parseTime(queued.seen?.last_message_at) ?? parseTime(queued.at))
+}
+
+function findMessageAfter(conversation: ConversationState, at: EpochSeconds): Obstacle | null {
+  const { isLastByVisitor, lastMessageAt, lastVisitorMessage } = conversation
+  const last = parseTime(lastMessageAt)
+  if (isLastByVisitor && last !== undefined && last > at)
+    return { reason: 'visitor_wrote', why: `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(at)}` }
+  if (lastVisitorMessage === null || timeOf(lastVisitorMessage) <= at) return null
+  return visitorWrote(lastVisitorMessage)
+}
+
+function visitorWrote(message: MirroredMessage): Obstacle {
+  const at = parseTime(message.at)
+  const when = at === undefined ? 'since' : `at ${rfc3339(at)}`
+  return { reason: 'visitor_wrote', why: `a visitor wrote ${when} (message ${message.id})` }
+}
+
+/** The words of a reply that has not left stand in its conversation: the outbox is older than the service. */
+function findSentReply({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+  if (request.operation !== 'message' || queued === null) return null
+  const age = {
+    seenUntil: parseTime(queued.seen?.last_message_at) ?? null,
+    queuedAt: parseTime(facts.requeuedAt ?? queued.at) ?? 0,
+    isRequeued: facts.requeuedAt !== null,
+  }
+  const why = findRepetition(facts.newerMessages, request.payload, age)
+  return why === null ? null : { reason: 'already_sent', why }
+}
+
+/** By time, then by id. */
+function compareMessages(a: MirroredMessage, b: MirroredMessage): number {
+  return timeOf(a) - timeOf(b) || Number(BigInt(a.id) - BigInt(b.id))
+}
+
+function timeOf({ at }: MirroredMessage): EpochSeconds {
+  return parseTime(at) ?? 0
+}
+
+function findEdit({ queued }: ReviewRow, request: WritebackRequest, facts: GuardFacts): Obstacle | null {
+  if (request.operation !== 'visitor' || facts.target?.kind !== 'visitor') return null
+  const why = findForeignEdit(request.payload, facts.target, { seen: queued?.seen ?? null, ...facts })
+  return why === null ? null : { reason: 'edited_since', why }
+}
+
+/** `seen`: when it was queued. `before`: just before it was sent, if it was. */
+type EditFacts = OwnEdits & { readonly seen: VisitorFields | null; readonly before?: VisitorFields | undefined }
+
+/** Why a correction gives way: someone changed the same field since it was queued, or has set all of it already. */
+export function findForeignEdit(
+  wanted: VisitorFields,
+  current: VisitorFields,
+  { seen, before, ownEdit, lastOwnEdit }: EditFacts,
+): string | null {
+  const fields = editableFields.filter((field) => wanted[field] !== undefined)
+  const was = { ...seen, ...before, ...ownEdit }
+  const hasMoved = fields.some((field) => was[field] !== undefined && !isSameValue(current[field], was[field]))
+  // What it set when it was sent before may be there.
+  if (before === undefined && hasMoved && fields.every((field) => isSameValue(current[field], wanted[field])))
+    return 'it is there already, and has been set since it was queued'
+  const foreign = fields.find((field) => {
+    const [now, then] = [current[field], was[field]]
+    if (now === undefined || then === undefined || now === then || now === wanted[field]) return false
+    // The mirror may not have seen our last correction when this one was queued, and then nobody else changed it.
+    const ours = [ownEdit[field], lastOwnEdit[field], before?.[field] === undefined ? undefined : wanted[field]]
+    return !ours.some((value) => value !== undefined && isSameValue(now, value))
+  })
+  return foreign === undefined ? null : `someone changed the ${foreign} since it was queued`
+}

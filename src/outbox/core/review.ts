@@ -1,0 +1,236 @@
+/**
+ * What a write-back would do, judged before it is sent: from the mirror, or from what the service answers. Each row is
+ * compared with its target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
+ * already set. Pure.
+ */
+
+import { excerpt } from '../../values/invisible.ts'
+import type { EpochMs } from '../../values/time.ts'
+import type { TargetSnapshot } from './repository.ts'
+import { mistakeText } from './request-mistake.ts'
+import { applyRequest, emptyLane, type LaneState } from './review-lane.ts'
+import {
+  hasExpired,
+  type Operation,
+  operationTypes,
+  type RequestParseResult,
+  type WritebackRequest,
+} from './writeback-request.ts'
+
+export const reviewOutcomes = [
+  /** A reply or a note. */
+  'would_send',
+  'would_change',
+  'already_so',
+  /** It would not be queued, or would be refused or not sent. */
+  'stands_against',
+  'not_known',
+] as const
+export type ReviewOutcome = (typeof reviewOutcomes)[number]
+
+/** What a person calls it. */
+const reviewActions = ['reply', 'mark_handled', 'reopen', 'correct_visitor', 'add_note'] as const
+export type ReviewAction = (typeof reviewActions)[number]
+
+/** Why a write-back would not be carried out, or why that is not known. */
+export const reviewReasons = {
+  queued_before: 'stands_against',
+  invalid: 'stands_against',
+  expired: 'stands_against',
+  /** The reply that was queued together with this flag would not be sent. */
+  reply_not_sent: 'stands_against',
+  deleted: 'stands_against',
+  visitor_wrote: 'stands_against',
+  edited_since: 'stands_against',
+  /** A newer message has the words of this reply. */
+  already_sent: 'stands_against',
+  /** `expect` of a note or a correction refers to a conversation of the visitor. */
+  no_conversation: 'stands_against',
+  /** Found by a check with the service: the record changed since the person looked. */
+  conflict: 'stands_against',
+  refused: 'stands_against',
+  not_mirrored: 'not_known',
+  expected_not_mirrored: 'not_known',
+  /** The service would not show the target. */
+  unreadable: 'not_known',
+} as const satisfies Readonly<Record<string, ReviewOutcome>>
+export type ReviewReason = keyof typeof reviewReasons
+
+/** `why`: a sentence with the values of this row. */
+export type Obstacle = { readonly reason: ReviewReason; readonly why: string }
+
+/** A write-back to review: a row of a file, or a row of a batch. */
+export type ReviewRow = {
+  /** The row of the spreadsheet, or its place in the batch; from 1. */
+  readonly position: number
+  /** Null if it is not queued yet. */
+  readonly id: string | null
+  readonly operation: Operation
+  /** The id of the conversation or the visitor. */
+  readonly target: string
+  /** A queued row that was changed by SQL may be invalid. */
+  readonly request: RequestParseResult
+  /** The moment of queueing, and what the mirror showed then; null if it is not queued yet. */
+  readonly queued: { readonly at: string; readonly seen: TargetSnapshot | null } | null
+}
+
+export type MirroredMessage = { readonly id: string; readonly at: string | null; readonly text: string | null }
+
+export type ConversationState = {
+  readonly kind: 'conversation'
+  readonly isDeleted: boolean
+  readonly isHandled: boolean
+  readonly visitorName: string | null
+  /** RFC 3339. */
+  readonly lastMessageAt: string | null
+  readonly isLastByVisitor: boolean
+  /** The last message that the team did not write. */
+  readonly lastVisitorMessage: MirroredMessage | null
+}
+
+export type VisitorState = {
+  readonly kind: 'visitor'
+  readonly isDeleted: boolean
+  readonly name: string | null
+  readonly email: string | null
+}
+
+export type TargetState = ConversationState | VisitorState
+
+export function visitorNameOf(target: TargetState | null): string | null {
+  return (target?.kind === 'conversation' ? target.visitorName : target?.name) ?? null
+}
+
+/** What is known about a row besides the row itself. */
+export type ReviewFacts = {
+  /** Without the rows before it; null if unknown. */
+  readonly target: TargetState | null
+  /** What the check just before sending would find. */
+  readonly obstacle: Obstacle | null
+  /** It would not be queued, because its ref was queued before. */
+  readonly isRefQueued: boolean
+}
+
+/** `handled`: true or false; the others are texts or null. */
+export type FieldChange = {
+  readonly field: 'handled' | 'name' | 'email'
+  readonly old: boolean | string | null
+  readonly new: boolean | string | null
+}
+
+export type WritebackReview = Pick<ReviewRow, 'position' | 'id' | 'operation' | 'target'> & {
+  readonly action: ReviewAction
+  readonly outcome: ReviewOutcome
+  readonly reason: ReviewReason | null
+  /** Null unless there is a reason. */
+  readonly why: string | null
+  /** Also of a reply that reopens a handled conversation. Empty if it would not be sent. */
+  readonly changes: readonly FieldChange[]
+  readonly visitorName: string | null
+  /** Of the visitor, in the conversation. */
+  readonly lastWords: { readonly text: string; readonly at: string | null } | null
+  /** Of the reply or the note. */
+  readonly firstWords: string | null
+  /** The earlier row with the same target, which is sent first; null if there is none. */
+  readonly after: number | null
+  /** The uncertain write-back that a person must resolve first. */
+  readonly blockedBy: string | null
+  /** The last message that the person saw: its id or its time. */
+  readonly expect: string | null
+  /** RFC 3339. */
+  readonly expiresAt: string | null
+}
+
+type RowResult = { readonly review: WritebackReview; readonly lane: LaneState }
+
+/** `lane`: the state after the rows before it. */
+export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: EpochMs): RowResult {
+  const obstacle = findObstacle(row, facts, lane, now)
+  const request = row.request.ok ? row.request.request : null
+  const isSent = obstacle === null && request !== null && facts.target !== null
+  const changes = isSent && facts.target !== null ? findChanges(request, withLane(facts.target, lane)) : []
+  const review: WritebackReview = {
+    position: row.position,
+    id: row.id,
+    operation: row.operation,
+    target: row.target,
+    action: actionOf(row),
+    outcome: obstacle === null ? positiveOutcome(row.operation, changes) : reviewReasons[obstacle.reason],
+    reason: obstacle?.reason ?? null,
+    why: obstacle?.why ?? null,
+    changes,
+    ...describeTarget(facts.target),
+    firstWords: request !== null && 'content' in request.payload ? excerpt(request.payload.content) : null,
+    after: lane.lastPosition,
+    blockedBy: lane.blockedBy,
+    expect: request?.expect ?? null,
+    expiresAt: request?.expiresAt ?? null,
+  }
+  // A row that is not queued has no effect on the rows after it.
+  if (facts.isRefQueued) return { review, lane }
+  const after = { ...lane, lastPosition: row.position }
+  if (isSent) return { review, lane: applyRequest(after, request) }
+  const unsentReply = `the reply before it (row ${row.position}) would not be sent`
+  return { review, lane: row.operation === 'message' ? { ...after, unsentReply } : after }
+}
+
+function actionOf({ operation, request }: ReviewRow): ReviewAction {
+  switch (operation) {
+    case 'message':
+      return 'reply'
+    case 'note':
+      return 'add_note'
+    case 'visitor':
+      return 'correct_visitor'
+    case 'handled': {
+      const isClearing = request.ok && request.request.operation === 'handled' && !request.request.payload.handled
+      return isClearing ? 'reopen' : 'mark_handled'
+    }
+  }
+}
+
+/** In the order in which queueing and sending would find them. */
+function findObstacle(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: EpochMs): Obstacle | null {
+  if (!row.request.ok) return { reason: 'invalid', why: row.request.mistakes.map(mistakeText).join('; ') }
+  const { request } = row.request
+  if (facts.isRefQueued) return { reason: 'queued_before', why: `its ref ${request.ref} was queued before` }
+  if (hasExpired(request.expiresAt, now)) return { reason: 'expired', why: `expired at ${request.expiresAt}` }
+  const marksHandled = request.operation === 'handled' && request.payload.handled
+  if (marksHandled && lane.unsentReply !== null) return { reason: 'reply_not_sent', why: lane.unsentReply }
+  if (facts.obstacle !== null) return facts.obstacle
+  const { target } = facts
+  if (target === null)
+    return { reason: 'not_mirrored', why: `the mirror does not have this ${operationTypes[row.operation].target}` }
+  return target.isDeleted ? { reason: 'deleted', why: `the service no longer has this ${target.kind}` } : null
+}
+
+function withLane(target: TargetState, lane: LaneState): TargetState {
+  if (target.kind === 'conversation') return { ...target, isHandled: lane.isHandled ?? target.isHandled }
+  const { name = target.name, email = target.email } = lane
+  return { ...target, name, email }
+}
+
+/** What carrying it out would leave is what the row after it would find. */
+function findChanges(request: WritebackRequest, target: TargetState): readonly FieldChange[] {
+  const { isHandled: handled, name, email } = applyRequest(emptyLane, request)
+  const wanted = { handled, name, email }
+  const current: Partial<Record<FieldChange['field'], FieldChange['old']>> =
+    target.kind === 'conversation' ? { handled: target.isHandled } : { name: target.name, email: target.email }
+  return (['handled', 'name', 'email'] as const).flatMap((field) => {
+    const [old, value] = [current[field], wanted[field]]
+    return old === undefined || value === undefined || value === old ? [] : [{ field, old, new: value }]
+  })
+}
+
+function positiveOutcome(operation: Operation, changes: readonly FieldChange[]): ReviewOutcome {
+  if (operationTypes[operation].sets.length === 0) return 'would_send'
+  return changes.length > 0 ? 'would_change' : 'already_so'
+}
+
+function describeTarget(target: TargetState | null): Pick<WritebackReview, 'visitorName' | 'lastWords'> {
+  if (target === null) return { visitorName: null, lastWords: null }
+  if (target.kind === 'visitor') return { visitorName: target.name, lastWords: null }
+  const last = target.lastVisitorMessage
+  const lastWords = last?.text == null ? null : { text: excerpt(last.text), at: last.at }
+  return { visitorName: target.visitorName, lastWords }
+}

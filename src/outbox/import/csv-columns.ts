@@ -1,0 +1,116 @@
+/**
+ * The columns of CSV files, and their cells. A spreadsheet executes a cell that looks like a formula, an import refuses
+ * what looks like the error of one, and visitors write some of these texts: such a text gets a leading `'`, which is
+ * removed when it is read.
+ */
+import { byteOrderMark, formulaStart, toCsvLine } from '../../values/csv.ts'
+import { commonFields } from '../core/request-fields.ts'
+import { operationTypes, targetKinds, type WritebackRequest } from '../core/writeback-request.ts'
+import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
+
+export const payloadFields = new Map(Object.values(operationTypes).flatMap(({ fields }) => Object.entries(fields)))
+
+/** The columns that a person fills in: the fields of a JSON line. */
+export const requestColumns: readonly string[] = [
+  'operation',
+  ...targetKinds.map((kind) => `${kind}_id`),
+  ...payloadFields.keys(),
+  ...Object.keys(commonFields),
+]
+
+/** The columns that an export adds. Imports ignore them, so a corrected export can be imported again. */
+export const outcomeColumns = [
+  'id',
+  'project_id',
+  'status',
+  'error',
+  'attempts',
+  'batch_id',
+  'created_at',
+  'created_by',
+  'sent_at',
+  'finished_at',
+  'request_id',
+] as const
+type OutcomeColumn = (typeof outcomeColumns)[number]
+
+/** The columns that a file of mistakes adds: the row in the imported file, and why it was refused. */
+export const mistakeColumns = ['row', 'mistake'] as const
+/** In such a file, what the columns of a request cannot hold: a JSON line as it is. */
+export const jsonLineColumn = 'line'
+
+const columnsByKey = new Map(
+  [...requestColumns, ...outcomeColumns, ...mistakeColumns, jsonLineColumn].map((name) => [toColumnKey(name), name]),
+)
+
+/** `Conversation ID`, `conversationId` and `CONVERSATION-ID` are the same. */
+export function toColumnKey(header: string): string {
+  return header
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '')
+}
+
+/** The column that a header cell names; undefined if imports and exports have none of that name. */
+export function knownColumn(header: string): string | undefined {
+  return columnsByKey.get(toColumnKey(header))
+}
+
+export function isRequestColumn(name: string | undefined): name is string {
+  return name !== undefined && requestColumns.includes(name)
+}
+
+/** As a spreadsheet shows it: A, B, …, Z, AA. `index` counts from 0. */
+export function columnLetter(index: number): string {
+  const last = String.fromCharCode(65 + (index % 26))
+  return index < 26 ? last : columnLetter(Math.floor(index / 26) - 1) + last
+}
+
+/** The bare text `null` is included because an unquoted `null` cell means no value. */
+const bareNull = /^'*null$/
+
+/** Whether the text needs a leading apostrophe, also if it has some already. */
+function isAmbiguous(text: string): boolean {
+  if (formulaStart.test(text) || bareNull.test(text)) return true
+  const bare = text.replace(/^'+/, '')
+  return isFormulaError(bare) || isNoValue(bare) || isShortenedNumber(bare)
+}
+
+/** The cell's text, not yet quoted. */
+export function toCsvCell(value: string | number | boolean | null): string {
+  if (typeof value !== 'string') return String(value)
+  return isAmbiguous(value) ? `'${value}` : value
+}
+
+/** The cell `null` is no value; every other cell is text. */
+export function fromCsvCell(cell: string): string | null {
+  if (cell === 'null') return null
+  return cell.startsWith("'") && isAmbiguous(cell) ? cell.slice(1) : cell
+}
+
+/** The cell of another file: the same value and the same mistakes, and never a formula. */
+export function toHarmlessCell(cell: string): string {
+  return formulaStart.test(cell) && !cell.startsWith("'") ? `'${cell}` : cell
+}
+
+/** The outcome of a write-back, by column name of the table `writebacks`. */
+type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
+
+export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...requestColumns])}`
+
+/** One line below `csvHeader`. Importing it gives the same request. */
+export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {
+  const requestCells = toRequestCells(request)
+  return toCsvLine([
+    // In an outcome, null means no value (an empty cell); in a request, null clears a field.
+    ...outcomeColumns.map((column) => toCsvCell(outcome[column] ?? '')),
+    ...requestColumns.map((column) => toCsvCell(requestCells[column] === undefined ? '' : requestCells[column])),
+  ])
+}
+
+type RequestCells = Readonly<Record<string, string | boolean | null>>
+
+function toRequestCells({ operation, target, payload, ref, expect, expiresAt }: WritebackRequest): RequestCells {
+  const common = { ref: ref ?? '', expect: expect ?? '', expires_at: expiresAt ?? '' }
+  return { operation, [`${operationTypes[operation].target}_id`]: target, ...payload, ...common }
+}

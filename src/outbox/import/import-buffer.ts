@@ -1,0 +1,123 @@
+/**
+ * Lets an import be read more than once. A regular file is read in place; standard input or a pipe is first copied to an
+ * unnamed temporary file. Each read checks that the bytes have not changed.
+ */
+import { createHash } from 'node:crypto'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemErrorText } from '../../values/system-error-text.ts'
+import { UserError } from '../../values/user-error.ts'
+
+export type ImportBuffer = {
+  /**
+   * Reads all bytes from the start. Throws UserError after the last byte if they differ from the first read, so callers
+   * must commit only after the end.
+   */
+  readonly read: () => AsyncGenerator<Buffer>
+  /** SHA-256 in hex. */
+  readonly digest: string
+  /** Physical lines, including blank lines and a header. */
+  readonly lines: number
+  /** Call it when done, also after an error. */
+  readonly close: () => Promise<void>
+}
+
+/** `source`: a path or a stream. `folder`: where a stream is copied to. Throws UserError if it cannot be read. */
+export async function openImportBuffer(
+  source: string | AsyncIterable<Uint8Array>,
+  folder = tmpdir(),
+): Promise<ImportBuffer> {
+  const file = await (typeof source === 'string' ? openFile(source, folder) : copyToTempFile(source, folder))
+  return closeOnError(file, async () => {
+    const { digest, lines } = await measureBytes(readFromStart(file))
+    return { read: () => verifyUnchanged(readFromStart(file), digest), digest, lines, close: () => file.close() }
+  })
+}
+
+/** Keeps the file open, so that it cannot be replaced between reads. A named pipe is copied like standard input. */
+async function openFile(path: string, folder: string): Promise<FileHandle> {
+  const file = await open(path).catch((cause) =>
+    throwUserError(`read ${path}`, cause, 'check the path and its permissions'),
+  )
+  return closeOnError(file, async () => {
+    const stats = await file.stat()
+    if (stats.isDirectory()) return throwUserError(`read ${path}`, new Error('it is a folder'), 'name a file in it')
+    if (stats.isFile()) return file
+    const copy = await copyToTempFile(file.createReadStream({ autoClose: false }), folder)
+    await file.close()
+    return copy
+  })
+}
+
+/** The name is removed before the first byte is written, so nothing is left behind however this process ends. */
+async function copyToTempFile(source: AsyncIterable<Uint8Array>, folder: string): Promise<FileHandle> {
+  const throwCopyError = (cause: unknown) =>
+    throwUserError(`buffer the import in ${folder}`, cause, 'free disk space, or set TMPDIR to another folder')
+  const file = await createUnnamedFile(folder).catch(throwCopyError)
+  return closeOnError(file, async () => {
+    for await (const chunk of source) await file.writeFile(chunk).catch(throwCopyError)
+    return file
+  })
+}
+
+/** The name is removed before the first byte is written, so nothing is left behind however this process ends. */
+export async function createUnnamedFile(folder: string): Promise<FileHandle> {
+  const directory = await mkdtemp(join(folder, 'deskmirror-'))
+  return open(join(directory, 'import'), 'wx+', 0o600).finally(() => rm(directory, { recursive: true }))
+}
+
+const chunkSize = 64 * 1024
+
+/** Allocates each chunk separately, as lines reference parts of it. */
+export async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+    position += bytesRead
+  }
+}
+
+async function measureBytes(bytes: AsyncIterable<Buffer>): Promise<{ digest: string; lines: number }> {
+  const hash = createHash('sha256')
+  let [lines, last] = [0, lf]
+  for await (const chunk of bytes) {
+    hash.update(chunk)
+    for (const byte of chunk) if (byte === lf) lines += 1
+    last = chunk.at(-1) ?? last
+  }
+  return { digest: hash.digest('hex'), lines: last === lf ? lines : lines + 1 }
+}
+
+const lf = 0x0a
+
+async function* verifyUnchanged(bytes: AsyncIterable<Buffer>, digest: string): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256')
+  for await (const chunk of bytes) {
+    hash.update(chunk)
+    yield chunk
+  }
+  if (hash.digest('hex') !== digest) {
+    throw new UserError({
+      what: 'cannot import the file',
+      why: 'it changed while it was read',
+      next: 'import it again when no program writes to it; nothing was queued',
+      exitCode: 1,
+    })
+  }
+}
+
+async function closeOnError<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    await file.close()
+    throw cause
+  }
+}
+
+function throwUserError(what: string, cause: unknown, next: string): never {
+  const why = systemErrorText(cause)?.why ?? (cause instanceof Error ? cause.message : String(cause))
+  throw new UserError({ what: `cannot ${what}`, why, next, exitCode: 2 }, { cause })
+}

@@ -1,0 +1,153 @@
+/** Imports a file of write-backs: validates every row, then queues all of them in one transaction, or none. */
+import { basename } from 'node:path'
+import { inChunks } from '../../values/chunks.ts'
+import type { ProjectName } from '../../values/project.ts'
+import { trimBoth } from '../../values/trim.ts'
+import type { EnqueueOptions } from '../core/admin.ts'
+import type { NewAuditEvent } from '../core/audit-event.ts'
+import type { QueuedImport, RejectedImport } from '../core/reports.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
+import type { OutboxAdmin } from '../sql/admin.ts'
+import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
+import type { ImportLine } from './csv-parser.ts'
+import type { ImportBuffer } from './import-buffer.ts'
+import { createMistakesFile } from './mistakes-file.ts'
+import { type ParseOptions, parseLines, readFileForm } from './parse-lines.ts'
+
+export type ImportFile = {
+  readonly buffer: ImportBuffer
+  /** The file's path or name; null for standard input. */
+  readonly name: string | null
+  /** How it is to be read. */
+  readonly parse: ParseOptions
+}
+
+export type CheckFileOptions = Omit<CheckOptions, 'onMistaken'> & {
+  /** The project's name. */
+  readonly project: ProjectName
+  /** Where the rows with mistakes are written; null if they are not. */
+  readonly mistakesPath: string | null
+  /** Called every few hundred rows. */
+  readonly onProgress: (doing: 'checked' | 'queued', rows: number) => void
+}
+
+export type ImportOptions = CheckFileOptions &
+  Pick<EnqueueOptions, 'createdBy' | 'expiresAt'> & {
+    /** Imports of more rows than this need approval; null if none do. */
+    readonly approveOver: number | null
+    /** Needs approval, however many rows it has. */
+    readonly draft: boolean
+    readonly title: string | null
+    readonly note: string | null
+    /** Called when all rows are valid, before they are queued in one transaction. */
+    readonly onChecked: (check: CheckResult) => Promise<void>
+    /** What the audit log of the console says of the import, in the same transaction. */
+    readonly audit?: (queued: number, known: number, batch: string) => NewAuditEvent
+  }
+
+const rowsPerInsert = 200
+
+/** Two people may import the same replies at the same time: the second file is checked again. Then it is as fresh as it gets. */
+const checksWhileOvertaken = 3
+
+export async function importRequests(
+  admin: OutboxAdmin,
+  file: ImportFile,
+  options: ImportOptions,
+  checksLeft = checksWhileOvertaken,
+): Promise<RejectedImport | QueuedImport> {
+  const { project, createdBy, expiresAt, audit, onProgress } = options
+  const mark = checksLeft === 0 ? {} : { unlessMovedSince: await admin.readQueueMark() }
+  const check = await checkFile(admin, file, options)
+  if ('outcome' in check) return check
+  await options.onChecked(check)
+  const status = needsApproval(check.validRows, options) ? 'draft' : 'queued'
+  const batchId = toBatchName(file)
+  const source = file.name === null ? null : basename(file.name)
+  const batch = { title: options.title, source, note: options.note, reverts: null }
+  const requests = inChunks(
+    withProgress(readRequests(file), (count) => onProgress('queued', count)),
+    rowsPerInsert,
+  )
+  const recorded = audit && { audit: (queued: number, known: number) => audit(queued, known, batchId) }
+  const enqueueOptions = { status, batchId, createdBy, expiresAt, batch, ...mark, ...recorded } as const
+  const result = await admin.enqueue(requests, enqueueOptions, shortDigest(file))
+  if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
+  if ('overtaken' in result) return importRequests(admin, file, options, checksLeft - 1)
+  const { queued, known } = result
+  return { ...toQueuedImport(project, status, check), batch: queued === 0 ? null : batchId, queued, known }
+}
+
+/** Without what only the queue knows. */
+export function toQueuedImport(
+  project: ProjectName,
+  outcome: QueuedImport['outcome'],
+  { differing, differingBatch, notices, ignoredColumns }: CheckResult,
+): Omit<QueuedImport, 'batch' | 'queued' | 'known'> {
+  return { outcome, project, differing, differingBatch, notices, ignoredColumns }
+}
+
+/** Validates every row, and writes those with mistakes to a file. */
+export async function checkFile(
+  admin: Pick<OutboxAdmin, 'importedAs'>,
+  file: ImportFile,
+  { project, mistakesPath, onProgress, ...options }: CheckFileOptions,
+): Promise<RejectedImport | CheckResult> {
+  const batch = await admin.importedAs(shortDigest(file))
+  if (batch !== null) return { outcome: 'imported before', project, batch }
+  const form = await readFileForm(file.buffer.read(), file.parse)
+  const mistakesFile = mistakesPath === null ? null : await createMistakesFile(mistakesPath, file.name, form)
+  try {
+    const lines = withProgress(readImportLines(file), (count) => onProgress('checked', count))
+    const onMistaken = mistakesFile === null ? {} : { onMistaken: mistakesFile.write }
+    const check = await checkLines(lines, { ...options, ...onMistaken })
+    const written = (await mistakesFile?.publish()) ?? 0
+    if (check.mistakenRows === 0) return check
+    return toRejectedImport(project, check, written === 0 ? null : mistakesPath)
+  } finally {
+    await mistakesFile?.discard()
+  }
+}
+
+function toRejectedImport(project: ProjectName, check: CheckResult, mistakesFile: string | null): RejectedImport {
+  const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check
+  const rows = isHeaderMistaken ? 0 : validRows + mistaken
+  return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile }
+}
+
+export function readImportLines({ buffer, parse }: ImportFile): AsyncGenerator<ImportLine> {
+  return parseLines(buffer.read(), parse)
+}
+
+/** Skips invalid rows: the file was checked, so they mean that it changed, and then the read ends with an error. */
+async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest> {
+  for await (const { result } of readImportLines(file)) if (result.ok) yield result.request
+}
+
+export function needsApproval(
+  rows: number,
+  { approveOver, draft = false }: { readonly approveOver: number | null; readonly draft?: boolean },
+): boolean {
+  return draft || (approveOver !== null && rows > approveOver)
+}
+
+/** Long enough to be unique, short enough to type. */
+function shortDigest({ buffer }: ImportFile): string {
+  return buffer.digest.slice(0, 12)
+}
+
+/** The import's name, for example `orders-0123456789ab`. */
+function toBatchName(file: ImportFile): string {
+  const baseName = (file.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
+  const safeName = trimBoth(baseName.replace(/[^\w.-]+/g, '-'), '-.')
+  return `${safeName.slice(0, 40) || 'import'}-${shortDigest(file)}`
+}
+
+async function* withProgress<T>(items: AsyncIterable<T>, onCount: (count: number) => void): AsyncGenerator<T> {
+  let count = 0
+  for await (const item of items) {
+    count += 1
+    if (count % rowsPerInsert === 0) onCount(count)
+    yield item
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Writes the rows of an import that have mistakes to a file, each with its row number and the reason, in the form of the
+ * imported file: the spreadsheet that saved that opens this as well. Corrected, it can be imported as it is.
+ */
+import { realpath } from 'node:fs/promises'
+import { createOutputFile, type OutputFile } from '../../export/output-file.ts'
+import { byteOrderMark, quoteCsvCell } from '../../values/csv.ts'
+import type { Json } from '../../values/json.ts'
+import { asJsonObject, stringifyJson, tryParseJson } from '../../values/json.ts'
+import { UserError } from '../../values/user-error.ts'
+import { mistakeText, type RequestMistake } from '../core/request-mistake.ts'
+import { jsonLineColumn, mistakeColumns, requestColumns, toCsvCell, toHarmlessCell } from './csv-columns.ts'
+import type { ImportLine } from './csv-parser.ts'
+import type { FileForm } from './file-form.ts'
+
+type MistakesFile = {
+  readonly write: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
+  /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
+  readonly publish: () => Promise<number>
+  /** Removes a file that was not published. Call it when done, also after an error. */
+  readonly discard: () => Promise<void>
+}
+
+/** `imported`: the path of the imported file; null for standard input. Throws UserError if they are the same. */
+export async function createMistakesFile(path: string, imported: string | null, form: FileForm): Promise<MistakesFile> {
+  await rejectSameFile(path, imported)
+  const encode = createEncoder(form)
+  let file: OutputFile | null = null
+  let rows = 0
+  return {
+    async write({ source, row }, mistakes) {
+      if (source.format === 'csv header') return
+      // A file without mistakes leaves the file of an earlier import as it is.
+      file ??= await createOutputFile(path, { overwrite: true })
+      if (rows === 0) await file.output.write(encode(toHeaderCells(source)))
+      rows += 1
+      await file.output.write(encode([String(row), mistakes.map(mistakeText).join('; '), ...toCells(source)]))
+    },
+    async publish() {
+      await file?.publish()
+      file = null
+      return rows
+    },
+    async discard() {
+      await file?.discard()
+    },
+  }
+}
+
+type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }>
+
+/** Without the columns of an earlier file of mistakes. */
+function toHeaderCells(source: RowSource): readonly string[] {
+  if (source.format === 'jsonl') return [...mistakeColumns, ...requestColumns, jsonLineColumn]
+  const names = keptIndexes(source.header.cells).map((index) => source.header.cells[index] ?? '')
+  return [...mistakeColumns, ...names.map(toHarmlessCell)]
+}
+
+function toCells(source: RowSource): readonly string[] {
+  if (source.format === 'jsonl') return toJsonCells(source.text)
+  const kept = new Set(keptIndexes(source.header.cells))
+  const cells = source.cells.filter((_, index) => kept.has(index) || index >= source.header.cells.length)
+  return cells.map(toHarmlessCell)
+}
+
+function keptIndexes(header: readonly string[]): readonly number[] {
+  return header.flatMap((name, index) => (mistakeColumns.some((column) => column === name) ? [] : [index]))
+}
+
+/** The fields of a JSON line; a line that is not an object as it is. */
+function toJsonCells(text: string): readonly string[] {
+  const fields = asJsonObject(tryParseJson(text))
+  const toCell = (value: Json | undefined) => {
+    if (value === undefined) return ''
+    return toCsvCell(typeof value === 'object' && value !== null ? stringifyJson(value) : (value as string))
+  }
+  if (fields === null) return [...requestColumns.map(() => ''), toCsvCell(text)]
+  const hasOthers = Object.keys(fields).some((field) => !requestColumns.includes(field))
+  return [...requestColumns.map((field) => toCell(fields[field])), hasOthers ? toCsvCell(text) : '']
+}
+
+/** Excel splits a file with a byte order mark as it would have saved it. UTF-16 stays UTF-16. */
+function createEncoder({ encoding, separator, format }: FileForm): (cells: readonly string[]) => Buffer {
+  const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
+  const between = format === 'jsonl' || separator === '|' ? ',' : separator
+  let start = byteOrderMark
+  return (cells) => {
+    const text = `${start}${cells.map(quoteCsvCell).join(between)}\r\n`
+    start = ''
+    return Buffer.from(text, isUtf16 ? 'utf16le' : 'utf8')
+  }
+}
+
+async function rejectSameFile(path: string, imported: string | null): Promise<void> {
+  if (imported === null) return
+  const [target, source] = await Promise.all([path, imported].map((name) => realpath(name).catch(() => null)))
+  if (target === null || target !== source) return
+  const why = 'it is the file that is imported, which would be lost'
+  throw new UserError({ what: `cannot write ${path}`, why, next: 'name another file with --mistakes', exitCode: 2 })
+}

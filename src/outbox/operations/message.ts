@@ -1,0 +1,192 @@
+/**
+ * Sends a reply. The service has no idempotency key, so a second send would reach the customer twice. The message ids
+ * of the conversation are stored before the send; if no response comes, the reply is searched among the new messages.
+ */
+
+import { createHash } from 'node:crypto'
+import { findKey } from '../../mirror/core/item-fields.ts'
+import { messages } from '../../mirror/streams/messages.ts'
+import type { ApiResponse } from '../../service/core/api-request.ts'
+import { asJsonObject } from '../../values/json.ts'
+import { parseTime } from '../../values/time.ts'
+import type { Writeback } from '../core/repository.ts'
+import { findRepetition, matchesPayload } from '../core/same-words.ts'
+import type { WritebackPayload } from '../core/writeback-request.ts'
+import { type ConversationSnapshot, readSnapshot, readSnapshotTwice, type SnapshotMessage } from './conversation.ts'
+import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
+import { findViolation } from './precondition.ts'
+
+export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
+  method: 'POST',
+  path: '/messages',
+  verifyDelayFactor: 1,
+  checkPrecondition: async (task) => {
+    const { deps, writeback } = task
+    const body = { content: payload.content, senderName: payload.sender_name }
+    // It was verified just now. A second read could count a late reply as a message from before the send.
+    if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
+    if (expect !== null) {
+      const why = await findViolation(task, expect, await readTarget(task))
+      if (why !== null) return { canSend: false, event: 'conflicted', why }
+    }
+    const snapshot = await readSnapshot(deps, writeback.target)
+    const why = await findSentReply(task, payload, snapshot)
+    if (why !== null) return { canSend: false, event: 'conflicted', why }
+    const { messages: current, isComplete } = snapshot
+    const before = isComplete ? { ids: current.map(({ id }) => id), digest: digestMessages(current) } : {}
+    return { canSend: true, body, before }
+  },
+  verify: async ({ deps, writeback }) => {
+    const { messages: current, isComplete } = await readSnapshotTwice(deps, writeback.target)
+    const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+    const before = messageIdsBefore(writeback)
+    const isChanged = before !== null && hasContentChanged(current, before, writeback.evidence.before?.digest)
+    const verification = matchReply(current, { before, isChanged, matchedIds, payload, isComplete })
+    if (verification.kind !== 'found' || !(await deps.outbox.hasUnmatchedDuplicate(writeback, payload)))
+      return verification
+    const why = `message ${verification.messageId} may be an identical reply that was queued earlier`
+    return { kind: 'unverifiable', why }
+  },
+  findMessageId: async (task, response) =>
+    (await storeReturnedMessage(task, response)) ?? (await findSentMessage(task, payload, response)),
+})
+
+const documentedFields = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
+
+/** The response body of a write is not documented. If it is the complete message, it is stored. */
+async function storeReturnedMessage({ deps, writeback }: Task, response: ApiResponse): Promise<string | null> {
+  const fields = asJsonObject(response.data)
+  if (fields === null || !documentedFields.every((name) => name in fields)) return null
+  if (String(fields.conversationId).toLowerCase() !== writeback.target.toLowerCase()) return null
+  const { rows } = messages.parseRows([response.data], writeback.target)
+  await deps.mirror.commit({ stream: 'messages', rows, requestedAt: response.requestedAt })
+  return findKey(response.data, ['id'])
+}
+
+/** Finds the message that the reply created, by the id in the response or by its text, and stores the messages. */
+async function findSentMessage({ deps, writeback }: Task, payload: WritebackPayload['message'], response: ApiResponse) {
+  const { messages: current, rows, requestedAt } = await readSnapshot(deps, writeback.target)
+  await deps.mirror.commit({ stream: 'messages', rows, requestedAt })
+  const before = messageIdsBefore(writeback)
+  const returnedId = before === null ? null : messageIdIn(response, before)
+  return returnedId ?? (await findNewMessage({ deps, writeback }, payload, current))?.id ?? null
+}
+
+/** A message with these words that was not there before the last send; null also if it was never sent. */
+async function findNewMessage(
+  { deps, writeback }: Task,
+  payload: WritebackPayload['message'],
+  current: readonly SnapshotMessage[],
+): Promise<SnapshotMessage | null> {
+  const before = messageIdsBefore(writeback)
+  if (before === null) return null
+  const added = newMessages(current, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
+  return added.find((candidate) => matchesPayload(candidate, payload)) ?? null
+}
+
+/** Why it would reach the customer twice; null if nothing shows that. */
+async function findSentReply(
+  task: Task,
+  payload: WritebackPayload['message'],
+  { messages: current, clockOffset }: ConversationSnapshot,
+): Promise<string | null> {
+  const { deps, writeback } = task
+  const repeated = await findNewMessage(task, payload, current)
+  if (repeated !== null) return `message ${repeated.id} has the same words, and has appeared since this was last sent`
+  // Judged by ids above.
+  if (messageIdsBefore(writeback) !== null) return null
+  const requeuedAt = await deps.outbox.findRequeueing(writeback)
+  const age = {
+    seenUntil: parseTime(writeback.targetSnapshot?.last_message_at) ?? null,
+    queuedAt: (parseTime(requeuedAt ?? writeback.createdAt) ?? 0) + clockOffset,
+    isRequeued: requeuedAt !== null,
+  }
+  const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+  return findRepetition(
+    current.filter(({ id }) => !matchedIds.has(id)),
+    payload,
+    age,
+  )
+}
+
+/** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
+function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
+  const nested = asJsonObject(data)?.message
+  const nestedId = nested === undefined ? null : findKey(nested, ['id'])
+  const candidateId = findKey(data, ['messageId']) ?? nestedId ?? findKey(data, ['id'])
+  const [knownId = '0'] = before
+  if (candidateId === null || before.has(candidateId)) return null
+  return isNumber(candidateId) === isNumber(knownId) ? candidateId : null
+}
+
+function isNumber(id: string): boolean {
+  return /^\d{1,19}$/.test(id)
+}
+
+type ReplyContext = {
+  /** All message ids before the send; null if not all could be read. */
+  readonly before: ReadonlySet<string> | null
+  /** Whether the text of one of them has changed, as a service may append a reply to an existing message. */
+  readonly isChanged: boolean
+  /** Ids that are matched to other write-backs. */
+  readonly matchedIds: ReadonlySet<string>
+  readonly payload: WritebackPayload['message']
+  /** Whether all current messages could be read. */
+  readonly isComplete: boolean
+}
+
+/** `absent`, which allows a resend, only if the conversation shows exactly the same messages as before. */
+export function matchReply(
+  messages: readonly SnapshotMessage[],
+  { before, isChanged, matchedIds, payload, isComplete }: ReplyContext,
+): Verification {
+  const unverifiable = (why: string): Verification => ({ kind: 'unverifiable', why })
+  if (before === null) {
+    const similar = messages.find((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
+    const similarText = similar === undefined ? '' : `; message ${similar.id} is similar`
+    return unverifiable(`not all messages could be read before it was sent${similarText}`)
+  }
+  const added = newMessages(messages, before, matchedIds)
+  const same = added.find((message) => matchesPayload(message, payload))
+  if (same !== undefined)
+    return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
+  const [other] = added
+  if (other !== undefined)
+    return unverifiable(`message ${other.id} is new in the conversation and may be this reply in another form`)
+  if (isChanged) return unverifiable('the text of an earlier message has changed, so the reply may be part of it')
+  if (!isComplete) return unverifiable('the service does not show all messages of the conversation')
+  const currentIds = new Set(messages.map(({ id }) => id))
+  const missingId = [...before].find((id) => !currentIds.has(id))
+  if (missingId === undefined) return { kind: 'absent' }
+  return unverifiable(`the conversation no longer shows message ${missingId}, so other messages may be hidden too`)
+}
+
+/** Messages that were not there before and are not matched to another write-back. */
+function newMessages(
+  messages: readonly SnapshotMessage[],
+  before: ReadonlySet<string>,
+  matchedIds: ReadonlySet<string>,
+): readonly SnapshotMessage[] {
+  return messages.filter(({ id }) => !before.has(id) && !matchedIds.has(id))
+}
+
+/** Null if they were not all stored; earlier versions stored only those of the last minutes. */
+export function messageIdsBefore({ evidence: { before } }: Writeback): ReadonlySet<string> | null {
+  return before?.ids === undefined || before.since !== undefined ? null : new Set(before.ids)
+}
+
+/** A digest of the messages' texts, independent of their order. */
+function digestMessages(messages: readonly SnapshotMessage[]): string {
+  const lines = messages.map(({ id, content }) => JSON.stringify([id, content])).sort()
+  return createHash('sha256').update(lines.join('\n')).digest('base64url')
+}
+
+/** Whether the texts of the earlier messages changed; false if one is missing or no digest was stored. */
+function hasContentChanged(
+  messages: readonly SnapshotMessage[],
+  before: ReadonlySet<string>,
+  digest: string | undefined,
+): boolean {
+  const remaining = messages.filter(({ id }) => before.has(id))
+  return digest !== undefined && remaining.length === before.size && digestMessages(remaining) !== digest
+}

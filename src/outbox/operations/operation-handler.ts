@@ -1,0 +1,111 @@
+/**
+ * What each operation defines so that it can be checked, sent and verified, and what sending needs: settings of the project
+ * and functions, so that it depends on neither HTTP nor SQL.
+ */
+
+import type { Logger } from '../../log.ts'
+import type { Mirror } from '../../mirror/core/mirror.ts'
+import { conversations, visitors } from '../../mirror/streams/list-streams.ts'
+import type { ApiFailure } from '../../service/core/api-failure.ts'
+import type { ApiGet, ApiRequest, ApiResponse } from '../../service/core/api-request.ts'
+import { toListShape } from '../../service/core/list-shape.ts'
+import type { Json } from '../../values/json.ts'
+import type { ProjectId } from '../../values/project.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
+import type { Evidence, Transition, Writeback } from '../core/repository.ts'
+import { type Operation, operationTypes, type RequestFor } from '../core/writeback-request.ts'
+import type { OutboxRepository } from '../sql/repository.ts'
+
+/** The result of the check just before a send. */
+export type PreconditionResult =
+  | { readonly canSend: true; readonly body: Json; readonly before: NonNullable<Evidence['before']> }
+  /** `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it cannot be sent. */
+  | { readonly canSend: false; readonly event: 'conflicted' | 'invalid'; readonly why: string }
+
+export type ReadyToSend = Extract<PreconditionResult, { canSend: true }>
+
+/** Whether a send without a response arrived. */
+export type Verification =
+  | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
+  /** It did not arrive, and sending it again would not duplicate it. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unverifiable'; readonly why: string }
+
+/** A claimed write-back, and what is needed to work on it. */
+export type Task = { readonly deps: WritebackDeps; readonly writeback: Writeback }
+
+export type Refusal = Extract<ApiFailure, { kind: 'refused' }>
+
+/** Makes the handler of one request. */
+export type CreateHandler<O extends Operation> = (request: RequestFor<O>) => OperationHandler
+
+/** One request: the check before the send, and the verification after it. */
+export type OperationHandler = {
+  readonly method: 'POST' | 'PATCH'
+  /** Below that of its target. */
+  readonly path: `/${string}` | ''
+  /** Throws ApiError. */
+  readonly checkPrecondition: (task: Task) => Promise<PreconditionResult>
+  /** Throws ApiError. */
+  readonly verify: (task: Task) => Promise<Verification>
+  /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
+  readonly verifyDelayFactor: number
+  /** The transition for a refusal that tells how to correct the request; null if the refusal stands. */
+  readonly interpretRefusal?: (task: Task, refusal: Refusal, sent: Json) => Promise<Transition | null>
+  /** What an accepted request shows about the service. */
+  readonly toObservedBehaviours?: (sent: Json) => Transition['observedBehaviours']
+  /** The id of the message that it created; null if unknown. Throws ApiError. */
+  readonly findMessageId?: (task: Task, response: ApiResponse) => Promise<string | null>
+}
+
+export type WritebackDeps = {
+  /** The project's id at the service. */
+  readonly projectId: ProjectId
+  readonly get: ApiGet
+  /**
+   * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows the request, before
+   * any byte is sent; the request is sent only if it returns true. Throws ApiError.
+   */
+  readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
+  readonly outbox: OutboxRepository
+  readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
+  /** Delay before a reply without a response is verified. */
+  readonly verifyAfterMs: Ms
+  /** Whether a reply that two verifications did not find is sent again; otherwise a person decides. */
+  readonly resendReplies: boolean
+  readonly now: () => EpochMs
+  /** From 0 to below 1. */
+  readonly random: () => number
+  /** Once aborted, no new send starts; sends in flight are finished. */
+  readonly signal: AbortSignal
+  /** Never receives text that a person wrote. */
+  readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>
+}
+
+const targetLists = { conversation: conversations, visitor: visitors } as const
+
+export function targetPath({ projectId }: WritebackDeps, { operation, target }: Target): string {
+  return targetLists[operationTypes[operation].target].rowPath(projectId, target)
+}
+
+type Target = Pick<Writeback, 'operation' | 'target'>
+
+/** The target as the service shows it. Throws ApiError. */
+export function readTarget({ deps, writeback }: Task): Promise<ApiResponse> {
+  return deps.get(targetPath(deps, writeback), {}, 'write')
+}
+
+/** Makes a write-back visible in the mirror before the next sync. Throws ApiError. */
+export async function refreshTarget(task: Task): Promise<void> {
+  const { deps, writeback } = task
+  const { name: stream, parseRows } = targetLists[operationTypes[writeback.operation].target]
+  const { data, requestedAt } = await readTarget(task)
+  const stored = (await deps.mirror.readRawById(stream, [writeback.target])).get(writeback.target)
+  const { rows } = parseRows([toListShape(stored, data)], deps.projectId)
+  await deps.mirror.commit({ stream, rows, requestedAt, isAuthoritative: true })
+}
+
+/** It was sent, no response proved its outcome, and no person has queued it again since. */
+export function isInDoubt({ attempts, evidence }: Writeback): boolean {
+  return attempts > 0 && evidence.before !== undefined
+}

@@ -1,0 +1,180 @@
+/**
+ * Checks rows with the service before they are sent: reads each target, and runs the checks that sending would. Sends
+ * nothing. Effects of earlier rows are added by the review, as for the mirror.
+ */
+import pMap from 'p-map'
+import { ApiError, describeFailure, isRefusedByService } from '../../service/core/api-failure.ts'
+import type { ApiGet, ApiResponse } from '../../service/core/api-request.ts'
+import { asJsonObject } from '../../values/json.ts'
+import { toTimestamp } from '../../values/time.ts'
+import type { TargetSnapshot, Writeback } from '../core/repository.ts'
+import type { Obstacle, ReviewFacts, TargetState, WritebackReview } from '../core/review.ts'
+import { type GuardFacts, noOwnEdits } from '../core/review-guards.ts'
+import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
+import { createHandler } from '../operations/handlers.ts'
+import { targetPath, type WritebackDeps } from '../operations/operation-handler.ts'
+import type { ReviewReader } from '../sql/review-rows.ts'
+import { type ReviewSource, type RowToReview, reviewRows } from './review-rows.ts'
+
+/** `writeback`: as it is queued; absent if it is not. */
+type RowToCheck = RowToReview & { readonly writeback?: Writeback }
+
+export type CheckDeps = WritebackDeps & {
+  readonly reader: ReviewReader
+  readonly onChecked: (rows: number) => void
+}
+
+/** Bounds the parallel reads from the service. */
+const maxConcurrentRows = 6
+
+/** Checks the first `limit` rows. Throws ApiError if the service does not answer or denies the key. */
+export function checkRows<Row extends RowToCheck>(
+  source: ReviewSource<Row>,
+  deps: CheckDeps,
+  limit: number,
+): AsyncGenerator<readonly { readonly source: Row; readonly review: WritebackReview }[]> {
+  const first = { ...source, rows: () => takeFirst(source.rows(), limit) }
+  const { readAhead } = deps.reader
+  return reviewRows(first, { readAhead, readFacts: createFactsReader(deps), now: deps.now() })
+}
+
+function createFactsReader(deps: CheckDeps) {
+  let checked = 0
+  return async (sources: readonly RowToCheck[]): Promise<readonly ReviewFacts[]> => {
+    const rows = sources.map(({ row }) => row)
+    const mirrored = await deps.reader.readFacts(rows)
+    const checkDeps = { ...deps, get: memoizeGet(deps.get), outbox: readOnlyOutbox(deps) }
+    const readOne = async (source: RowToCheck, index: number): Promise<ReviewFacts> => {
+      const { request } = source.row
+      const { target = null, isRefQueued = false } = mirrored[index] ?? {}
+      if (!request.ok) return { target, obstacle: null, isRefQueued }
+      const known = { target, obstacle: null }
+      const facts = isRefQueued ? known : await askService(checkDeps, request.request, source, target)
+      checked += 1
+      deps.onChecked(checked)
+      return { ...facts, isRefQueued }
+    }
+    return pMap(sources, readOne, { concurrency: maxConcurrentRows })
+  }
+}
+
+/** Reads each record once for a chunk of rows, however many have it as their target. */
+function memoizeGet(get: ApiGet): ApiGet {
+  const responses = new Map<string, Promise<ApiResponse>>()
+  return (path, query) => {
+    const key = `${path} ${JSON.stringify(query)}`
+    const response = responses.get(key) ?? get(path, query, 'fresh')
+    responses.set(key, response)
+    return response
+  }
+}
+
+/** Nothing may be stored, and the review itself follows the earlier replies. */
+function readOnlyOutbox({ outbox }: CheckDeps): WritebackDeps['outbox'] {
+  return { ...outbox, findPreviousReplyStatus: async () => null, recordBehaviours: async () => {} }
+}
+
+type AnsweredFacts = Pick<ReviewFacts, 'target' | 'obstacle'>
+
+async function askService(
+  deps: CheckDeps,
+  request: WritebackRequest,
+  source: RowToCheck,
+  mirrored: GuardFacts['target'],
+): Promise<AnsweredFacts> {
+  try {
+    const isConversation = operationTypes[request.operation].target === 'conversation'
+    const live = await deps.get(targetPath(deps, request), {}, 'fresh')
+    const target = isConversation ? toConversation(live, mirrored) : toVisitor(live)
+    return { target, obstacle: await findObstacle(deps, request, source, mirrored) }
+  } catch (error) {
+    return { target: mirrored, obstacle: explainRefusal(request, error) }
+  }
+}
+
+/** Names and words come from the mirror. */
+function toConversation(live: ApiResponse, mirrored: GuardFacts['target']): TargetState {
+  const known = mirrored?.kind === 'conversation' ? mirrored : null
+  return {
+    kind: 'conversation',
+    isDeleted: false,
+    isHandled: typeof asJsonObject(live.data)?.handledAt === 'string',
+    visitorName: known?.visitorName ?? null,
+    lastMessageAt: known?.lastMessageAt ?? null,
+    isLastByVisitor: known?.isLastByVisitor ?? false,
+    lastVisitorMessage: known?.lastVisitorMessage ?? null,
+  }
+}
+
+function toVisitor(live: ApiResponse): TargetState {
+  const fields = asJsonObject(live.data)
+  const text = (value: unknown) => (typeof value === 'string' ? value : null)
+  return { kind: 'visitor', isDeleted: false, name: text(fields?.name), email: text(fields?.email) }
+}
+
+/** Skips a check that only records the current messages or notes: it would cost a request and show nothing. */
+async function findObstacle(
+  deps: CheckDeps,
+  request: WritebackRequest,
+  source: RowToCheck,
+  mirrored: GuardFacts['target'],
+): Promise<Obstacle | null> {
+  const isQueued = source.writeback !== undefined
+  const maySeeItself = isQueued && request.operation === 'message'
+  if (request.expect === null && !operationTypes[request.operation].isIdempotent && !maySeeItself) return null
+  const writeback = source.writeback ?? asIfQueued(request, toSnapshot(mirrored), toTimestamp(deps.now()))
+  const outbox = isQueued ? deps.outbox : { ...deps.outbox, findOwnEdits: async () => noOwnEdits }
+  const result = await createHandler(request).checkPrecondition({ deps: { ...deps, outbox }, writeback })
+  if (result.canSend) return null
+  return { reason: result.event === 'invalid' ? 'refused' : 'conflict', why: result.why }
+}
+
+/** Rethrows errors that do not concern this request. */
+function explainRefusal({ operation }: WritebackRequest, error: unknown): Obstacle {
+  if (!(error instanceof ApiError)) throw error
+  const { failure } = error
+  if (failure.kind === 'denied' && failure.scope !== null)
+    return { reason: 'unreadable', why: `cannot be read: the key lacks the scope ${failure.scope}` }
+  if (failure.kind !== 'refused' || !isRefusedByService(failure)) throw error
+  if (failure.status === 404 || failure.status === 410)
+    return { reason: 'deleted', why: `no such ${operationTypes[operation].target}` }
+  return { reason: 'refused', why: describeFailure(failure) }
+}
+
+/** The mirror as it is now counts as what the person saw. */
+function toSnapshot(mirrored: GuardFacts['target']): TargetSnapshot | null {
+  if (mirrored === null || mirrored.isDeleted) return null
+  return mirrored.kind === 'visitor'
+    ? { name: mirrored.name, email: mirrored.email }
+    : { last_message_at: mirrored.lastMessageAt }
+}
+
+function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, now: string): Writeback {
+  const { operation, target, expiresAt } = request
+  return {
+    id: '',
+    lane: '',
+    operation,
+    target,
+    rawRequest: null,
+    status: 'queued',
+    revokedAs: null,
+    attempts: 0,
+    batchId: null,
+    createdAt: now,
+    expiresAt,
+    targetSnapshot: snapshot,
+    evidence: {},
+    fencingToken: 0,
+  }
+}
+
+async function* takeFirst<T>(items: AsyncIterable<T>, limit: number): AsyncGenerator<T> {
+  let taken = 0
+  if (limit === 0) return
+  for await (const item of items) {
+    yield item
+    taken += 1
+    if (taken >= limit) return
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * Writes a review to files while it runs: CSV, lines to print after the counts, and one HTML page to look at and to pass on,
+ * without scripts, and without requests to anywhere. Texts of others are escaped, isolated in direction, and show their
+ * invisible characters.
+ */
+import { tmpdir } from 'node:os'
+import { documentFoot, documentHead } from '../../document/document-frame.ts'
+import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
+import type { ExportColumn, ExportRow } from '../../export/core/export.ts'
+import { createCsvWriter } from '../../export/csv-writer.ts'
+import { createOutputFile, type OutputFile, type OverwriteOptions } from '../../export/output-file.ts'
+import { formatCount, pluralize } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import { showInvisible } from '../../values/invisible.ts'
+import { reviewOutcomes, type WritebackReview } from '../core/review.ts'
+import type { CheckedReview } from '../core/review-check.ts'
+import {
+  actionNames,
+  describeDifference,
+  describeEffect,
+  describeGroup,
+  describeOrder,
+  outcomeLabels,
+} from '../core/review-labels.ts'
+import type { ReviewGroup, ReviewSummary } from '../core/review-summary.ts'
+import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
+
+/** Holds text of any length in an unnamed temporary file, to be read once it is complete. */
+type TextBuffer = {
+  readonly write: (text: string) => Promise<void>
+  readonly read: () => AsyncGenerator<Uint8Array>
+  /** Call it when done, also after an error. */
+  readonly close: () => Promise<void>
+}
+
+async function openTextBuffer(): Promise<TextBuffer> {
+  const file = await createUnnamedFile(tmpdir())
+  return {
+    write: async (text) => {
+      await file.appendFile(text)
+    },
+    read: () => readFromStart(file),
+    close: () => file.close(),
+  }
+}
+
+/** A place for a review, which shows its counts first. */
+export type ReviewOutput = {
+  readonly write: (reviews: readonly CheckedReview[]) => Promise<void>
+  /** Call it after all rows. */
+  readonly finish: (summary: ReviewSummary, text: ReviewPageText) => Promise<void>
+  /** Removes what is not finished. Call it when done, also after an error. */
+  readonly close: () => Promise<void>
+}
+
+/** Throws UserError if the file exists or cannot be created. */
+export async function openCsvOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+  const file = await createOutputFile(path, options)
+  const writer = createCsvWriter(reviewColumns, file.output, { forSpreadsheets: true })
+  return publishing(file, {
+    write: (reviews) => writer.write(reviews.map(toReviewCells)),
+    finish: () => writer.end(),
+    close: async () => {},
+  })
+}
+
+/** Throws UserError if the file exists or cannot be created. */
+export async function openPageOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
+  const file = await createOutputFile(path, options)
+  const { output } = file
+  const rows = await openTextBuffer()
+  return publishing(file, {
+    write: (reviews) => rows.write(reviews.map(reviewPageRow).join('')),
+    finish: async (summary, text) => {
+      await output.write(Buffer.from(reviewPageHead(text, summary)))
+      for await (const chunk of rows.read()) await output.write(chunk)
+      await output.write(Buffer.from(reviewPageFoot))
+    },
+    close: rows.close,
+  })
+}
+
+/** `toLine`: without a line end. `print`: resolves when more may be printed. */
+export async function openLinesOutput(
+  toLine: (review: CheckedReview) => string,
+  print: (bytes: Uint8Array) => Promise<void>,
+): Promise<ReviewOutput> {
+  const lines = await openTextBuffer()
+  return {
+    write: (reviews) => lines.write(reviews.map((review) => `${toLine(review)}\n`).join('')),
+    finish: async () => {
+      for await (const chunk of lines.read()) await print(chunk)
+    },
+    close: lines.close,
+  }
+}
+
+/** The file appears when the output is finished. */
+function publishing(file: OutputFile, output: ReviewOutput): ReviewOutput {
+  let isPublished = false
+  return {
+    write: output.write,
+    finish: async (summary, text) => {
+      await output.finish(summary, text)
+      await file.publish()
+      isPublished = true
+    },
+    close: async () => {
+      await output.close()
+      if (!isPublished) await file.discard()
+    },
+  }
+}
+
+/** A review as CSV for spreadsheets: one line for each row. */
+const reviewColumns: readonly ExportColumn[] = [
+  { name: 'row', type: 'integer' },
+  { name: 'id', type: 'text' },
+  { name: 'operation', type: 'text' },
+  { name: 'target', type: 'text' },
+  { name: 'visitor_name', type: 'text' },
+  { name: 'outcome', type: 'text' },
+  { name: 'reason', type: 'text' },
+  { name: 'why', type: 'text' },
+  { name: 'old', type: 'text' },
+  { name: 'new', type: 'text' },
+  { name: 'visitor_last_words', type: 'text' },
+  { name: 'visitor_last_words_at', type: 'time' },
+  { name: 'first_words', type: 'text' },
+  { name: 'after_row', type: 'integer' },
+  { name: 'expect', type: 'text' },
+  { name: 'expires_at', type: 'time' },
+  { name: 'checked_outcome', type: 'text' },
+  { name: 'checked_why', type: 'text' },
+  { name: 'checked_differs', type: 'boolean' },
+  { name: 'checked_at', type: 'time' },
+]
+
+function toReviewCells(review: CheckedReview): ExportRow {
+  const { position, id, operation, target, visitorName, outcome, reason, why, changes } = review
+  const { lastWords, firstWords, after, expect, expiresAt, check } = review
+  return [
+    ...[position, id, operation, target, visitorName, outcome, reason, why],
+    ...[describeSide(changes, 'old'), describeSide(changes, 'new')],
+    ...[lastWords?.text ?? null, lastWords?.at ?? null, firstWords, after, expect, expiresAt],
+    ...[check?.outcome ?? null, check?.why ?? null, check?.differs ?? null, check?.checkedAt ?? null],
+  ]
+}
+
+/** Null if nothing changes; of several fields `name: Ada; email: none`. */
+function describeSide(changes: WritebackReview['changes'], side: 'old' | 'new'): string | null {
+  const values = changes.map(({ field, ...change }) => ({ field, text: toText(change[side]) }))
+  if (values.length <= 1) return values[0]?.text ?? null
+  return values.map(({ field, text }) => `${field}: ${text}`).join('; ')
+}
+
+function toText(value: boolean | string | null): string {
+  if (value === null) return 'none'
+  return typeof value === 'boolean' ? (value ? 'handled' : 'open') : value
+}
+
+export type ReviewPageText = {
+  /** What is reviewed: the name of a file or a batch. */
+  readonly title: string
+  /** When, by whom it is queued, and the like; a line each. */
+  readonly notes: readonly string[]
+}
+
+/** Up to the table of all rows, which follows as `reviewPageRow`. */
+function reviewPageHead({ title, notes }: ReviewPageText, summary: ReviewSummary): string {
+  return html`${documentHead(`Review of ${showInvisible(title)}`)}<h1>Review of ${foreign(title)}</h1>
+${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTable(summary)}${checksSection(summary)}${summary.groups.map(groupSection)}<section>
+<h2>All ${pluralize(summary.rows, 'row')}</h2>
+<div class="scroll"><table>
+<thead>${tableHeader(rowColumns, 'lines')}</thead>
+<tbody>
+`.html
+}
+
+function reviewPageRow(review: CheckedReview): string {
+  const { action, outcome } = review
+  return tableRow(rowColumns, cellsOf(review, [actionNames[action], outcomeLabels[outcome]]), 'lines').html
+}
+
+const reviewPageFoot = `</tbody>
+</table></div>
+</section>
+${documentFoot}`
+
+const columnsWith = (middle: readonly string[]): readonly Column[] => [
+  { title: 'row', isNumber: true },
+  ...['visitor', ...middle, 'last words of the visitor', 'effect', 'checked with the service'].map((title) => ({
+    title,
+  })),
+]
+const groupColumns = columnsWith([])
+const rowColumns = columnsWith(['operation', 'outcome'])
+
+function countsTable({ counts, groups }: ReviewSummary): Html {
+  const rows = reviewOutcomes.map((outcome) => {
+    const own = groups.filter((group) => group.outcome === outcome)
+    return html`<tr><th scope="row">${outcomeLabels[outcome]}</th><td class="number">${formatCount(counts[outcome])}</td><td>${own.map((group) => html`${describeGroup(group, formatCount)}<br>`)}</td></tr>\n`
+  })
+  return html`<table>
+<caption>What the rows would do, as the mirror shows it</caption>
+<tbody>
+${rows}</tbody>
+</table>
+`
+}
+
+function checksSection({ rows, checks }: ReviewSummary): Html {
+  if (checks.rows === 0) return html`<p class="notes">No row was checked with the service.</p>\n`
+  const items = checks.samples.map(
+    (review) =>
+      html`<li>row ${review.position}, ${foreign(nameOf(review))}: ${foreign(describeDifference(review))}</li>\n`,
+  )
+  const beyond = checks.differing - checks.samples.length
+  return html`<section>
+<h2>Checked with the service</h2>
+<p>${formatCount(checks.rows)} of ${pluralize(rows, 'row')}, the first at ${checks.oldestAt ?? ''}; ${formatCount(checks.differing)} otherwise than the mirror shows${beyond > 0 ? `, of which these are the first ${checks.samples.length}` : ''}.</p>
+<ul>
+${items}</ul>
+</section>
+`
+}
+
+function groupSection(group: ReviewGroup): Html {
+  const { outcome, samples, count } = group
+  const beyond = count - samples.length
+  return html`<section>
+<h2>${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}</h2>
+<div class="scroll">${table({ caption: null, columns: groupColumns, rows: samples.map((review) => cellsOf(review, [])) }, 'lines')}</div>
+${beyond > 0 ? html`<p class="notes">… and ${pluralize(beyond, 'row')} more, below.</p>\n` : nothing}</section>
+`
+}
+
+/** `middle`: cells between the name and the words. */
+function cellsOf(review: CheckedReview, middle: readonly string[]): Cell[] {
+  const { position, lastWords, check } = review
+  const checked = check === null ? '' : check.differs ? (check.why ?? outcomeLabels[check.outcome]) : 'the same'
+  return [
+    ...[position, foreign(nameOf(review)), ...middle, foreign(lastWords?.text ?? '')],
+    html`${foreign(describeEffect(review))}${describeOrder(review)}`,
+    foreign(checked),
+  ]
+}
+
+/** The target's id where there is no name. */
+function nameOf({ visitorName, target }: CheckedReview): string {
+  return visitorName ?? target
+}
+
+/** Its direction does not affect what stands beside it. */
+function foreign(plain: string): Html {
+  return html`<bdi>${showInvisible(plain)}</bdi>`
+}

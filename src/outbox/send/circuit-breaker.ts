@@ -1,0 +1,84 @@
+/**
+ * The circuit breaker: stops replies and notes after a series of bad outcomes, and operations for which the key lacks the
+ * scope. Pure. Its state is derived from the outbox, so every process sees the same, and correcting the rows closes it.
+ */
+import type { ApiFailure } from '../../service/core/api-failure.ts'
+import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
+import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/repository.ts'
+import { type Operation, operationsWhere, operationTypes } from '../core/writeback-request.ts'
+
+/** This many uncertain outcomes in a row stop everything; this many refusals in a row stop their import. */
+const tripThresholds = { uncertain: 5, refused: 10 } as const
+
+/** Enough to find a streak when several imports are sent in parallel. */
+export const outcomesConsidered = 60
+
+/** After this time, sending is tried again. */
+const coolDownMs: Ms = 15 * 60_000
+
+/** Why, and when it is tried again. */
+type OpenCircuit = { readonly why: string; readonly until: EpochMs }
+
+export type CircuitState = {
+  /** Null if at most some imports are stopped. */
+  readonly all: OpenCircuit | null
+  /** By import; the key null means write-backs without an import. */
+  readonly batches: ReadonlyMap<string | null, OpenCircuit>
+}
+
+export const closedCircuits: CircuitState = { all: null, batches: new Map() }
+
+/** `outcomes`: newest first. */
+export function evaluateCircuits(outcomes: readonly SendOutcome[], now: EpochMs): CircuitState {
+  const serviceOutcomes = outcomes.filter(({ isOwnFault }) => !isOwnFault)
+  const ofBatch = [...Map.groupBy(serviceOutcomes, ({ batchId }) => batchId)].flatMap(([batch, own]) => {
+    const streak = findStreak(own, 'failed', tripThresholds.refused, now)
+    return streak === null ? [] : [[batch, streak] as const]
+  })
+  return {
+    all: findStreak(serviceOutcomes, 'uncertain', tripThresholds.uncertain, now),
+    batches: new Map(ofBatch),
+  }
+}
+
+/** What may be claimed. `unscoped`: operations for which the key lacks the scope. */
+export function toClaimFilter({ all, batches }: CircuitState, unscoped: readonly Operation[]): ClaimFilter {
+  return { withoutOperations: unscoped, withoutQueuedSends: all === null ? [...batches.keys()] : 'all' }
+}
+
+/** Whether `toClaimFilter` excludes this write-back. One that was sent is still verified. */
+export function isBlocked(
+  { all, batches }: CircuitState,
+  unscoped: readonly Operation[],
+  { operation, status, batchId }: ClaimableWriteback,
+): boolean {
+  if (unscoped.includes(operation)) return true
+  const isUnsent = status === 'queued' && !operationTypes[operation].isIdempotent
+  return isUnsent && (all !== null || batches.has(batchId))
+}
+
+/**
+ * The operations that a failure rules out; empty if it does not concern a scope. Operations on the same kind of target
+ * need the same scopes: one for writing and one for the read before it.
+ */
+export function operationsWithoutScope(operation: Operation, failure: ApiFailure): readonly Operation[] {
+  const isMissingScope =
+    failure.kind === 'denied' && (failure.scope !== null || failure.code === 'api_key_scope_missing')
+  return isMissingScope ? operationsWhere(({ target }) => target === operationTypes[operation].target) : []
+}
+
+function findStreak(
+  outcomes: readonly SendOutcome[],
+  status: SendOutcome['status'],
+  length: number,
+  now: EpochMs,
+): OpenCircuit | null {
+  const last = outcomes.slice(0, length)
+  const newest = last[0]
+  if (newest === undefined || last.length < length || last.some((outcome) => outcome.status !== status)) return null
+  const newestAt = (parseTime(newest.at) ?? 0) * 1000
+  // Absolute difference, as a clock may have been set back since.
+  if (Math.abs(now - newestAt) > coolDownMs) return null
+  const why = `the last ${length} replies and notes were ${status}: ${newest.why}`
+  return { why, until: newestAt + coolDownMs }
+}

@@ -1,0 +1,200 @@
+/**
+ * Works on one lane (all write-backs to one conversation or visitor): sends or verifies them in order, as long as one can
+ * be claimed. The intent is durable before a byte is sent; the outcome is derived only from evidence: nothing was sent, a
+ * response, or neither.
+ */
+import {
+  ApiError,
+  type ApiFailure,
+  describeFailure,
+  isRefused,
+  isRefusedByService,
+} from '../../service/core/api-failure.ts'
+import type { SettledWriteback } from '../core/group-reasons.ts'
+import type { ClaimableWriteback, Writeback } from '../core/repository.ts'
+import { mistakeText } from '../core/request-mistake.ts'
+import { hasExpired, operationTypes, parseRequest } from '../core/writeback-request.ts'
+import { createHandler } from '../operations/handlers.ts'
+import {
+  isInDoubt,
+  type PreconditionResult,
+  type Verification,
+  type WritebackDeps,
+} from '../operations/operation-handler.ts'
+import {
+  backOffMs,
+  maxSends,
+  mayHaveBeenDone,
+  refreshMirror,
+  type SendTask,
+  type SendTaskResult,
+  sendRequest,
+  settleTask,
+  toTaskResult,
+  verificationsNeeded,
+} from './send-request.ts'
+
+type LaneCallbacks = {
+  /** Called before each write-back except the first. */
+  readonly canContinue: (next: ClaimableWriteback) => boolean
+  readonly onSettled: (outcome: SettledWriteback) => void
+}
+
+/**
+ * Returns the service failure that stopped the lane; null if nothing more can be done now. Throws ApiError if the key is
+ * denied.
+ */
+export async function sendLane(
+  deps: WritebackDeps,
+  first: ClaimableWriteback,
+  callbacks: LaneCallbacks,
+): Promise<ApiFailure | null> {
+  for (let head: ClaimableWriteback | undefined = first; head !== undefined; ) {
+    const writeback = await deps.outbox.claim(head.id, deps.now())
+    if (writeback === null) return null
+    const result = await sendOne(deps, writeback)
+    if (result.kind === 'claim_lost') return null
+    if (result.kind === 'deferred' && result.failure !== null) return result.failure
+    if (result.kind === 'settled') {
+      const { status, why } = result
+      const { id, operation } = writeback
+      callbacks.onSettled({ id, operation, status, why })
+      deps.log.info({ event: 'writeback.settled', project: deps.projectId, id, operation, status })
+    }
+    if (deps.signal.aborted) return null
+    const [next] = await deps.outbox.findClaimable(deps.now(), 1, { lane: head.lane })
+    head = next !== undefined && callbacks.canContinue(next) ? next : undefined
+  }
+  return null
+}
+
+/** Throws ApiError if the key is denied or the server is not this API; the write-back is then unchanged. */
+export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
+  const result = parseRequest(writeback.rawRequest)
+  if (!result.ok) {
+    // A row that was changed by SQL after the send cannot be verified.
+    const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
+    return settleTask({ deps, writeback }, { event, why: result.mistakes.map(mistakeText).join('; ') })
+  }
+  const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
+  const isExpired = hasExpired(writeback.expiresAt, deps.now())
+  const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
+  try {
+    if (writeback.status !== 'sending') return isExpired ? await settleTask(task, expired) : await checkAndSend(task)
+    // Recorded before verification, so that it is not sent again whatever verification finds.
+    return isExpired && writeback.revokedAs === null ? await settleTask(task, expired) : await verifySend(task)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return releaseForRetry(task, error)
+  }
+}
+
+async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
+  const { writeback, handler } = task
+  const { isIdempotent } = operationTypes[writeback.operation]
+  for (;;) {
+    // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
+    const verified = !isIdempotent && isInDoubt(writeback) ? await verifyBeforeResend(task) : null
+    if (verified !== null) return verified
+    const precondition = await handler.checkPrecondition(task).catch(toMissingTarget)
+    if (!precondition.canSend) return settleUnsent(task, precondition)
+    const result = await sendRequest(task, precondition)
+    if (result !== 'stale') return result
+  }
+}
+
+/** Refreshes the mirror after a conflict, so that it shows the reason. */
+async function settleUnsent(
+  task: SendTask,
+  precondition: Exclude<PreconditionResult, { canSend: true }>,
+): Promise<SendTaskResult> {
+  const isKnownUndone = !mayHaveBeenDone(task.writeback)
+  const why = isKnownUndone ? precondition.why : `${precondition.why}; it was sent before, and may have been done then`
+  const status = await task.deps.outbox.settle(task.writeback, { ...precondition, why })
+  if (status === 'conflict') await refreshMirror(task, null)
+  return toTaskResult(status, why)
+}
+
+/** The target does not exist, or the service refuses to return it. */
+function toMissingTarget(error: unknown): PreconditionResult {
+  if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
+  return { canSend: false, event: 'invalid', why: describeFailure(error.failure) }
+}
+
+/** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
+async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
+  const { failure } = error
+  const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
+  const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
+  const dueAt = canRetry ? deps.now() + backOffMs(failedAttempts, deps.random()) : null
+  await deps.outbox.release(writeback, dueAt, canRetry ? { failedAttempts } : {})
+  if (failure.kind === 'denied' || isRefused(error)) throw error
+  return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
+}
+
+/** Throws ApiError if the service cannot be read now. */
+async function verifySend(task: SendTask): Promise<SendTaskResult> {
+  const verification = await runVerification(task)
+  return verification.kind === 'absent' ? settleAbsent(task) : settleVerification(task, verification)
+}
+
+/** Verifies once more just before a resend. Null if it did not arrive, so that it can be sent again. */
+async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
+  const verification = await runVerification(task)
+  return verification.kind === 'absent' ? null : settleVerification(task, verification)
+}
+
+async function runVerification(task: SendTask): Promise<Verification> {
+  return task.handler.verify(task).catch((error: unknown) => {
+    // The target no longer exists, so nothing can be verified.
+    if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
+    return { kind: 'unverifiable', why: describeFailure(error.failure) }
+  })
+}
+
+async function settleVerification(
+  task: SendTask,
+  verification: Exclude<Verification, { kind: 'absent' }>,
+): Promise<SendTaskResult> {
+  if (verification.kind === 'unverifiable') return settleTask(task, { event: 'unverifiable', why: verification.why })
+  const { how, messageId } = verification
+  const { status: answered } = task.writeback.evidence
+  const response = answered === undefined ? 'no response came' : `the response proved nothing (${answered})`
+  const transition = { event: 'found', why: `${response}, but ${how}`, evidence: { found: how } } as const
+  const found = messageId === undefined ? transition : { ...transition, messageId }
+  const status = await task.deps.outbox.settle(task.writeback, found)
+  if (status !== null) await refreshMirror(task, null)
+  return toTaskResult(status, transition.why)
+}
+
+async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
+  const { deps, writeback } = task
+  const verifications = (writeback.evidence.verifications ?? 0) + 1
+  if (verifications < verificationsNeeded) {
+    const why = 'it was not found; it will be verified again'
+    const dueAt = deps.now() + deps.verifyAfterMs
+    return settleTask(task, { event: 'not_found_yet', why, evidence: { verifications }, dueAt })
+  }
+  const { statedResult } = writeback.evidence
+  if (statedResult?.says === 'refused') return settleTask(task, { event: 'refused', why: statedResult.why })
+  const blocker = resendBlocker(task)
+  if (blocker !== null) return settleTask(task, { event: 'unverifiable', why: blocker })
+  const revoked = `it was ${writeback.revokedAs} meanwhile and will not be sent again`
+  const next = writeback.revokedAs === null ? 'it will be sent again' : revoked
+  return settleTask(task, { event: 'absent', why: `it was not found: ${next}` })
+}
+
+/** Null if it may be sent again. */
+function resendBlocker({ deps, writeback }: SendTask): string | null {
+  if (writeback.revokedAs === null && writeback.attempts >= maxSends)
+    return `it was sent ${writeback.attempts} times, and no response proved its outcome`
+  if (operationTypes[writeback.operation].isIdempotent) return null
+  // A service that accepted the request may still carry it out.
+  if (writeback.evidence.statedResult?.says === 'accepted')
+    return `it was not found, but the service accepted it: ${writeback.evidence.statedResult.why}`
+  // A suspended process may resume and still send.
+  if (writeback.evidence.sender === 'silent') return 'it was not found, but the sending process may still be alive'
+  return deps.resendReplies || writeback.revokedAs !== null
+    ? null
+    : 'it was not found, and replies are not resent automatically (resend_replies)'
+}

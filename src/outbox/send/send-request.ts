@@ -1,0 +1,202 @@
+/** Sends the request of a write-back, which is recorded in the outbox just before, and settles it by the result. */
+
+import { ApiError, type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
+import type { ApiResponse } from '../../service/core/api-request.ts'
+import { assertNever } from '../../values/assert-never.ts'
+import type { Json } from '../../values/json.ts'
+import type { Ms } from '../../values/time.ts'
+import type { Evidence, Transition, Writeback } from '../core/repository.ts'
+import type { WritebackStatus } from '../core/state.ts'
+import { operationTypes } from '../core/writeback-request.ts'
+import {
+  isInDoubt,
+  type OperationHandler,
+  type ReadyToSend,
+  refreshTarget,
+  type Task,
+  targetPath,
+} from '../operations/operation-handler.ts'
+
+/**
+ * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the
+ * check is outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied; the write-back is then queued again.
+ */
+export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<SendTaskResult | 'stale'> {
+  const { deps, writeback, handler } = task
+  // Measured after the check: with a slow service, a check that takes longer than the limit would block every send.
+  const checkedAt = deps.now()
+  let decision = null as 'recorded' | 'stale' | 'superseded' | null
+  const markSending = async () => {
+    const now = deps.now()
+    const isStale = now - checkedAt > preconditionValidMs
+    const evidence = toEvidence(writeback, ready)
+    const mark = () => deps.outbox.markSending(writeback, evidence, now, now + verifyDelayMs(task))
+    decision = isStale ? 'stale' : (await mark()) ? 'recorded' : 'superseded'
+    return decision === 'recorded'
+  }
+  const path = `${targetPath(deps, writeback)}${handler.path}`
+  const request = { method: handler.method, path, body: ready.body, priority: 'write' } as const
+  const sent = await deps.send(request, markSending).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || decision === null) throw error
+    return error.failure
+  })
+  if ('data' in sent) return settleAccepted(task, ready, sent)
+  if (decision === 'recorded') return settleFailure(task, ready, sent)
+  const waitedMs = deps.now() - checkedAt
+  deps.log.debug({ event: 'writeback.not_sent', id: writeback.id, why: decision, waited_ms: waitedMs })
+  if (decision === 'stale') return 'stale'
+  // It has expired, a person made another decision, another write-back was put in front of it, or the claim was lost.
+  await deps.outbox.release(writeback, null)
+  return { kind: 'claim_lost' }
+}
+
+/** An earlier send may have arrived meanwhile: then `before` shows its effect, and a revert has to go further back. */
+function toEvidence(writeback: Writeback, { before }: ReadyToSend): Evidence {
+  if (!isInDoubt(writeback) || !operationTypes[writeback.operation].isIdempotent) return { before }
+  return { before, firstBefore: writeback.evidence.firstBefore ?? writeback.evidence.before }
+}
+
+async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
+  const { deps, writeback, handler } = task
+  const transition = await toTransition(task, body, failure)
+  const status = await deps.outbox.settleSent(writeback, transition)
+  if (failure.kind === 'denied') throw new ApiError(failure)
+  // An operation that cannot be verified need not wait.
+  if (status === 'sending' && handler.verifyDelayFactor === 0) {
+    const { why } = transition
+    return toTaskResult(await deps.outbox.settleSent(writeback, { event: 'unverifiable', why }), why)
+  }
+  const isServiceFailure = failure.kind === 'throttled' || (failure.kind === 'transient' && !failure.mayHaveBeenSent)
+  return toTaskResult(status, transition.why, isServiceFailure ? failure : null)
+}
+
+async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
+  const { deps, writeback, handler } = task
+  const now = deps.now()
+  switch (failure.kind) {
+    case 'aborted':
+      return { event: 'not_sent', why: 'stopped before it was sent' }
+    case 'throttled':
+      // The service may have done it all the same. A reply is looked for before its next send; nothing shows a note.
+      return {
+        event: handler.verifyDelayFactor === 0 ? 'no_response' : 'not_sent',
+        why: failure.why,
+        requestId: failure.requestId,
+        evidence: { status: 429 },
+      }
+    case 'denied':
+      return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
+    case 'refused': {
+      const { why, requestId, status } = failure
+      const correction = (await handler.interpretRefusal?.(task, failure, body)) ?? null
+      return correction ?? { event: 'refused', why, requestId, evidence: { status } }
+    }
+    case 'transient': {
+      const { why, requestId, status, mayHaveBeenSent, statedResult } = failure
+      if (!mayHaveBeenSent) {
+        const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
+        return {
+          event: 'not_sent',
+          why,
+          evidence: { failedAttempts },
+          dueAt: now + backOffMs(failedAttempts, deps.random()),
+        }
+      }
+      const statement = statedResult === undefined ? {} : { statedResult: { says: statedResult, why } }
+      const evidence = {
+        sender: 'ended',
+        failedAttempts: 0,
+        ...(status === null ? {} : { status }),
+        ...statement,
+      } as const
+      return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
+    }
+    default:
+      return assertNever(failure)
+  }
+}
+
+/** A failure to refresh the mirror does not change the outcome. */
+async function settleAccepted(
+  task: SendTask,
+  { body, before }: ReadyToSend,
+  response: ApiResponse,
+): Promise<SendTaskResult> {
+  const { deps, writeback, handler } = task
+  const { status, requestId } = response
+  const observedBehaviours = handler.toObservedBehaviours?.(body) ?? []
+  const accepted = { event: 'accepted', why: `the service answered ${status}`, evidence: { status } } as const
+  const settledStatus = await deps.outbox.settleSent(writeback, { ...accepted, requestId, observedBehaviours })
+  const sent = { ...writeback, evidence: { ...writeback.evidence, before } }
+  if (settledStatus !== null) await refreshMirror({ ...task, writeback: sent }, response)
+  return toTaskResult(settledStatus, accepted.why)
+}
+
+export type SendTask = Task & { readonly handler: OperationHandler }
+
+/** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
+export type SendTaskResult =
+  /** `why`: for a person. */
+  | { readonly kind: 'settled'; readonly status: WritebackStatus; readonly why: string }
+  /** `failure`: set if the service failed. */
+  | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
+  | { readonly kind: 'claim_lost' }
+
+/** `status`: the new status; null if the claim was lost. */
+export function toTaskResult(
+  status: WritebackStatus | null,
+  why: string,
+  failure: ApiFailure | null = null,
+): SendTaskResult {
+  if (status === null) return { kind: 'claim_lost' }
+  return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status, why }
+}
+
+export async function settleTask({ deps, writeback }: Task, transition: Transition): Promise<SendTaskResult> {
+  return toTaskResult(await deps.outbox.settle(writeback, transition), transition.why)
+}
+
+/**
+ * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
+ * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null.
+ */
+export async function refreshMirror(task: SendTask, response: ApiResponse | null): Promise<void> {
+  const { deps, writeback, handler } = task
+  try {
+    const messageId = response === null ? null : ((await handler.findMessageId?.(task, response)) ?? null)
+    if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
+    // What cannot be read, the mirror does not have.
+    if (handler.verifyDelayFactor > 0) await refreshTarget(task)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    deps.log.debug({ event: 'mirror_refresh.failed', id: writeback.id, why: describeFailure(error.failure) })
+  }
+}
+
+/** Also of one that a 429 answered, which counts as no attempt. */
+export function mayHaveBeenDone(writeback: Writeback): boolean {
+  const { before, status } = writeback.evidence
+  return isInDoubt(writeback) || (before !== undefined && status === 429)
+}
+
+/** Delay before verification if no response comes. */
+function verifyDelayMs({ deps, handler }: SendTask): Ms {
+  return Math.ceil(deps.verifyAfterMs * handler.verifyDelayFactor)
+}
+
+/** How long the precondition check is valid. */
+const preconditionValidMs: Ms = 20_000
+
+/** After this many sends without a readable response, a person decides. */
+export const maxSends = 5
+
+/** Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below 1. */
+export function backOffMs(failures: number, jitter: number): Ms {
+  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(failures, 10)) * (0.5 + jitter / 2))
+}
+
+/**
+ * How many verifications must not find it before it is sent again. Applies to idempotent operations too, as a first send
+ * that arrives late would overwrite later changes.
+ */
+export const verificationsNeeded = 2

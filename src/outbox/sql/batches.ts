@@ -1,0 +1,178 @@
+/** Reads batches for people, and keeps the time at which each was finished. */
+import { type RawBuilder, sql } from 'kysely'
+import { readClock } from '../../warehouse/database-clock.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import { retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
+import { decodeText } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { Rest } from '../core/batch-estimate.ts'
+import type { Batch, BatchState, BatchSummary } from '../core/batches.ts'
+import type { StatusCounts, WritebackStatus } from '../core/state.ts'
+import { graceReason } from './claimable.ts'
+import { lastEventSeq, successSql } from './lane-history.ts'
+import { effectiveStatus } from './open-decisions.ts'
+import { operationSql } from './row.ts'
+
+const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
+  approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,
+  finished_at as "finishedAt"`
+
+export async function listBatches(
+  context: ProjectDb,
+  limit: number,
+  before?: Pick<Batch, 'id' | 'createdAt'>,
+): Promise<BatchSummary[]> {
+  const { typed } = context
+  const isOlder =
+    before === undefined
+      ? sql`true`
+      : sql`(created_at < ${typed('time', before.createdAt)} or (created_at = ${typed('time', before.createdAt)} and id < ${before.id}))`
+  return readBatches(context, isOlder, limit)
+}
+
+export async function findBatch(context: ProjectDb, id: string): Promise<BatchSummary | null> {
+  if (context.kind === 'postgres' && id.includes('\0')) return null
+  return (await readBatches(context, sql`id = ${id}`, 1))[0] ?? null
+}
+
+export async function listStoppedBatches(context: ProjectDb, limit: number): Promise<BatchSummary[]> {
+  return readBatches(context, sql`stopped_at is not null`, limit)
+}
+
+async function readBatches(context: ProjectDb, condition: RawBuilder<unknown>, limit: number): Promise<BatchSummary[]> {
+  const { db, kind, project } = context
+  const { rows } = await sql<Batch>`select ${batchColumns} from writeback_batches
+    where project_id = ${project} and ${condition} order by created_at desc, id desc limit ${limit}`.execute(db)
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  const counted = await countBatches(
+    context,
+    sql`batch_id ${inList(
+      kind,
+      rows.map(({ id }) => id),
+    )}`,
+  )
+  return rows.map((stored) => {
+    const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
+    const [title, source, note, createdBy] = [stored.title, stored.source, stored.note, stored.createdBy].map(text)
+    const batch = { ...stored, title, source, note, createdBy } as Batch
+    const state = toBatchState(batch, counts)
+    // The column is set a little later.
+    const finishedAt = state === 'done' ? (batch.finishedAt ?? settledAt) : null
+    return { ...batch, finishedAt, counts, state }
+  })
+}
+
+type BatchCounts = { readonly counts: StatusCounts; readonly settledAt: string | null }
+
+async function countBatches(context: ProjectDb, condition: RawBuilder<unknown>): Promise<Map<string, BatchCounts>> {
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<{ batch: string; status: WritebackStatus; count: number; settled: string | null }>`
+    select batch_id as batch, ${status} as status, count(*) as count, max(finished_at) as settled from writebacks
+    where project_id = ${context.project} and ${condition} group by 1, 2`.execute(context.db)
+  const counted = new Map<string, BatchCounts>()
+  for (const { batch, status, count, settled } of rows) {
+    const { counts = {}, settledAt = null } = counted.get(batch) ?? {}
+    const latest = settledAt !== null && (settled === null || settledAt > settled) ? settledAt : settled
+    counted.set(batch, { counts: { ...counts, [status]: count }, settledAt: latest })
+  }
+  return counted
+}
+
+export async function listBatchNames({ db, project }: ProjectDb, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from writeback_batches
+    where project_id = ${project} order by created_at desc, id desc limit ${limit}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** The newest batch that takes this one back, and the last place in the event log that such batches cover. */
+type Reverts = { readonly newest: string | null; readonly coveredTo: number }
+
+/** Without those that were given up: cancelled before anything of them was sent. */
+async function findReverts({ db, project }: ProjectDb, id: string): Promise<Reverts> {
+  const { rows } = await sql<{ id: string; coveredTo: number }>`
+    select writeback_batches.id, max(${lastEventSeq(sql`event.from_status is null`)}) as "coveredTo"
+    from writeback_batches join writebacks on writebacks.project_id = writeback_batches.project_id
+      and writebacks.batch_id = writeback_batches.id
+    where writeback_batches.project_id = ${project} and reverts = ${id}
+    group by writeback_batches.id having count(case when status <> 'cancelled' then 1 end) > 0
+    order by 2 desc`.execute(db)
+  return { newest: rows[0]?.id ?? null, coveredTo: rows[0]?.coveredTo ?? 0 }
+}
+
+export async function findRevertOf(context: ProjectDb, id: string): Promise<string | null> {
+  return (await findReverts(context, id)).newest
+}
+
+/** What succeeded after the batch was last taken back. */
+export async function notRevertedSql(context: ProjectDb, id: string): Promise<RawBuilder<unknown>> {
+  const { coveredTo } = await findReverts(context, id)
+  return coveredTo === 0 ? sql`true` : sql`${lastEventSeq(successSql)} > ${coveredTo}`
+}
+
+/** Flags and corrections that arrived, and are not taken back yet. */
+export async function countRevertible(context: ProjectDb, id: string): Promise<number> {
+  const isIdempotent = operationSql((type) => type.isIdempotent)
+  const { rows } = await sql<{ count: number }>`select count(*) as count from writebacks
+    where project_id = ${context.project} and batch_id = ${id} and status = 'succeeded' and ${isIdempotent}
+      and erased_at is null
+      and ${await notRevertedSql(context, id)}`.execute(context.db)
+  return rows[0]?.count ?? 0
+}
+
+const openSql = sql`exists (select 1 from writebacks where writebacks.project_id = writeback_batches.project_id
+  and writebacks.batch_id = writeback_batches.id and writebacks.status in ('draft','queued','sending','uncertain'))`
+
+/** Stores when batches were finished whose last write-back was settled. */
+export async function recordFinishedBatches({ db, project }: ProjectDb): Promise<void> {
+  const settled = sql`(select max(finished_at) from writebacks where writebacks.project_id = writeback_batches.project_id
+    and writebacks.batch_id = writeback_batches.id)`
+  const finished = sql`update writeback_batches set finished_at = ${settled}
+    where project_id = ${project} and finished_at is null and rows > 0 and not ${openSql}`
+  await retryOnDeadlock(() => finished.execute(db))
+}
+
+/** A stopped batch is stopped as long as something of it waits; what is in flight comes before what waits for approval. */
+function toBatchState({ stoppedAt }: Pick<Batch, 'stoppedAt'>, counts: StatusCounts): BatchState {
+  const { draft = 0, queued = 0, sending = 0, uncertain = 0 } = counts
+  if (draft + queued + sending + uncertain === 0) return 'done'
+  if (stoppedAt !== null && draft + queued > 0) return 'stopped'
+  if (queued + sending > 0) return 'sending'
+  return draft > 0 ? 'draft' : 'uncertain'
+}
+
+/** Where a batch stands in the queue: what is sent before it, and until when it rests. */
+export async function countAhead({ db, project }: ProjectDb, batch: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from writebacks where project_id = ${project} and status in ('queued','sending')
+      and batch_id is distinct from ${batch} and seq < (select min(seq) from writebacks own
+        where own.project_id = ${project} and own.batch_id = ${batch} and own.status in ('draft','queued','sending'))`.execute(
+    db,
+  )
+  return rows[0]?.count ?? 0
+}
+
+type QueuedTimes = {
+  readonly waiting: number
+  readonly ready: number
+  readonly until: number | null
+  readonly graces: number
+  readonly why: string | null
+}
+
+export async function findRest({ db, kind, project, typed }: ProjectDb, batch: string): Promise<Rest | null> {
+  const clock = await readClock(db, kind)
+  const now = typed('integer', clock())
+  const { rows } = await sql<QueuedTimes>`
+    select count(case when due_at > ${now} then 1 end) as waiting,
+      count(case when due_at is null or due_at <= ${now} then 1 end) as ready, min(due_at) as until,
+      count(case when undo_until = due_at then 1 end) as graces, min(step) as why
+    from writebacks where project_id = ${project} and batch_id = ${batch} and status in ('queued','sending')`.execute(
+    db,
+  )
+  const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
+  if (waiting === 0 || ready > 0 || until === null) return null
+  return {
+    until,
+    because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt'),
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Which write-backs of a project can be claimed now, in SQL. A lane (an ordering key) holds the write-backs to one
+ * conversation or visitor, which are sent in order. A claim has an owner: a process, which may be dead.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
+import { allOf } from '../../warehouse/dialect.ts'
+import { currentProcess, isProcessAlive, type ProcessIdentity } from '../../warehouse/process-identity.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { Rest } from '../core/batch-estimate.ts'
+import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/repository.ts'
+import { laneBlockingStatuses } from '../core/state.ts'
+import { inStoppedBatchSql } from './open-decisions.ts'
+import { decodeEvidence, type OutboxRow, operationSql } from './row.ts'
+
+/** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
+const maxDelayMs: Ms = 30 * 86_400_000
+
+/** No earlier write-back of the lane is unsettled. */
+const firstInLaneSql = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
+  and before.lane = writebacks.lane and before.seq < writebacks.seq
+  and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
+
+/** A retry or an approval may put a write-back in front of one in flight, which must finish first. */
+const laneIdleSql = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
+  and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
+
+/** The order of its lane allows it to be sent. */
+export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
+
+/** No process works on it: it has no owner, a dead owner, or an expired lease. */
+function unownedSql(now: EpochMs, deadOwners: ReadonlyMap<string, number>): RawBuilder<unknown> {
+  const free = [
+    sql`owner is null`,
+    sql`lease_until <= ${now}`,
+    sql`lease_until > ${now + maxDelayMs}`,
+    ...[...deadOwners.keys()].map((owner) => sql`owner = ${owner}`),
+  ]
+  return sql`(${sql.join(free, sql` or `)})`
+}
+
+function dueSql(now: EpochMs): RawBuilder<unknown> {
+  return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
+}
+
+export function claimableSql(now: EpochMs, deadOwners: ReadonlyMap<string, number>): RawBuilder<unknown> {
+  return sql`status in ('queued','sending') and ${dueSql(now)} and ${unownedSql(now, deadOwners)} and ${nextInLaneSql}`
+}
+
+/** Processes that own claims and are certainly dead, each with the number of its claims. */
+export async function findDeadOwners({ db, kind, project }: ProjectDb): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ owner: string; claims: number | string }>`
+    select owner, count(*) as claims from writebacks where project_id = ${project} and owner is not null
+    group by owner`.execute(db)
+  const dead = rows.filter(({ owner }) => isOwnerDead(owner, kind))
+  return new Map(dead.map(({ owner, claims }) => [owner, Number(claims)]))
+}
+
+/**
+ * Claims of dead processes come on top of `limit`: in the queue, the job of such a lane stays locked for a while, and
+ * the lanes behind it would wait for that.
+ */
+export async function findClaimable(
+  context: ProjectDb,
+  now: EpochMs,
+  limit: number,
+  filter: ClaimFilter = {},
+): Promise<ClaimableWriteback[]> {
+  const deadOwners = await findDeadOwners(context)
+  const claimable = claimableSql(now, deadOwners)
+  const count = [...deadOwners.values()].reduce((sum, claims) => sum + claims, limit)
+  const find = (condition: RawBuilder<unknown>, order: RawBuilder<unknown>) => sql`select * from (
+    select id, lane, operation, status, batch_id as "batchId", seq from writebacks
+    where project_id = ${context.project} and ${condition} and ${claimFilterSql(filter)} and ${claimable}
+      and not (status = 'queued' and ${inStoppedBatchSql})
+    order by ${order} limit ${count}) as found`
+  // Written so that the few sent ones are found by their status, and the many queued ones read in order of `seq`.
+  const [sending, queued] = [find(sql`status = 'sending'`, sql`+seq`), find(sql`status <> 'sending'`, sql`seq`)]
+  // Verifying needs only reads, so it does not wait behind what waits for a write slot: `sending` before `queued`.
+  const { rows } = await sql<ClaimableWriteback>`
+    ${sending} union all ${queued} order by status desc, seq limit ${count}`.execute(context.db)
+  return rows
+}
+
+export async function hasPending({ db, project }: ProjectDb, filter: ClaimFilter = {}): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
+      and not (status = 'queued' and ${inStoppedBatchSql})
+      and ${claimFilterSql(filter)} and ${firstInLaneSql} limit 1`.execute(db)
+  return rows.length > 0
+}
+
+/** Until when the next write-back that is not due yet waits, and why. */
+export async function findRest(
+  { db, project }: ProjectDb,
+  now: EpochMs,
+  filter: ClaimFilter = {},
+): Promise<Rest | null> {
+  const { rows } = await sql<{ until: number; why: string | null; isGrace: number }>`
+    select due_at as until, step as why, case when undo_until = due_at then 1 else 0 end as "isGrace" from writebacks
+    where project_id = ${project} and status in ('queued','sending') and due_at > ${now} and due_at <= ${now + maxDelayMs}
+      and ${claimFilterSql(filter)} and ${firstInLaneSql} order by due_at limit 1`.execute(db)
+  const [next] = rows
+  if (next === undefined) return null
+  const because = next.isGrace === 1 ? graceReason : (next.why ?? 'it waits for another attempt')
+  return { until: next.until, because }
+}
+
+/** Why an approved write-back is not sent yet. */
+export const graceReason = 'its approval can still be taken back'
+
+function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] }: ClaimFilter): RawBuilder<unknown> {
+  const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
+  const ofBatch = (batch: string | null) => sql`batch_id is not distinct from ${batch}`
+  const isExcluded =
+    withoutQueuedSends === 'all' ? sql`true` : sql`(${sql.join(withoutQueuedSends.map(ofBatch), sql` or `)})`
+  return allOf([
+    lane === undefined ? null : sql`lane = ${lane}`,
+    withoutOperations.length === 0 ? null : sql`operation not in (${sql.join(withoutOperations)})`,
+    withoutQueuedSends.length === 0 ? null : sql`not (status = 'queued' and ${isSend} and ${isExcluded})`,
+  ])
+}
+
+/** This process, as the column `owner` holds it. */
+export function currentOwner(): string {
+  const { host, pid, process } = currentProcess()
+  return JSON.stringify({ host, pid, process })
+}
+
+/**
+ * Whether the process is certainly dead. A SQLite file is used by one machine, so a process from before its last boot is
+ * dead. With Postgres, a process on another machine may be alive.
+ */
+function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
+  const other = parseOwner(owner)
+  if (other === null) return true
+  const own = currentProcess()
+  const alive = isProcessAlive(other, own)
+  if (alive !== null) return !alive
+  const boot = ({ process }: ProcessIdentity) => process.split('/')[0]
+  return kind === 'sqlite' && other.process.includes('/') && boot(other) !== boot(own)
+}
+
+/** Null if the text does not identify a process, as rows inserted by SQL may hold anything in `owner`. */
+function parseOwner(owner: string): ProcessIdentity | null {
+  try {
+    const { host, pid, process } = JSON.parse(owner)
+    return { host: String(host), pid: Number(pid), process: String(process) }
+  } catch {
+    return null
+  }
+}
+
+/** For a row in flight: whether its sending process can still do anything. */
+export function senderState(kind: DatabaseKind, row: OutboxRow): Pick<Evidence, 'sender'> {
+  if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
+  if (row.owner === null) return { sender: 'ended' }
+  return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
+}

@@ -1,0 +1,40 @@
+/**
+ * Deletes the words of write-backs, what their outcomes were concluded from, and their log. The row stays, with its `ref`, so
+ * that what is imported again is still known; the database refuses to send it again.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { ProjectId } from '../../values/project.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { toTimeValue } from './row.ts'
+
+/** `among`: the condition of the rows, in any project. Returns how many they are. */
+export function deleteWords(context: ProjectDb, among: RawBuilder<unknown>): Promise<number> {
+  return inDurableTransaction(context, (trx) => clearWords(trx, among))
+}
+
+/** `alsoSet`: further changes of these rows. */
+export async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, alsoSet: RawBuilder<unknown> = sql``) {
+  const { rows } = await sql<{ project: ProjectId; id: string }>`
+    update writebacks set erased_at = ${toTimeValue(trx)}, payload = ${emptyPayload(trx)}, seen = null, evidence = null,
+      error = null, step = null, expect = null ${alsoSet}
+    where (project_id, id) in (select project_id, id from writebacks where ${among})
+    returning project_id as project, id`.execute(trx.db)
+  for (const [project, own] of Map.groupBy(rows, (row) => row.project)) {
+    const ids = inList(
+      trx.kind,
+      own.map(({ id }) => id),
+    )
+    for (const table of ['writeback_events', 'writeback_previews'])
+      await sql`delete from ${sql.table(table)} where project_id = ${project} and writeback_id ${ids}`.execute(trx.db)
+  }
+  return rows.length
+}
+
+/** The shortest one that the constraints of the table allow. A flag says nothing about a person. */
+function emptyPayload({ typed }: ProjectDb): RawBuilder<unknown> {
+  const json = (value: object) => typed('json', JSON.stringify(value))
+  return sql`case operation when 'message' then ${json({ content: 'deleted', sender_name: 'deleted' })}
+    when 'note' then ${json({ content: 'deleted' })} when 'visitor' then ${json({ name: null })} else payload end`
+}

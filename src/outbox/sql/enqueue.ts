@@ -1,0 +1,130 @@
+/** Queues write-backs in SQL: all of an import in one transaction, or none, and each ref once. */
+import { sql } from 'kysely'
+import { acquireLock } from '../../warehouse/dialect.ts'
+import { inDurableTransactionOnce } from '../../warehouse/durable-transaction.ts'
+import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
+import { newId } from '../../warehouse/new-id.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { EnqueueOptions, EnqueueResult } from '../core/admin.ts'
+import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
+import { appendEvent } from './audit-log.ts'
+import { readShownIds, selectTargetSnapshot, toTimeValue } from './row.ts'
+
+/**
+ * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were imported before, nothing
+ * is queued and the name of that import is returned.
+ */
+export async function enqueue(
+  context: ProjectDb,
+  requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
+  options: EnqueueOptions,
+  digest?: string,
+): Promise<EnqueueResult | { readonly importedAs: string } | { readonly overtaken: true }> {
+  return inDurableTransactionOnce(context, async (trx) => {
+    await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
+    const before = digest === undefined ? null : await importedAs(trx, digest)
+    if (before !== null) return { importedAs: before }
+    const { unlessMovedSince: mark } = options
+    if (mark !== undefined && mark !== (await readQueueMark(trx))) return { overtaken: true }
+    await insertBatch(trx, options)
+    let received = 0
+    let queued = 0
+    const ids: string[] = []
+    for await (const chunk of requests) {
+      received += chunk.length
+      const inserted = await insertRequests(trx, chunk, options)
+      queued += inserted.length
+      // A caller that queues a few needs their ids; those of a large import are not shown.
+      if (ids.length < 100) ids.push(...inserted)
+    }
+    if (queued === 0) await deleteEmptyBatch(trx, options)
+    const known = received - queued
+    if (options.audit !== undefined) await appendEvent(trx.db, options.audit(queued, known), trx.clock())
+    return { ids, queued, known }
+  })
+}
+
+/** Differs as soon as another batch was queued. Not the last `seq`: a transaction with a lower one may commit later. */
+export async function readQueueMark({ db, project }: ProjectDb): Promise<string> {
+  const { rows } = await sql<{ batches: number; rows: number }>`
+    select count(*) as batches, coalesce(sum(rows), 0) as rows from writeback_batches
+    where project_id = ${project}`.execute(db)
+  return `${rows[0]?.batches} ${rows[0]?.rows}`
+}
+
+/** The name of the earlier import of the same bytes, also without rows, as corrected rows belong to the batch of their correction. */
+export async function importedAs({ db, project }: ProjectDb, digest: string): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`
+    select id from writeback_batches where project_id = ${project} and id like ${`%-${digest}`} limit 1`.execute(db)
+  return rows[0]?.id ?? null
+}
+
+/** The refs that are already queued and would be skipped, by the same rule as `insertRequests`. */
+export async function findDuplicateRefs(
+  { db, kind, project }: ProjectDb,
+  refs: readonly string[],
+): Promise<Set<string>> {
+  if (refs.length === 0) return new Set()
+  const wanted = sql.join(refs.map((ref) => encodeText(kind, ref)))
+  const { rows } = await sql<{ ref: string }>`
+    select ref from writebacks where project_id = ${project} and ref in (${wanted})
+      and (status not in ('failed','conflict') or erased_at is not null)`.execute(db)
+  return new Set(rows.map(({ ref }) => decodeText(ref)))
+}
+
+/** In the event log, a row that was replaced begins anew with this step. */
+export const correctedStep = 'corrected and queued again'
+
+/**
+ * A request with a ref that failed or conflicted replaces the old row, and nothing that was said about that one holds.
+ * Any other known ref is skipped.
+ */
+async function insertRequests(
+  trx: ProjectDb,
+  requests: readonly WritebackRequest[],
+  options: EnqueueOptions,
+): Promise<readonly string[]> {
+  const { db, kind, project, typed } = trx
+  if (requests.length === 0) return []
+  const now = trx.clock()
+  const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
+  const shownId = await readShownIds(trx, requests)
+  const rows = requests.map((request) => {
+    const target = operationTypes[request.operation].target
+    const id = shownId(request)
+    const payload = encodeJson(kind, JSON.stringify(request.payload))
+    return sql`(${project}, ${newId(now)}, ${request.operation}, ${value(target === 'conversation' ? id : null)},
+      ${value(target === 'visitor' ? id : null)}, ${typed('json', payload)}, ${options.status}, ${value(options.batchId)},
+      ${value(request.ref)}, ${value(request.expect)}, ${typed('time', request.expiresAt ?? options.expiresAt)},
+      ${value(options.createdBy)})`
+  })
+  const { rows: inserted } = await sql<{ id: string }>`
+    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id, ref, expect,
+      expires_at, created_by)
+    values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
+      operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
+      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
+      expires_at = excluded.expires_at, created_by = excluded.created_by, step = ${correctedStep},
+      approved_by = null, undo_until = null, sent_at = null, error = null, evidence = null, finished_at = null,
+      due_at = null, seen = ${selectTargetSnapshot(trx, 'excluded')}
+    where writebacks.status in ('failed','conflict') and writebacks.erased_at is null
+    returning id`.execute(db)
+  return inserted.map(({ id }) => id)
+}
+
+/** The triggers of the write-backs count its rows. A batch that exists keeps what was said about it. */
+async function insertBatch(trx: ProjectDb, { batchId, batch, createdBy }: EnqueueOptions): Promise<void> {
+  if (batchId === null) return
+  const { db, kind, project, typed } = trx
+  const { title = null, source = null, note = null, reverts = null } = batch ?? {}
+  const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
+  await sql`insert into writeback_batches (project_id, id, title, source, note, reverts, created_at, created_by)
+    values (${project}, ${batchId}, ${value(title)}, ${value(source)}, ${value(note)}, ${value(reverts)},
+      ${toTimeValue(trx)}, ${value(createdBy)})
+    on conflict (project_id, id) do nothing`.execute(db)
+}
+
+async function deleteEmptyBatch({ db, project }: ProjectDb, { batchId }: EnqueueOptions): Promise<void> {
+  if (batchId === null) return
+  await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId} and rows = 0`.execute(db)
+}

@@ -1,0 +1,211 @@
+/**
+ * Reads write-backs and their event logs for people, and names selections as they are, so that an approval can name exactly
+ * what was shown.
+ */
+import { createHash } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { toTimestamp } from '../../values/time.ts'
+import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
+import { decodeJson, decodeText } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { OutboxFilter } from '../core/admin.ts'
+import type { NamedSelection, SelectionDigest } from '../core/batches.ts'
+import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
+import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
+import type { StatusCounts, WritebackStatus } from '../core/state.ts'
+import { type Operation, targetKinds, toLaneName } from '../core/writeback-request.ts'
+import { effectiveStatus, isStoppedSql } from './open-decisions.ts'
+
+const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
+  attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
+  created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
+  message_id as "messageId", error, step, approved_by as "approvedBy", decided_by as "decidedBy", stopped_by as "stoppedBy",
+  undo_until as "undoUntil", epoch, seen`
+
+/** As it is stored. `seen`: what the mirror showed of its target when it was queued. */
+type EntryRow = Omit<OutboxEntry, 'payload' | 'undoUntil'> & {
+  readonly payload: string
+  readonly undoUntil: number | null
+  readonly seen: string | null
+}
+
+type Selection = [filter: OutboxFilter, which: RawBuilder<unknown>, order: RawBuilder<unknown>]
+
+async function selectEntryRows(context: ProjectDb, ...[filter, which, order]: Selection): Promise<readonly EntryRow[]> {
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<EntryRow>`
+    select ${entryColumns}, ${status} as status from writebacks
+    where project_id = ${context.project} and ${which} and ${filterSql(context.kind, filter, status)} ${order}`.execute(
+    context.db,
+  )
+  return rows
+}
+
+function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry {
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  return {
+    ...row,
+    payload: JSON.parse(decodeJson(kind, row.payload)),
+    ref: text(row.ref),
+    createdBy: text(row.createdBy),
+    undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
+  }
+}
+
+async function listEntries(context: ProjectDb, ...selection: Selection): Promise<readonly OutboxEntry[]> {
+  return (await selectEntryRows(context, ...selection)).map((row) => toEntry(context.kind, row))
+}
+
+/** In queue order. */
+export function list(context: ProjectDb, filter: OutboxFilter, limit: number, afterSeq = 0) {
+  return listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`)
+}
+
+export function listNewest(context: ProjectDb, filter: OutboxFilter, limit: number) {
+  return listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`)
+}
+
+/** The exact id if it exists, else up to three that begin or end with this. Ids of one import begin alike, by the time. */
+export async function findIds({ db, project }: ProjectDb, part: string): Promise<string[]> {
+  if (part === '') return []
+  // A whole id needs no search through all of them.
+  const exact = await sql`select 1 from writebacks where project_id = ${project} and id = ${part}`.execute(db)
+  if (exact.rows.length > 0) return [part]
+  const pattern = part.replace(/[%_\\]/g, '\\$&')
+  const { rows } = await sql<{ id: string }>`
+    select id from writebacks where project_id = ${project}
+      and (id like ${`${pattern}%`} escape '\\' or id like ${`%${pattern}`} escape '\\')
+    order by seq limit 3`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+export async function listEvents({ db, project }: ProjectDb, id: string): Promise<EventLogEntry[]> {
+  const { rows } = await sql<EventLogEntry>`
+    select at, from_status as "from", to_status as "to", detail, request_id as "requestId", person
+    from writeback_events
+    where project_id = ${project} and writeback_id = ${id} order by seq`.execute(db)
+  return [...rows]
+}
+
+export async function countByStatus(context: ProjectDb, filter: OutboxFilter): Promise<StatusCounts> {
+  // Pending cancellations affect only these statuses.
+  const isAffected = filter.statuses?.some((wanted) => ['draft', 'queued', 'cancelled'].includes(wanted)) ?? true
+  const status = isAffected ? await effectiveStatus(context) : sql`status`
+  const { rows } = await sql<{ status: WritebackStatus; count: number }>`
+    select ${status} as status, count(*) as count from writebacks
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)} group by 1`.execute(context.db)
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+/** The latest events of the rows, newest first. */
+export async function listLatestEvents(context: ProjectDb, filter: OutboxFilter, limit: number) {
+  const { db, kind, project } = context
+  const { rows } = await sql<EventLogEntry & { readonly writebackId: string }>`
+    select event.writeback_id as "writebackId", event.at, event.from_status as "from", event.to_status as "to", event.detail,
+      event.request_id as "requestId", event.person
+    from writeback_events event where event.project_id = ${project} and event.writeback_id in
+      (select id from writebacks where project_id = ${project} and ${filterSql(kind, filter)})
+    order by event.seq desc limit ${limit}`.execute(db)
+  return rows
+}
+
+export async function countByOperation(context: ProjectDb, filter: OutboxFilter) {
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<{ operation: Operation; status: WritebackStatus; count: number }>`
+    select operation, ${status} as status, count(*) as count from writebacks
+    where project_id = ${context.project} and ${filterSql(context.kind, filter, status)}
+    group by 1, 2 order by 1, 2`.execute(context.db)
+  return rows
+}
+
+/** What did not succeed, and what waits for another attempt. */
+export async function groupReasons(context: ProjectDb, filter: OutboxFilter): Promise<readonly ReasonGroup[]> {
+  const { db, kind, project } = context
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<{ status: WritebackStatus; reason: string; count: number; example: string }>`
+    select ${status} as status, coalesce(error, step, '') as reason, count(*) as count, min(id) as example from writebacks
+    where project_id = ${project} and ${filterSql(kind, filter, status)}
+      and (status in ('failed','conflict','uncertain','expired','cancelled')
+        or (status in ('queued','sending') and step is not null))
+    group by 1, 2 order by min(id)`.execute(db)
+  return collectReasons(rows)
+}
+
+/** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
+export function filterSql(
+  kind: DatabaseKind,
+  { ids, batch, statuses, operations, target, approvedBy, isResumable }: OutboxFilter,
+  status: RawBuilder<unknown> = sql`status`,
+): RawBuilder<unknown> {
+  const oneOf = (column: RawBuilder<unknown>, values: readonly string[] | undefined) => {
+    if (values === undefined) return null
+    return values.length === 0 ? sql`false` : sql`${column} in (${sql.join(values)})`
+  }
+  return allOf([
+    ids === undefined || ids.length <= 100 ? oneOf(sql`id`, ids) : sql`id ${inList(kind, ids)}`,
+    batch === undefined ? null : sql`batch_id = ${batch}`,
+    approvedBy === undefined ? null : sql`approved_by = ${approvedBy}`,
+    // A stop reaches its rows one after another, so some may be queued still.
+    isResumable === undefined ? null : sql`(status = 'queued' or ${isStoppedSql})`,
+    oneOf(status, statuses),
+    oneOf(sql`operation`, operations),
+    oneOf(sql`lane`, target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target))),
+  ])
+}
+
+const rowsPerRead = 2000
+
+/** The first `limit` rows, and a digest of all rows of the filter, from the same reads. */
+export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number): Promise<NamedSelection> {
+  const entries: OutboxEntry[] = []
+  const named = await digestRows(context, filter, sql``, (row) => {
+    if (entries.length < limit) entries.push(toEntry(context.kind, row))
+  })
+  return { entries, named }
+}
+
+export async function digestOf(context: ProjectDb, filter: OutboxFilter): Promise<SelectionDigest> {
+  return (await readSelection(context, filter, 0)).named
+}
+
+/**
+ * The rows stay as they are until the end of the transaction. Others may be inserted meanwhile: only `ids` are named, in the
+ * order of the queue.
+ */
+export async function lockSelection(trx: ProjectDb, filter: OutboxFilter) {
+  const ids: string[] = []
+  return { ...(await digestRows(trx, filter, forUpdate(trx.kind), ({ id }) => ids.push(id))), ids }
+}
+
+/** SHA-256 over a line for each row, in the order of the queue. */
+async function digestRows(
+  context: ProjectDb,
+  filter: OutboxFilter,
+  lock: RawBuilder<unknown>,
+  onRow: (row: EntryRow) => void,
+): Promise<SelectionDigest> {
+  const hash = createHash('sha256')
+  let [count, after] = [0, 0]
+  for (;;) {
+    const order = sql`order by seq limit ${sql.lit(rowsPerRead)} ${lock}`
+    const rows = await selectEntryRows(context, filter, sql`seq > ${after}`, order)
+    for (const row of rows) {
+      hash.update(`${JSON.stringify(whatLeaves(row))}\n`)
+      onRow(row)
+    }
+    count += rows.length
+    after = rows.at(-1)?.seq ?? after
+    if (rows.length < rowsPerRead) return { digest: hash.digest('hex'), count }
+  }
+}
+
+/** What decides whether a row leaves, when, to whom and in which words. The epoch grows with each decision and correction. */
+function whatLeaves(row: EntryRow): readonly unknown[] {
+  const { id, seq, epoch, status, stoppedBy, batchId, createdBy } = row
+  const { operation, conversationId, visitorId, payload, expect, expiresAt, seen } = row
+  return [
+    ...[id, seq, epoch, status, stoppedBy, batchId, createdBy],
+    ...[operation, conversationId, visitorId, payload, expect, expiresAt, seen],
+  ]
+}

@@ -1,0 +1,124 @@
+/** What an import asks about its rows before it queues them. */
+import { type RawBuilder, sql } from 'kysely'
+import { teamSenderTypes } from '../../mirror/core/message-side.ts'
+import { listParameter } from '../../warehouse/dialect.ts'
+import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
+import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import { type Operation, operationTypes, toLaneName, type WritebackRequest } from '../core/writeback-request.ts'
+import { effectiveStatus } from './open-decisions.ts'
+import { inAnyCase } from './row.ts'
+
+/** A write-back that has the ref of a row, so the row is not queued. */
+export type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly batch: string | null
+}
+
+/** A reply in a conversation: one of ours, or a message of the team in the mirror. */
+export type EarlierReply = {
+  readonly conversation: string
+  readonly content: string
+  /** RFC 3339; null if it is still to be sent. */
+  readonly sentAt: string | null
+}
+
+export type ImportLookups = ReturnType<typeof createImportLookups>
+
+export function createImportLookups(context: ProjectDb) {
+  return ofProject(context, { findQueuedRefs, listReplies })
+}
+
+/** Replies to these conversations that were sent since this time, may have been, or are still to be sent. */
+async function listReplies(
+  context: ProjectDb,
+  conversations: readonly string[],
+  since: string,
+): Promise<readonly EarlierReply[]> {
+  if (conversations.length === 0) return []
+  const own = await listOwnReplies(context, conversations, since)
+  return [...own, ...(await listTeamMessages(context, conversations, since))]
+}
+
+type RefRow = {
+  readonly ref: string
+  readonly operation: Operation
+  readonly conversation_id: string | null
+  readonly visitor_id: string | null
+  readonly payload: string
+  readonly batch_id: string | null
+}
+
+/** By ref, what is queued or was sent with it, by the same rule as an insert, and without those whose words were deleted, as nothing can be compared with them. */
+async function findQueuedRefs(context: ProjectDb, refs: readonly string[]): Promise<ReadonlyMap<string, QueuedRef>> {
+  if (refs.length === 0) return new Map()
+  const { db, kind } = context
+  const stored = [...new Set(refs)].map((ref) => encodeText(kind, ref))
+  const { rows } = await sql<RefRow>`
+    select ref, operation, conversation_id, visitor_id, payload, batch_id from ${rowsOfEach(context, stored, 'writebacks', 'ref')}
+    where status not in ('failed','conflict') and erased_at is null`.execute(db)
+  return new Map(
+    rows.map((row) => [
+      decodeText(row.ref),
+      {
+        operation: row.operation,
+        target: row[`${operationTypes[row.operation].target}_id`] ?? '',
+        payload: JSON.parse(decodeJson(kind, row.payload)),
+        batch: row.batch_id,
+      },
+    ]),
+  )
+}
+
+async function listOwnReplies(
+  context: ProjectDb,
+  conversations: readonly string[],
+  since: string,
+): Promise<readonly EarlierReply[]> {
+  const { db, kind, typed } = context
+  const status = await effectiveStatus(context)
+  // One that was queued again may have been sent long ago.
+  const isWaiting = sql`${status} in ('draft','queued')`
+  const lanes = conversations.map((id) => toLaneName('conversation', id))
+  const { rows } = await sql<{ conversation: string; payload: string; sentAt: string | null }>`
+    select conversation_id as conversation, payload, case when ${isWaiting} then null else sent_at end as "sentAt"
+    from ${rowsOfEach(context, lanes, 'writebacks', 'lane')}
+    where operation = 'message' and (${isWaiting} or ${status} in ('sending','succeeded','uncertain')
+      and (sent_at is null or sent_at >= ${typed('time', since)}))`.execute(db)
+  return rows.map(({ conversation, payload, sentAt }) => ({
+    conversation,
+    content: String(JSON.parse(decodeJson(kind, payload)).content ?? ''),
+    sentAt,
+  }))
+}
+
+async function listTeamMessages(
+  context: ProjectDb,
+  conversations: readonly string[],
+  since: string,
+): Promise<readonly EarlierReply[]> {
+  const { db, typed } = context
+  const { rows } = await sql<{ conversation: string; content: string; sentAt: string | null }>`
+    select conversation_id as conversation, content, created_at as "sentAt"
+    from ${rowsOfEach(context, inAnyCase(conversations), 'messages', 'conversation_id')}
+    where content is not null and coalesce(created_at, created_at) >= ${typed('time', since)}
+      and lower(sender_type) in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))})`.execute(db)
+  return rows.map(({ conversation, content, sentAt }) => ({ conversation, content: decodeText(content), sentAt }))
+}
+
+/**
+ * The rows of each value, by the index that begins with this column. Without statistics, planners take an index by time or
+ * status and read most of the table: SQLite keeps the order of a cross join, and Postgres that of a lateral subquery with an
+ * offset, in which it prefers a range.
+ */
+function rowsOfEach(
+  { kind, project }: ProjectDb,
+  values: readonly string[],
+  table: 'messages' | 'writebacks',
+  column: 'conversation_id' | 'lane' | 'ref',
+): RawBuilder<unknown> {
+  const [rows, key, listed] = [sql.ref(table), sql.ref(column), listParameter(kind, values)]
+  return kind === 'sqlite'
+    ? sql`${listed} as listed cross join ${rows} on project_id = ${project} and ${key} = listed.value`
+    : sql`${listed} as listed cross join lateral (select * from ${rows} where project_id = ${project}
+        and ${key} >= listed.value and ${key} <= listed.value offset 0) as ${rows}`
+}

@@ -1,0 +1,145 @@
+/**
+ * What happened earlier in a lane, in SQL. The order of events comes from the event log's `seq`, because the machines
+ * that write to the queue have different clocks.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import { inList } from '../../warehouse/dialect.ts'
+import { decodeJson } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { Writeback } from '../core/repository.ts'
+import { noOwnEdits, type OwnEdits, type VisitorFields } from '../core/review-guards.ts'
+import { matchesPayload } from '../core/same-words.ts'
+import type { WritebackStatus } from '../core/state.ts'
+import type { WritebackPayload } from '../core/writeback-request.ts'
+
+/** Ids of messages in the lane that are matched to a write-back. */
+export async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ message_id: string }>`
+    select message_id from writebacks
+    where project_id = ${project} and lane = ${lane} and message_id is not null`.execute(db)
+  return new Set(rows.map((row) => row.message_id))
+}
+
+/** The `seq` of the last matching event of the row in `table`; 0 if there is none. */
+export function lastEventSeq(
+  condition: RawBuilder<unknown> = sql`true`,
+  table: 'writebacks' | 'own' = 'writebacks',
+): RawBuilder<number> {
+  return sql`(select coalesce(max(event.seq), 0) from writeback_events event
+    where event.project_id = ${sql.ref(`${table}.project_id`)} and event.writeback_id = ${sql.ref(`${table}.id`)}
+      and ${condition})`
+}
+
+/** A person queued it again after it had ended. */
+export const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
+
+/** The `seq` of the last matching event of the write-back. */
+async function readLastSeq({ db, project }: ProjectDb, { id }: Writeback, condition: RawBuilder<unknown>) {
+  const { rows } = await sql<{ seq: number }>`
+    select ${lastEventSeq(condition)} as seq from writebacks where project_id = ${project} and id = ${id}`.execute(db)
+  return rows[0]?.seq ?? 0
+}
+
+/** When the mirror's view of the target was stored: as it was queued, or queued again. */
+function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> {
+  return readLastSeq(context, writeback, sql`(event.from_status is null or ${reopeningSql})`)
+}
+
+export const successSql = sql`event.to_status = 'succeeded'`
+
+/** Whether an earlier reply with the same words succeeded without a known message id, and may become visible only now. */
+export async function hasUnmatchedDuplicate(
+  context: ProjectDb,
+  writeback: Writeback,
+  payload: WritebackPayload['message'],
+): Promise<boolean> {
+  const { rows } = await sql<{ payload: string }>`
+    select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
+      and operation = 'message' and status = 'succeeded' and message_id is null
+      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}`.execute(context.db)
+  return rows.some((row) => {
+    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(decodeJson(context.kind, row.payload))
+    return matchesPayload({ content, senderName: sender_name }, payload)
+  })
+}
+
+/** By the id of the correction. */
+export async function readOwnEdits(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, OwnEdits>> {
+  if (ids.length === 0) return new Map()
+  const queuedAt = lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`, 'own')
+  const { rows } = await sql<{ id: string; payload: string; isLater: number }>`
+    select own.id, writebacks.payload, case when ${lastEventSeq(successSql)} > ${queuedAt} then 1 else 0 end as "isLater"
+    from writebacks own join writebacks on writebacks.project_id = own.project_id
+      and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
+      and writebacks.status = 'succeeded'
+    where own.project_id = ${project} and own.id ${inList(kind, ids)} order by ${lastEventSeq(successSql)}`.execute(db)
+  const found = new Map<string, OwnEdits>()
+  for (const { id, payload, isLater } of rows) {
+    const { ownEdit, lastOwnEdit } = found.get(id) ?? noOwnEdits
+    const edit: VisitorFields = JSON.parse(decodeJson(kind, payload))
+    found.set(id, {
+      ownEdit: isLater === 1 ? { ...ownEdit, ...edit } : ownEdit,
+      lastOwnEdit: { ...lastOwnEdit, ...edit },
+    })
+  }
+  return found
+}
+
+export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promise<OwnEdits> {
+  return (await readOwnEdits(context, [id])).get(id) ?? noOwnEdits
+}
+
+/** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
+export async function findPreviousReplyStatus(
+  context: ProjectDb,
+  writeback: Writeback,
+): Promise<WritebackStatus | null> {
+  const { rows } = await sql<{ status: WritebackStatus; changed: number }>`
+    select writebacks.status, ${lastEventSeq()} as changed from writebacks
+    join writebacks own on own.project_id = writebacks.project_id and own.lane = writebacks.lane
+    where writebacks.project_id = ${context.project} and own.id = ${writeback.id} and writebacks.operation = 'message'
+      and writebacks.seq < own.seq and writebacks.batch_id is not distinct from own.batch_id
+      and (own.batch_id is not null or writebacks.created_at = own.created_at)
+    order by writebacks.seq desc limit 1`.execute(context.db)
+  const before = rows[0]
+  if (before === undefined) return null
+  // A person who queued it again knew the outcome of the earlier ones.
+  return (await readLastSeq(context, writeback, reopeningSql)) > before.changed ? null : before.status
+}
+
+/** When a person last queued it again after it had ended (RFC 3339); null if nobody did. */
+export async function findRequeueing({ db, project }: ProjectDb, { id }: Writeback): Promise<string | null> {
+  const { rows } = await sql<{ at: string | null }>`select max(event.at) as at from writeback_events event
+    where event.project_id = ${project} and event.writeback_id = ${id} and ${reopeningSql}`.execute(db)
+  return rows[0]?.at ?? null
+}
+
+/** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */
+export async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {
+  const { rows } = await sql<{ id: unknown; at: string | null }>`
+    select id, created_at as at from messages
+    where project_id = ${project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(db)
+  const times = rows.flatMap(({ at }) => at ?? [])
+  return { ids: new Set(rows.map(({ id }) => String(id))), newest: times.reduce((a, b) => (a > b ? a : b), '') || null }
+}
+
+/** The visitor's conversation with that message, else the latest one; null if the mirror has none. */
+export async function findConversation(
+  { db, project, typed }: ProjectDb,
+  visitor: string,
+  messageId: string | null,
+): Promise<string | null> {
+  const holds =
+    messageId === null
+      ? // Postgres rejects a bare constant in `order by`.
+        sql`1 = 0`
+      : sql`exists (select 1 from messages where messages.project_id = ${project}
+    and conversation_id = conversations.id and messages.id = ${typed('integer', BigInt(messageId))})`
+  const { rows } = await sql<{ id: string }>`
+    select id from conversations where project_id = ${project} and visitor_id = ${visitor} and deleted_at is null
+    order by ${holds} desc, last_message_at desc limit 1`.execute(db)
+  return rows[0]?.id ?? null
+}

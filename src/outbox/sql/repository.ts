@@ -1,0 +1,274 @@
+/**
+ * What the sender of write-backs reads and stores. Every write is durable when it returns. Claims are compare-and-set, so
+ * only one of several processes succeeds. Two counters are fencing tokens: the column `epoch` that of a claim, `attempts`
+ * that of a send.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { ServiceBehaviour } from '../../../schema/row.ts'
+import { readBehaviours, recordBehaviours as storeBehaviours } from '../../mirror/sql/learned-behaviours.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
+import { forUpdate } from '../../warehouse/dialect.ts'
+import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
+import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import type { ClaimFilter, Evidence, SendOutcome, Transition, Writeback } from '../core/repository.ts'
+import {
+  fromStoredState,
+  nextState,
+  type OutboxEvent,
+  type Revocation,
+  toStoredState,
+  type WritebackStatus,
+} from '../core/state.ts'
+import { hasExpired } from '../core/writeback-request.ts'
+import { acquireCancellationLock, findStop, followDecisions } from './batch-decisions.ts'
+import { recordFinishedBatches } from './batches.ts'
+import {
+  claimableSql,
+  currentOwner,
+  findDeadOwners,
+  findRest,
+  hasPending as hasUnsettled,
+  nextInLaneSql,
+  findClaimable as selectClaimable,
+  senderState,
+} from './claimable.ts'
+import {
+  findConversation,
+  findOwnEdits,
+  findPreviousReplyStatus,
+  findRequeueing,
+  hasUnmatchedDuplicate,
+  listMatchedMessageIds,
+  readMirroredMessages,
+} from './lane-history.ts'
+import { coveredByCancelSql, hasOpenDecision, inStoppedBatchSql } from './open-decisions.ts'
+import {
+  decodeEvidence,
+  encodeEvidence,
+  type OutboxRow,
+  operationSql,
+  readShownIds,
+  toTimeValue,
+  toWriteback,
+} from './row.ts'
+import { countSend } from './sends.ts'
+
+/** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
+const leaseMs: Ms = 120_000
+
+/** Rows follow earlier decisions before new claims, for at most this long at a time. */
+const applyForMs: Ms = 500
+
+export type OutboxRepository = ReturnType<typeof createOutboxRepository>
+
+export function createOutboxRepository(context: ProjectDb) {
+  return ofProject(context, {
+    ...{ findClaimable, hasPending, findRest, claim, markSending, settleSent, settle, release },
+    ...{ recordFinishedBatches, recordMessageId, listRecentOutcomes, readBehaviours, recordBehaviours },
+    ...{ listMatchedMessageIds, hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing },
+    ...{ readMirroredMessages, findConversation },
+  })
+}
+
+/** The first write-back of each lane that can be claimed now: those to be verified, then the others; oldest first. */
+async function findClaimable(context: ProjectDb, now: EpochMs, limit: number, filter?: ClaimFilter) {
+  const isFollowed = await followDecisions(context, performance.now() + applyForMs)
+  return isFollowed ? selectClaimable(context, now, limit, filter) : []
+}
+
+/** Whether anything remains to do, now or later, without a person's decision. */
+async function hasPending(context: ProjectDb, filter?: ClaimFilter): Promise<boolean> {
+  return (await hasOpenDecision(context)) || (await hasUnsettled(context, filter))
+}
+
+function recordBehaviours(context: ProjectDb, behaviours: readonly ServiceBehaviour[]): Promise<void> {
+  return inDurableTransaction(context, (trx) => storeBehaviours(trx, behaviours))
+}
+
+/** Statuses that accept the outcome of a send; the row may have been changed by SQL while it was in flight. */
+const acceptsSendResult = sql`status in ('sending','uncertain','queued','cancelled','expired')`
+
+/** Serialises decisions in a lane, so that concurrent ones see each other. */
+async function lockLane({ db, kind, project }: ProjectDb, lane: RawBuilder<unknown>): Promise<void> {
+  if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${project} || ${lane}))`.execute(db)
+}
+
+/** Claims it for this process; null if another process has it or it is no longer first in its lane. */
+async function claim(context: ProjectDb, id: string, now: EpochMs): Promise<Writeback | null> {
+  const { kind, project, typed } = context
+  const claimable = claimableSql(now, await findDeadOwners(context))
+  return inDurableTransaction(context, async (trx) => {
+    await lockLane(trx, sql`(select lane from writebacks where project_id = ${project} and id = ${id})`)
+    const { rows } = await sql<OutboxRow>`
+      select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
+        expires_at, seen, evidence, epoch, owner, revoked_as from writebacks
+      where project_id = ${project} and id = ${id} and ${claimable}
+        and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql})) ${forUpdate(kind)}`.execute(
+      trx.db,
+    )
+    const row = rows[0]
+    if (row === undefined) return null
+    const evidence = { ...decodeEvidence(kind, row.evidence), ...senderState(kind, row) }
+    await sql`
+      update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
+        epoch = epoch + 1, evidence = ${encodeEvidence(kind, evidence)}
+      where project_id = ${project} and id = ${id}`.execute(trx.db)
+    return withShownTarget(trx, toWriteback(kind, row, evidence))
+  })
+}
+
+/** A row may have been inserted by SQL, in other letters than the service's. */
+async function withShownTarget(context: ProjectDb, writeback: Writeback): Promise<Writeback> {
+  const shownId = await readShownIds(context, [writeback])
+  return { ...writeback, target: shownId(writeback) }
+}
+
+/**
+ * Records the send before the request goes out. False if it was superseded: it has expired, a person made another
+ * decision, another write-back was put in front of it, or the claim was lost. `dueAt`: when to verify it.
+ */
+function markSending(
+  context: ProjectDb,
+  writeback: Writeback,
+  evidence: Evidence,
+  now: EpochMs,
+  dueAt: EpochMs,
+): Promise<boolean> {
+  const { kind, project, typed } = context
+  const { sender: _, verifications: __, statedResult: ___, ...rest } = { ...writeback.evidence, ...evidence }
+  return inDurableTransaction(context, async (trx) => {
+    await lockLane(trx, typed('text', writeback.lane))
+    await acquireCancellationLock(trx, 'shared')
+    // Checked after every wait: for the rate limit, the lane and the row.
+    if (await isExpired(trx, writeback, now)) return false
+    const { numAffectedRows } = await sql`
+      update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${toTimeValue(context, now)}, finished_at = null,
+        error = null, revoked_as = null, step = 'about to be sent', evidence = ${encodeEvidence(kind, rest)},
+        lease_until = ${typed('integer', now + leaseMs)}, due_at = ${typed('integer', dueAt)}
+      where project_id = ${project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
+        and owner = ${currentOwner()} and attempts = ${writeback.attempts} and ${nextInLaneSql}
+        and not ${coveredByCancelSql} and not ${inStoppedBatchSql}`.execute(trx.db)
+    if (numAffectedRows === 1n) await countSend(trx)
+    return numAffectedRows === 1n
+  })
+}
+
+/** Reads the row and the clock again, as both may have changed. */
+async function isExpired({ db, kind, project, clock }: ProjectDb, { id }: Writeback, now: EpochMs): Promise<boolean> {
+  const { rows } = await sql<{ expires: string | null }>`
+    select expires_at as expires from writebacks
+    where project_id = ${project} and id = ${id} ${forUpdate(kind)}`.execute(db)
+  return hasExpired(rows[0]?.expires ?? null, Math.max(now, clock()))
+}
+
+type SettledRow = {
+  readonly status: WritebackStatus
+  readonly revoked: Revocation | null
+  readonly stoppedBy: string | null
+  readonly batchId: string | null
+  readonly evidence: string | null
+}
+
+/** These may put a write-back back into the queue, or, if its batch is stopped, back to the drafts. */
+const eventsThatQueue: readonly OutboxEvent[] = ['not_sent', 'absent']
+
+/** Whether the status changes only when a person decides so. */
+function isSettled(status: WritebackStatus): boolean {
+  return status !== 'draft' && status !== 'queued' && status !== 'sending'
+}
+
+/** Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. */
+function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
+  const ownership = sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`
+  return settleIf(context, writeback, transition, ownership)
+}
+
+/** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
+function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
+  const ownership = sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`
+  return settleIf(context, writeback, transition, ownership)
+}
+
+/** `ownership`: the condition under which this process may still change the row. */
+function settleIf(
+  context: ProjectDb,
+  writeback: Writeback,
+  transition: Transition,
+  ownership: RawBuilder<unknown>,
+): Promise<WritebackStatus | null> {
+  const { kind, project, typed } = context
+  const { event, why, requestId = null, messageId = null, dueAt = null } = transition
+  return inDurableTransaction(context, async (trx) => {
+    // Before the row: a stop waits for this transaction, or is seen by it.
+    if (eventsThatQueue.includes(event)) await acquireCancellationLock(trx, 'shared')
+    const { rows } = await sql<SettledRow>`
+      select status, revoked_as as revoked, stopped_by as "stoppedBy", batch_id as "batchId", evidence from writebacks
+      where project_id = ${project} and id = ${writeback.id} and ${ownership} ${forUpdate(kind)}`.execute(trx.db)
+    const row = rows[0]
+    const next =
+      row === undefined ? null : nextState(fromStoredState(row.status, row.revoked, row.stoppedBy !== null), event)
+    if (row === undefined || next === null) return null
+    const stoppedBy = next === 'queued' ? await findStop(trx, row.batchId) : null
+    const state = stoppedBy === null ? next : (nextState(next, 'stopped') ?? next)
+    const step = stoppedBy === null ? why : `${why}; stopped by ${stoppedBy}`
+    const { status: to, revokedAs } = toStoredState(state)
+    const evidence = withoutMessageIds(to, { ...decodeEvidence(kind, row.evidence), ...transition.evidence })
+    const isFinished = isSettled(to)
+    const finishedAt = isFinished ? toTimeValue(trx) : sql`null`
+    await sql`
+      update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${step},
+        stopped_by = ${typed('text', stoppedBy)},
+        error = ${isFinished && to !== 'succeeded' ? why : null},
+        request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
+        message_id = coalesce(${typed('text', messageId)}, message_id),
+        evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
+        due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0}
+      where project_id = ${project} and id = ${writeback.id}`.execute(trx.db)
+    await storeBehaviours(trx, transition.observedBehaviours ?? [])
+    return to
+  })
+}
+
+/** A settled row does not need thousands of message ids, and the circuit breaker reads settled rows often. */
+function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
+  if (!isSettled(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
+  const { ids: _, ...before } = evidence.before
+  return { ...evidence, before }
+}
+
+/** Gives the claim back without a change of status. */
+async function release(
+  { db, kind, project, typed }: ProjectDb,
+  writeback: Writeback,
+  dueAt: EpochMs | null,
+  evidence: Evidence = {},
+): Promise<void> {
+  const merged = encodeEvidence(kind, { ...writeback.evidence, ...evidence })
+  const released = sql`
+    update writebacks set owner = null, lease_until = null, due_at = ${typed('integer', dueAt)}, evidence = ${merged}
+    where project_id = ${project} and id = ${writeback.id} and epoch = ${writeback.fencingToken} and status = ${writeback.status}`
+  await retryOnDeadlock(() => released.execute(db))
+}
+
+/** A message id can be matched to only one write-back of a lane. */
+async function recordMessageId({ db, project }: ProjectDb, writeback: Writeback, messageId: string): Promise<void> {
+  const recorded = sql`
+    update writebacks set message_id = ${messageId} where project_id = ${project} and id = ${writeback.id} and message_id is null
+      and not exists (select 1 from writebacks other where other.project_id = ${project} and other.lane = ${writeback.lane}
+        and other.message_id = ${messageId})`
+  await retryOnDeadlock(() => recorded.execute(db))
+}
+
+/** The last settled replies and notes, newest first, for the circuit breaker. */
+async function listRecentOutcomes({ db, kind, project }: ProjectDb, limit: number): Promise<SendOutcome[]> {
+  const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
+  const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
+    select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
+    where project_id = ${project} and ${isSend} and status in ('succeeded','failed','uncertain')
+      and finished_at is not null
+    order by finished_at desc, seq desc limit ${limit}`.execute(db)
+  return rows.map(({ evidence, ...outcome }) => {
+    const { sender } = decodeEvidence(kind, evidence)
+    return { ...outcome, isOwnFault: sender === 'dead' || sender === 'silent' }
+  })
+}

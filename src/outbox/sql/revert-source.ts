@@ -1,0 +1,136 @@
+/** Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be taken back. */
+import { type RawBuilder, sql } from 'kysely'
+import { toMessageSide } from '../../mirror/core/message-side.ts'
+import { inList } from '../../warehouse/dialect.ts'
+import { decodeJson, decodeText } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../core/revert.ts'
+import type { WritebackStatus } from '../core/state.ts'
+import { type Operation, operationTypes } from '../core/writeback-request.ts'
+import { notRevertedSql } from './batches.ts'
+import { lastEventSeq } from './lane-history.ts'
+import { decodeEvidence, stateBefore } from './row.ts'
+
+const rowsPerRead = 500
+
+type StoredRow = {
+  readonly id: string
+  readonly seq: number
+  readonly lane: string
+  readonly operation: Operation
+  readonly conversation_id: string | null
+  readonly visitor_id: string | null
+  readonly payload: string
+  readonly status: WritebackStatus
+  readonly sentAt: string | null
+  readonly finishedAt: string | null
+  readonly evidence: string | null
+  readonly seen: string | null
+  /** Its place in the order of sends. */
+  readonly sent: number
+}
+
+/** Of the last send. The event log goes by no clock, and a person may have queued an earlier row again behind a later one. */
+const sentSql = lastEventSeq(sql`event.to_status = 'sending'`)
+
+export function createRevertSource(context: ProjectDb) {
+  return { readLanes: (batch: string) => readLanes(context, batch) }
+}
+
+/** The last lane of a page may go on in the next one. */
+async function* readLanes(context: ProjectDb, batch: string): AsyncGenerator<LaneToRevert> {
+  let rest: readonly StoredRow[] = []
+  const isNew = sql`erased_at is null and (status <> 'succeeded' or ${await notRevertedSql(context, batch)})`
+  for (let from = { lane: '', seq: 0 }; ; ) {
+    const page = await readRows(context, sql`batch_id = ${batch} and ${isNew}`, from)
+    const lanes = [...Map.groupBy([...rest, ...page], ({ lane }) => lane).values()]
+    const isLast = page.length < rowsPerRead
+    rest = isLast ? [] : (lanes.pop() ?? [])
+    yield* await withMirror(context, lanes)
+    const end = page.at(-1)
+    if (isLast || end === undefined) return
+    from = end
+  }
+}
+
+async function readRows(
+  { db, project }: ProjectDb,
+  which: RawBuilder<unknown>,
+  from: { readonly lane: string; readonly seq: number },
+): Promise<readonly StoredRow[]> {
+  const { rows } = await sql<StoredRow>`
+    select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt",
+      finished_at as "finishedAt", evidence, seen, ${sentSql} as sent
+    from writebacks where project_id = ${project} and ${which} and (lane, seq) > (${from.lane}, ${from.seq})
+    order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(db)
+  return rows
+}
+
+async function withMirror(context: ProjectDb, lanes: readonly (readonly StoredRow[])[]): Promise<LaneToRevert[]> {
+  const rows = lanes.map((lane) => lane.toSorted((a, b) => a.sent - b.sent).map((row) => toBatchRow(context, row)))
+  const targets = [...new Set(rows.flatMap((lane) => lane.map(({ target }) => target)))]
+  const mirrored = new Map([...(await readConversations(context, targets)), ...(await readVisitors(context, targets))])
+  const changes = await readChanges(context, targets)
+  return rows.map((lane) => {
+    const target = lane[0]?.target ?? ''
+    return { rows: lane, mirrored: mirrored.get(target) ?? null, changes: changes.get(target) ?? [] }
+  })
+}
+
+function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
+  const { id, operation, status, sentAt, finishedAt } = row
+  const target = row[`${operationTypes[operation].target}_id`] ?? ''
+  const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
+  return {
+    id,
+    operation,
+    target,
+    payload,
+    status,
+    sentAt,
+    finishedAt,
+    wasMirrored: row.seen !== null,
+    before: stateBefore(decodeEvidence(kind, row.evidence)),
+  }
+}
+
+const nothing = { handledAt: null, lastVisitorMessageAt: null, name: null, email: null } as const
+
+type Mirrored = ReadonlyMap<string, MirroredTarget>
+
+async function readConversations({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<Mirrored> {
+  const { rows } = await sql<{
+    id: string
+    handledAt: string | null
+    syncedAt: string
+    at: string | null
+    by: string | null
+  }>`
+    select id, handled_at as "handledAt", synced_at as "syncedAt", last_message_at as at, last_message_sender_type as by
+    from conversations where project_id = ${project} and deleted_at is null and id ${inList(kind, ids)}`.execute(db)
+  return new Map(
+    rows.map(({ id, handledAt, syncedAt, at, by }) => {
+      // An unknown sender counts as a visitor.
+      const lastVisitorMessageAt = by !== null && toMessageSide(by) !== 'team' ? at : null
+      return [id, { ...nothing, handledAt, syncedAt, lastVisitorMessageAt }]
+    }),
+  )
+}
+
+async function readVisitors({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<Mirrored> {
+  const { rows } = await sql<{ id: string; name: string | null; email: string | null; syncedAt: string }>`
+    select id, name, email, synced_at as "syncedAt" from visitors
+    where project_id = ${project} and deleted_at is null and id ${inList(kind, ids)}`.execute(db)
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  return new Map(
+    rows.map(({ id, name, email, syncedAt }) => [id, { ...nothing, name: text(name), email: text(email), syncedAt }]),
+  )
+}
+
+async function readChanges({ db, kind, project }: ProjectDb, ids: readonly string[]) {
+  const { rows } = await sql<HandledChange & { conversation: string }>`
+    select conversation_id as conversation, seen_at as "seenAt", old_value as old, new_value as "new"
+    from conversation_changes where project_id = ${project} and conversation_id ${inList(kind, ids)}
+      and field = 'handled_at' order by id`.execute(db)
+  return Map.groupBy(rows, ({ conversation }) => conversation)
+}

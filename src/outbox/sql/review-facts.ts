@@ -1,0 +1,268 @@
+/** What a review must know about each row besides the row itself, read from the mirror and the queue. */
+import { type RawBuilder, sql } from 'kysely'
+import { teamSenderTypes, toMessageSide } from '../../mirror/core/message-side.ts'
+import { parseTime, rfc3339 } from '../../values/time.ts'
+import { inList, rowsParameter } from '../../warehouse/dialect.ts'
+import { decodeText } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { ConversationState, MirroredMessage, ReviewRow, TargetState, VisitorState } from '../core/review.ts'
+import { type GuardFacts, noOwnEdits } from '../core/review-guards.ts'
+import { type ShownReply, wholeSecondsSlack } from '../core/same-words.ts'
+import { operationTypes } from '../core/writeback-request.ts'
+import { findDuplicateRefs } from './enqueue.ts'
+import { readOwnEdits, reopeningSql } from './lane-history.ts'
+import { inAnyCase } from './row.ts'
+
+/** One for each row, in their order, from the mirror as it is now. */
+export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]): Promise<readonly GuardFacts[]> {
+  const [onConversations, onVisitors] = [rows.filter(isOnConversation), rows.filter((row) => !isOnConversation(row))]
+  const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
+  const expecting = onVisitors.filter((row) => expectOf(row) !== null)
+  const candidates = await listConversationsOf(context, expecting.map(targetOf))
+  const known = [...onConversations.map(targetOf), ...candidates.map(({ id }) => id)]
+  const expected = await readExpectedMessages(context, known, [
+    ...new Set(rows.flatMap((row) => expectedId(row) ?? [])),
+  ])
+  const chosen = new Map(expecting.map((row) => [row, chooseConversation(row, candidates, expected)]))
+  const conversationIds = [...onConversations.map(targetOf), ...[...chosen.values()].filter((id) => id !== null)]
+  const conversations = await readConversationStates(context, conversationIds)
+  const corrections = onVisitors.filter(({ operation }) => operation === 'visitor')
+  const ownEdits = await readOwnEdits(
+    context,
+    corrections.flatMap(({ id }) => id ?? []),
+  )
+  const newer = await readNewerMessages(context, onConversations)
+  const refs = await findDuplicateRefs(
+    context,
+    rows.flatMap((row) => newRef(row) ?? []),
+  )
+  return rows.map((row) => {
+    const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
+    const conversation = id === null ? null : (conversations.get(id) ?? null)
+    return {
+      target: isOnConversation(row) ? conversation : (visitors.get(targetOf(row)) ?? null),
+      isRefQueued: refs.has(newRef(row) ?? ''),
+      conversation,
+      expectedMessage: expected.get(`${id}/${expectedId(row)}`) ?? null,
+      ...(newer.get(row.id ?? '') ?? { newerMessages: [], requeuedAt: null }),
+      ...(ownEdits.get(row.id ?? '') ?? noOwnEdits),
+    }
+  })
+}
+
+type Target = Pick<ReviewRow, 'operation' | 'target'>
+
+/** One for each target, in their order; null if the mirror does not have it. */
+export async function readTargets(
+  context: ProjectDb,
+  targets: readonly Target[],
+): Promise<readonly (TargetState | null)[]> {
+  const idsOf = (isWanted: (target: Target) => boolean) => targets.filter(isWanted).map(targetOf)
+  const conversations = await readConversationStates(context, idsOf(isOnConversation))
+  const visitors = await readVisitorStates(
+    context,
+    idsOf((target) => !isOnConversation(target)),
+  )
+  return targets.map((target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null)
+}
+
+function isOnConversation({ operation }: Target): boolean {
+  return operationTypes[operation].target === 'conversation'
+}
+
+function targetOf({ target }: Target): string {
+  return target.toLowerCase()
+}
+
+/** Null for a row that is queued, as its ref is its own. */
+function newRef({ id, request }: ReviewRow): string | null {
+  return id === null && request.ok ? request.request.ref : null
+}
+
+function expectOf({ request }: ReviewRow): string | null {
+  return request.ok ? request.request.expect : null
+}
+
+/** The id of the expected message; null if a time or nothing is expected. */
+function expectedId(row: ReviewRow): string | null {
+  const expect = expectOf(row)
+  return parseTime(expect) === undefined ? expect : null
+}
+
+/** The visitor's conversation with the expected message, else the latest one. */
+function chooseConversation(
+  row: ReviewRow,
+  candidates: readonly VisitorConversation[],
+  expected: ReadonlyMap<string, unknown>,
+): string | null {
+  const own = candidates.filter(({ visitor }) => visitor === targetOf(row))
+  const holding = own.find(({ id }) => expected.has(`${id}/${expectedId(row)}`))
+  return (holding ?? own[0])?.id ?? null
+}
+
+type NewerMessages = Pick<GuardFacts, 'newerMessages' | 'requeuedAt'>
+
+/** By the id of the queued reply. */
+async function readNewerMessages(
+  { db, kind, project }: ProjectDb,
+  rows: readonly ReviewRow[],
+): Promise<ReadonlyMap<string, NewerMessages>> {
+  const replies = rows.flatMap(({ id, operation, queued }) => {
+    if (operation !== 'message' || queued === null) return []
+    const queuedAt = (parseTime(queued.at) ?? 0) - wholeSecondsSlack
+    // A second less, as texts with and without fractions of a second are compared.
+    const since = Math.min(queuedAt, parseTime(queued.seen?.last_message_at) ?? queuedAt) - 1
+    return [{ id, since: rfc3339(since) }]
+  })
+  if (replies.length === 0) return new Map()
+  const since = kind === 'sqlite' ? sql`reply.since` : sql`cast(reply.since as timestamptz)`
+  const { rows: found } = await sql<NewerMessage>`
+    select own.id as "replyId", messages.id, messages.content, messages.sender_display_name as sender, messages.created_at as at,
+      (select max(event.at) from writeback_events event where event.project_id = own.project_id
+        and event.writeback_id = own.id and ${reopeningSql}) as "requeuedAt"
+    from ${rowsParameter(kind, { id: 'text', since: 'text' }, replies)} reply
+    join writebacks own on own.project_id = ${project} and own.id = reply.id
+    join messages on messages.project_id = own.project_id
+      and messages.conversation_id in (own.conversation_id, lower(own.conversation_id), upper(own.conversation_id))
+    where messages.deleted_at is null and (messages.created_at is null or messages.created_at >= ${since})
+      and not exists (select 1 from writebacks other where other.project_id = own.project_id and other.lane = own.lane
+        and other.message_id = cast(messages.id as text))`.execute(db)
+  return new Map(
+    [...Map.groupBy(found, ({ replyId }) => replyId)].map(([id, shown]) => [
+      id,
+      { newerMessages: shown.map(toShownReply), requeuedAt: shown[0]?.requeuedAt ?? null },
+    ]),
+  )
+}
+
+type NewerMessage = {
+  replyId: string
+  id: unknown
+  content: string | null
+  sender: string | null
+  at: string | null
+  requeuedAt: string | null
+}
+
+function toShownReply({ id, content, sender, at }: NewerMessage): ShownReply {
+  return { id: String(id), at: parseTime(at) ?? null, content: textOrNull(content), senderName: textOrNull(sender) }
+}
+
+/** Enough of a text to recognise it by. */
+const maxTextLength = 2400
+
+/** A person or the AI wrote it; any other kind is a system event. */
+function isUtterance(table: string): RawBuilder<unknown> {
+  const kind = sql.ref(`${table}.kind`)
+  return sql`${sql.ref(`${table}.deleted_at`)} is null and (${kind} is null or ${kind} = 'utterance')`
+}
+
+/** An unknown sender counts as a visitor, unless the message is known as one of our replies. */
+const notByTeamSql = sql`(last.sender_type is null
+    or lower(last.sender_type) not in (${sql.join(teamSenderTypes.map((type) => sql.lit(type)))}))
+  and not exists (select 1 from writebacks own where own.project_id = last.project_id
+    and own.lane = 'conversation/' || lower(last.conversation_id) and own.message_id = cast(last.id as text))`
+
+type ConversationRow = {
+  id: string
+  deleted: string | null
+  handled: string | null
+  visitor: string | null
+  lastAt: string | null
+  lastSender: string | null
+  messageId: unknown
+  messageAt: string | null
+  messageText: string | null
+}
+
+const inLowerCase = (ids: readonly string[]) => ids.map((id) => id.toLowerCase())
+
+/** By id in lower case. */
+async function readConversationStates(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, ConversationState>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<ConversationRow>`
+    select conversations.id, conversations.deleted_at as deleted, handled_at as handled, visitors.name as visitor,
+      last_message_at as "lastAt", last_message_sender_type as "lastSender", messages.id as "messageId",
+      messages.created_at as "messageAt", substr(messages.content, 1, ${sql.lit(maxTextLength)}) as "messageText"
+    from conversations
+    left join visitors on visitors.project_id = conversations.project_id and visitors.id = conversations.visitor_id
+    left join messages on messages.project_id = conversations.project_id
+      and messages.conversation_id = conversations.id and messages.id = (select last.id from messages last
+        where last.project_id = conversations.project_id and last.conversation_id = conversations.id
+          and ${isUtterance('last')} and ${notByTeamSql} order by last.created_at desc, last.id desc limit 1)
+    where conversations.project_id = ${project} and lower(conversations.id) ${inList(kind, inLowerCase(ids))}`.execute(
+    db,
+  )
+  return new Map(rows.map((row) => [row.id.toLowerCase(), toConversationState(row)]))
+}
+
+function toConversationState(row: ConversationRow): ConversationState {
+  return {
+    kind: 'conversation',
+    isDeleted: row.deleted !== null,
+    isHandled: row.handled !== null,
+    visitorName: textOrNull(row.visitor),
+    lastMessageAt: row.lastAt,
+    isLastByVisitor: toMessageSide(row.lastSender) === 'visitor',
+    lastVisitorMessage:
+      row.messageId === null
+        ? null
+        : { id: String(row.messageId), at: row.messageAt, text: textOrNull(row.messageText) },
+  }
+}
+
+/** By id in lower case. */
+async function readVisitorStates(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, VisitorState>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ id: string; deleted: string | null; name: string | null; email: string | null }>`
+    select id, deleted_at as deleted, name, email from visitors
+    where project_id = ${project} and lower(id) ${inList(kind, inLowerCase(ids))}`.execute(db)
+  return new Map(
+    rows.map(({ id, deleted, name, email }) => [
+      id.toLowerCase(),
+      { kind: 'visitor', isDeleted: deleted !== null, name: textOrNull(name), email: textOrNull(email) },
+    ]),
+  )
+}
+
+type VisitorConversation = { readonly visitor: string; readonly id: string }
+
+/** Of each visitor the latest first, with ids in lower case. */
+async function listConversationsOf(
+  { db, kind, project }: ProjectDb,
+  visitors: readonly string[],
+): Promise<readonly VisitorConversation[]> {
+  if (visitors.length === 0) return []
+  const { rows } = await sql<{ visitor: string; id: string }>`
+    select visitor_id as visitor, id from conversations
+    where project_id = ${project} and deleted_at is null and visitor_id ${inList(kind, inAnyCase(visitors))}
+    order by last_message_at desc`.execute(db)
+  return rows.map(({ visitor, id }) => ({ visitor: visitor.toLowerCase(), id: id.toLowerCase() }))
+}
+
+/** Those of `messageIds` that are in these conversations; by conversation in lower case and id: `…/12`. */
+async function readExpectedMessages(
+  { db, kind, project, typed }: ProjectDb,
+  conversations: readonly string[],
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, MirroredMessage>> {
+  if (conversations.length === 0 || messageIds.length === 0) return new Map()
+  const { rows } = await sql<{ conversation: string; id: unknown; at: string | null }>`
+    select conversation_id as conversation, id, created_at as at from messages
+    where project_id = ${project} and conversation_id ${inList(kind, inAnyCase(conversations))}
+      and id in (${sql.join(messageIds.map((id) => typed('integer', BigInt(id))))})
+      and ${isUtterance('messages')}`.execute(db)
+  return new Map(
+    rows.map(({ conversation, id, at }) => [`${conversation.toLowerCase()}/${id}`, { id: String(id), at, text: null }]),
+  )
+}
+
+function textOrNull(stored: string | null): string | null {
+  return stored === null ? null : decodeText(stored)
+}

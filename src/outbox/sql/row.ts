@@ -1,0 +1,191 @@
+/** A row of `writebacks` as stored, and how its values are decoded and encoded. */
+import { type RawBuilder, sql } from 'kysely'
+import { z } from 'zod'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { Json } from '../../values/json.ts'
+import { stringifyJson } from '../../values/json.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import { inList, typedParameter } from '../../warehouse/dialect.ts'
+import { decodeJson, decodeText, encodeJson } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { Evidence, TargetSnapshot, Writeback } from '../core/repository.ts'
+import type { Revocation, WritebackStatus } from '../core/state.ts'
+import {
+  evidenceFields,
+  type Operation,
+  type OperationType,
+  operationsWhere,
+  operationTypes,
+  type TargetKind,
+  targetKinds,
+  type WritebackRequest,
+} from '../core/writeback-request.ts'
+
+export type OutboxRow = {
+  id: string
+  lane: string
+  operation: Operation
+  conversation_id: string | null
+  visitor_id: string | null
+  payload: string
+  status: WritebackStatus
+  attempts: number
+  batch_id: string | null
+  expect: string | null
+  created_at: string
+  expires_at: string | null
+  seen: string | null
+  evidence: string | null
+  epoch: number
+  owner: string | null
+  revoked_as: Revocation | null
+}
+
+/** The claimed write-back, with the epoch of the new claim. */
+export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
+  const targetColumn = `${operationTypes[row.operation].target}_id` as const
+  const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
+  return {
+    id: row.id,
+    lane: row.lane,
+    operation: row.operation,
+    target: row[targetColumn] ?? '',
+    rawRequest: {
+      operation: row.operation,
+      [targetColumn]: row[targetColumn],
+      ...payload,
+      ...(row.expect === null ? {} : { expect: row.expect }),
+      ...(row.expires_at === null ? {} : { expires_at: row.expires_at }),
+    },
+    status: row.status,
+    revokedAs: row.status === 'sending' ? row.revoked_as : null,
+    attempts: row.attempts,
+    batchId: row.batch_id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    targetSnapshot: row.seen === null ? null : decodeSnapshot(JSON.parse(decodeJson(kind, row.seen))),
+    evidence,
+    fencingToken: row.epoch + 1,
+  }
+}
+
+/** The snapshot was copied from mirror columns, which hold some characters escaped. */
+function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): TargetSnapshot {
+  return Object.fromEntries(
+    Object.entries(snapshot).map(([name, text]) => [name, text === null ? null : decodeText(text)]),
+  )
+}
+
+/** Evidence may contain any characters, as it quotes the service and visitors. */
+export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuilder<string> {
+  const { statedResult: claim, verifications: looks, failedAttempts: tries, ...rest } = evidence
+  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson({ ...rest, claim, looks, tries } as Json)))
+}
+
+const text = z.string()
+const targetStateSchema = z
+  .looseObject({
+    since: text,
+    ids: z.array(text),
+    ...Object.fromEntries(evidenceFields.map((field) => [field, text.nullable()])),
+  })
+  .partial()
+const evidenceSchema = z
+  .looseObject({
+    before: targetStateSchema,
+    firstBefore: targetStateSchema,
+    sender: z.enum(['ended', 'dead', 'silent']),
+    claim: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
+    looks: z.number(),
+    tries: z.number(),
+    refusedFields: z.array(text),
+    firstRefusal: text,
+    status: z.number(),
+    found: text,
+  })
+  .partial()
+  .transform(({ claim, looks, tries, ...rest }) => ({
+    ...rest,
+    statedResult: claim,
+    verifications: looks,
+    failedAttempts: tries,
+  }))
+
+/** The column can be written by SQL, so invalid content counts as no evidence. */
+export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {
+  if (stored === null) return {}
+  try {
+    return evidenceSchema.parse(JSON.parse(decodeJson(kind, stored))) as Evidence
+  } catch {
+    return {}
+  }
+}
+
+/** What the service showed before anything of the write-back could have arrived. */
+export function stateBefore({ before, firstBefore }: Evidence): Evidence['before'] {
+  return firstBefore ?? before
+}
+
+/** Without `ms`: now. */
+export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
+  return typed('time', toTimestamp(ms))
+}
+
+/** Assignments: a person decided about the row. `decided_at` always grows, because the event log goes by its change. */
+export function decidedSql({ typed, clock }: ProjectDb, by: string): RawBuilder<unknown> {
+  const now = typed('integer', clock())
+  return sql`decided_by = ${typed('text', by)},
+    decided_at = case when decided_at >= ${now} then decided_at + 1 else ${now} end`
+}
+
+/** An SQL condition. Literals, so that it implies the condition of an index. */
+export function operationSql(
+  condition: (type: OperationType) => boolean,
+  operation: RawBuilder<unknown> = sql`operation`,
+): RawBuilder<unknown> {
+  return sql`${operation} in (${sql.join(operationsWhere(condition).map((name) => sql.lit(name)))})`
+}
+
+/** The mirror's view of the target, in the same form as the insert trigger stores it in `seen`. */
+export function selectTargetSnapshot({ kind }: ProjectDb, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
+  const of = (column: string) => sql.ref(`${row}.${column}`)
+  const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
+  const at = sql.raw(
+    kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+  )
+  return sql`case when ${operationSql(({ target }) => target === 'conversation', of('operation'))}
+    then (select ${object}('last_message_at', ${at}) from conversations
+      where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
+    else (select ${object}('name', name, 'email', email) from visitors
+      where visitors.project_id = ${of('project_id')} and visitors.id = ${of('visitor_id')}) end`
+}
+
+type Target = Pick<WritebackRequest, 'operation' | 'target'>
+
+/** The target's id as the mirror has it; as it was written if the mirror does not have it. */
+export async function readShownIds(
+  context: ProjectDb,
+  requests: readonly Target[],
+): Promise<(request: Target) => string> {
+  const shown = new Map<string, string>()
+  for (const kind of targetKinds) {
+    const targets = requests.filter(({ operation }) => operationTypes[operation].target === kind)
+    const ids = targets.map(({ target }) => target)
+    for (const id of await listMirroredIds(context, kind, ids)) shown.set(`${kind} ${id.toLowerCase()}`, id)
+  }
+  return ({ operation, target }) => shown.get(`${operationTypes[operation].target} ${target.toLowerCase()}`) ?? target
+}
+
+async function listMirroredIds({ db, kind, project }: ProjectDb, target: TargetKind, ids: readonly string[]) {
+  const written = new Set(ids)
+  const others = inAnyCase(ids).filter((id) => !written.has(id))
+  if (others.length === 0) return []
+  const { rows } = await sql<{ id: string }>`
+    select id from ${sql.table(`${target}s`)} where project_id = ${project} and id ${inList(kind, others)}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** A file may write an id in upper case, and so may the service. */
+export function inAnyCase(ids: readonly string[]): readonly string[] {
+  return [...new Set(ids.flatMap((id) => [id, id.toLowerCase(), id.toUpperCase()]))]
+}

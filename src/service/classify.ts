@@ -1,0 +1,252 @@
+/** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
+
+import { toCursorLimit } from '../values/cursor-limit.ts'
+import { asJsonObject } from '../values/json.ts'
+import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
+import type { ApiFailure } from './core/api-failure.ts'
+import type { ApiRequest, ApiResponse } from './core/api-request.ts'
+import { decodeUtf8 } from './decode.ts'
+import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
+import type { ExchangeResult, ResponseHead } from './exchange.ts'
+import { attachItems } from './items.ts'
+import type { SplitBody } from './row-batches.ts'
+
+/** What an outcome depends on besides the exchange. `redact` removes the key from a text. */
+type RequestContext = {
+  readonly request: ApiRequest
+  readonly requestedAt: EpochMs
+  readonly receivedAt: EpochMs
+  /** The length of the service's rate window: how long to wait after a 429 without Retry-After. */
+  readonly defaultRetryAfterMs: Ms
+  readonly redact: (text: string) => string
+}
+
+export type ApiOutcome =
+  | { readonly ok: true; readonly response: ApiResponse }
+  | { readonly ok: false; readonly failure: ApiFailure }
+
+/** How many characters of a service's message are read. */
+const maxTextLength = 2000
+
+export function classifyExchange(exchange: ExchangeResult, context: RequestContext): ApiOutcome {
+  if (exchange.kind === 'complete') return classifyResponse(exchange.head, exchange.body, context)
+  return failed(exchange.kind === 'aborted' ? { kind: 'aborted' } : classifyBroken(exchange, context))
+}
+
+function classifyBroken(exchange: Extract<ExchangeResult, { kind: 'broken' }>, context: RequestContext): ApiFailure {
+  const { head, mayHaveBeenSent, isRetryable } = exchange
+  const { request } = context
+  // A refused write was not done, even if its response broke off. A read is sent again instead.
+  if (isWrite(request) && head !== null && isCertainRefusal(head.status))
+    return classifyStatus(head.status, head, null, context)
+  const why = toReason(exchange.why, context)
+  const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
+  if (!isRetryable && status !== null && request.method === 'GET' && status < 300)
+    return { kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId }
+  const statedResult = status !== null && isWrite(request) ? unprovenWrite(status, null)?.statedResult : undefined
+  return { kind: 'transient', why, mayHaveBeenSent, status, requestId, ...(statedResult && { statedResult }) }
+}
+
+/**
+ * Statuses that prove that a write was not done. Any other status below 500 may follow a write that was done: a redirect,
+ * a 409 that means "this exists already", a 406 about the response, a 423, a 499 of a proxy.
+ */
+const refusals: readonly number[] = [
+  400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
+]
+
+/** A 401 or 403 stops all sending, so it is trusted only with a complete body. */
+function isCertainRefusal(status: number): boolean {
+  return refusals.includes(status) && status !== 401 && status !== 403
+}
+
+/** A widget token does not count: the service does not store it, so it may be requested again. */
+function isWrite(request: ApiRequest): boolean {
+  return request.method !== 'GET' && request.envelope !== 'optional'
+}
+
+function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, context: RequestContext): ApiOutcome {
+  const text = decodeUtf8(rest)
+  const envelope = text === null ? null : parseEnvelope(text)
+  const requestId = requestIdOf(envelope, head, context)
+  const { status } = head
+  const { request } = context
+  if (status >= 300) return failed(classifyStatus(status, head, envelope, context))
+  const unproven = isWrite(request) ? unprovenWrite(status, envelope) : null
+  if (unproven !== null) return failed({ ...unproven, why: toReason(unproven.why, context), requestId })
+  // An error with a success status: the error counts.
+  const errorStatus = envelope?.error?.status ?? 0
+  if (errorStatus >= 400) return failed(classifyStatus(errorStatus, head, envelope, context))
+  const bare = request.envelope === 'optional' && text !== null ? parseBareBody(text) : null
+  const withItems = attachItems(envelope?.data ?? bare, batches)
+  const unreadable = unreadableReason(request, text, envelope, withItems !== null)
+  if (unreadable !== null || withItems === null) {
+    const why = `${requestName(request)}: ${status} with ${unreadable ?? ''}`
+    return failed({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
+  }
+  const serverDate = parseServerDate(head)
+  const { requestedAt, receivedAt } = context
+  const cursorLimit = toCursorLimit({ serverDate, requestedAt, receivedAt })
+  return { ok: true, response: { ...withItems, status, requestId, serverDate, cursorLimit, requestedAt } }
+}
+
+type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
+
+/** They prove that a write was done, unless the body says otherwise. 202 and 207 mean "later" and "in part". */
+const successStatuses: readonly number[] = [200, 201, 203, 204, 205]
+
+/** The failure of a 2xx that does not prove that a write was done; null: it does. */
+function unprovenWrite(status: number, envelope: Envelope | null): TransientFailure | null {
+  const unknown = { kind: 'transient', mayHaveBeenSent: true, status, requestId: null } as const
+  const failure = envelope?.failureText ?? null
+  if (failure !== null) {
+    const why = `${status}, but its body says that it failed: ${failure}`
+    return { ...unknown, why, ...(canSucceedLater(envelope?.error ?? null) ? {} : { statedResult: 'refused' }) }
+  }
+  if (status >= 300 || successStatuses.includes(status)) return null
+  return { ...unknown, why: `${status}: accepted, and perhaps not done yet`, statedResult: 'accepted' }
+}
+
+/** Whether the same write may succeed later. */
+function canSucceedLater(error: ErrorBody | null): boolean {
+  const status = error?.status ?? 400
+  return error?.code === 'rate_limited' || !refusals.includes(status) || [401, 403, 429].includes(status)
+}
+
+/** A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and any JSON object,
+ * but `data` is an object on success. */
+function unreadableReason(request: ApiRequest, text: string | null, envelope: Envelope | null, isWhole: boolean) {
+  if (envelope !== null && envelope.error !== null) return 'an error under a success status'
+  if (text === null) return 'a body that is not UTF-8'
+  const isRead = request.method === 'GET'
+  const isEmpty = text.trim() === ''
+  if (isEmpty) return isRead || request.envelope === 'optional' ? 'an empty body' : null
+  if (request.envelope === 'optional') return null
+  if (envelope === null)
+    return text.trimStart().startsWith('<')
+      ? 'a web page: a proxy, or another service, answers there'
+      : 'a body that is not a JSON object'
+  if (!isRead && envelope.data !== undefined && asJsonObject(envelope.data) === null) return 'data that is no object'
+  if (!isWhole) return 'rows that are not JSON in UTF-8'
+  return isRead && (envelope.data ?? null) === null ? 'no data in its envelope' : null
+}
+
+function classifyStatus(
+  status: number,
+  head: ResponseHead,
+  body: Envelope | null,
+  context: RequestContext,
+): ApiFailure {
+  const error = body?.error ?? null
+  const requestId = requestIdOf(body, head, context)
+  const code = toSafeLine(error?.code ?? `http_${status}`, context)
+  const message = toSafeLine(errorMessage(error, status, head), context)
+  const why = `${requestName(context.request)}: ${status} ${code}: ${message}`
+  if (status === 429 || error?.code === 'rate_limited') {
+    return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.defaultRetryAfterMs, why, requestId }
+  }
+  const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusals.includes(status))
+  if (status >= 500 || unknown) {
+    const waitMs = retryAfterMs(head)
+    return { kind: 'transient', why, mayHaveBeenSent: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
+  }
+  if (status === 401 || (status === 403 && !isAboutOneWrite(error, context.request))) {
+    const scope = error?.code === 'api_key_scope_missing' ? findScope(error.message ?? '') : null
+    return { kind: 'denied', status, code, scope: scope === null ? null : toSafeLine(scope, context), why, requestId }
+  }
+  const fields = (error?.fields ?? []).map((field) => toSafeLine(field, context))
+  return { kind: 'refused', status, code, why, fields, requestId }
+}
+
+/**
+ * The service's own codes of a 403 are about the key. Anything else that forbids a write (a gateway that rejects its text)
+ * is about this write only: taken for a denied key, it would stop all other writes permanently.
+ */
+function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean {
+  return request.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
+}
+
+function errorMessage(error: ErrorBody | null, status: number, head: ResponseHead): string {
+  if (status < 400) return `the service redirects to ${redirectTarget(head)}; is the base URL right?`
+  if (error === null) return 'a response without an error envelope; is the base URL right?'
+  const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
+  return (error.message ?? 'no message') + fields
+}
+
+/** Where a redirect leads, without query and credentials. */
+function redirectTarget(head: ResponseHead): string {
+  const location = firstHeader(head, 'location')
+  if (location === null) return 'an unnamed address'
+  if (!URL.canParse(location)) return location.split(/[?#]/, 1).join('')
+  const { origin, pathname } = new URL(location)
+  return origin === 'null' ? 'an address that is not HTTP' : origin + pathname
+}
+
+/** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
+function findScope(text: string): string | null {
+  const words = text.slice(0, maxTextLength).split(/[^\w:-]/)
+  const parts = words.map((word) => word.split(':'))
+  const pairs = parts.flatMap((all) => all.slice(1).map((part, i) => [all[i] ?? '', part] as const))
+  const scopes = pairs.filter((pair) => pair.every((part) => /^[a-z]/i.test(part)))
+  const scope = scopes.find(([, access]) => /^(?:read|write)$/i.test(access)) ?? scopes[0]
+  return scope === undefined ? null : scope.join(':')
+}
+
+function requestIdOf(envelope: Envelope | null, head: ResponseHead, context: RequestContext): string | null {
+  const id = envelope?.requestId ?? firstHeader(head, 'x-request-id')
+  return id === null ? null : toSafeLine(id, context)
+}
+
+function requestName({ method, path }: ApiRequest): string {
+  return `${method} ${path}`
+}
+
+function toReason(text: string, context: RequestContext): string {
+  return `${requestName(context.request)}: ${toSafeLine(text, context)}`
+}
+
+/**
+ * One line of at most 300 characters, without the key: a service's message ends up on terminals and in logs. The key is
+ * removed first: half a key at the end of a cut line would not be recognized.
+ */
+function toSafeLine(text: string, { redact }: RequestContext): string {
+  const line = redact(text)
+    .slice(0, maxTextLength)
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line
+}
+
+function failed(failure: ApiFailure): ApiOutcome {
+  return { ok: false, failure }
+}
+
+/** Reads the headers of a response. */
+const maxRetryAfterMs: Ms = 3_600_000
+const minRetryAfterMs: Ms = 1000
+
+/** Milliseconds that Retry-After asks for, between a second and an hour; null if it is absent or unreadable. */
+function retryAfterMs(head: ResponseHead): Ms | null {
+  const value = firstHeader(head, 'retry-after')?.trim()
+  if (value === undefined) return null
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : msUntilDate(value, firstHeader(head, 'date'))
+  return ms === null ? null : Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(ms)))
+}
+
+/** By the service's clock; without its Date header, the date cannot be trusted. */
+function msUntilDate(value: string, serverDate: string | null): Ms | null {
+  // Date.parse also reads text that is not a date; an HTTP date begins with a weekday.
+  const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(serverDate ?? '') : Number.NaN
+  return Number.isNaN(ms) ? null : ms
+}
+
+/** The service's clock; null if it sends no readable Date. */
+function parseServerDate(head: ResponseHead): EpochSeconds | null {
+  const ms = Date.parse(firstHeader(head, 'date') ?? '')
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
+}
+
+function firstHeader({ headers }: ResponseHead, key: string): string | null {
+  const value = headers[key]
+  return (Array.isArray(value) ? value[0] : value) ?? null
+}

@@ -1,0 +1,210 @@
+/** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
+
+import { parseBaseUrl } from '../values/base-url.ts'
+import { stringifyJson } from '../values/json.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
+import { trimEnd } from '../values/trim.ts'
+import { UserError } from '../values/user-error.ts'
+import { type ApiOutcome, classifyExchange } from './classify.ts'
+import { type Connections, openConnections } from './connections.ts'
+import { defaultTimeoutMs, grantTtlMs } from './core/acquire-slot.ts'
+import { ApiError, type ApiFailure, describeFailure } from './core/api-failure.ts'
+import type { ApiGet, ApiRequest, ApiResponse, QueryParams } from './core/api-request.ts'
+import type { Priority } from './core/priority.ts'
+import { type HttpRequest, sendHttpRequest } from './exchange.ts'
+import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
+import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
+
+export type ClientOptions = {
+  /** As `core/base-url.ts` accepts it; it may have a path prefix. */
+  readonly baseUrl: URL
+  readonly key: string
+  readonly budget: RequestBudget
+  /** Refuses every request that is not a read, before it takes a slot. */
+  readonly readOnly?: boolean
+  /** Stops all waits and reads. A write that is being sent is not aborted: its response is evidence. */
+  readonly signal: AbortSignal
+  /** Aborts reads that are under way; without it, `signal` does. */
+  readonly inFlightSignal?: AbortSignal
+  /** pino, or anything that takes its events. */
+  readonly log?: ClientLog
+  /** Called once for each request. */
+  readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
+  /** Shared with other clients, and closed by their owner; without them the client opens its own. */
+  readonly connections?: Connections
+  /** For one whole exchange, including connecting. */
+  readonly timeoutMs?: Ms
+  /** A response that makes almost no progress for this time is aborted. */
+  readonly stallMs?: Ms
+  readonly maxBodyBytes?: number
+  /** How long the key pauses after a 429 without Retry-After: the rate's window. */
+  readonly defaultRetryAfterMs?: Ms
+  readonly retries?: RetryPolicy
+  readonly random?: () => number
+  readonly now?: () => EpochMs
+  readonly version?: string
+}
+
+/** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
+const maxBeforeSendMs: Ms = 10_000
+
+export type LogEvent = (event: Readonly<Record<string, unknown>>) => void
+export type ClientLog = { readonly debug: LogEvent; readonly warn: LogEvent }
+
+export type Client = {
+  /** A read: retried, redirects refused. Throws ApiError. */
+  readonly get: ApiGet
+  /**
+   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection. `beforeSend` is called after
+   * the slot is granted and before any byte is sent; false: nothing is sent. Throws ApiError, and UserError for a write
+   * if `readOnly` forbids it.
+   */
+  readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
+  /** How many requests have started so far. */
+  readonly requestCount: () => number
+  /** Whether the service has responded to any of them. */
+  readonly hasServiceResponded: () => boolean
+  readonly close: () => Promise<void>
+}
+
+/** Throws if the key cannot be sent as a header, or if the base URL would expose it. */
+export function createClient(options: ClientOptions): Client {
+  const { signal, log, retries = defaultRetryPolicy, random = Math.random, timeoutMs = defaultTimeoutMs } = options
+  const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
+  const counts: RequestCounts = { sent: 0, hasServiceResponded: false }
+  const send = createSend(options, connections, counts)
+  const hasServiceResponded = () => counts.hasServiceResponded
+  const onRetry = (failure: ApiFailure, waitMs: Ms) => logRetry(log, failure, waitMs)
+  const retryDeps = { policy: retries, retryBudget: createRetryBudget(), random, signal, hasServiceResponded, onRetry }
+  return {
+    get: (path, query, priority) => withRetries(() => send({ method: 'GET', path, query, priority }), retryDeps),
+    send,
+    requestCount: () => counts.sent,
+    hasServiceResponded,
+    close: async () => {
+      if (options.connections === undefined) await connections.close()
+    },
+  }
+}
+
+type RequestCounts = { sent: number; hasServiceResponded: boolean }
+
+function createSend(options: ClientOptions, connections: Connections, counts: RequestCounts): Client['send'] {
+  const { baseUrl, key, budget, signal, timeoutMs = defaultTimeoutMs, stallMs = 10_000, now = Date.now } = options
+  const { maxBodyBytes = 40 * 1024 * 1024, defaultRetryAfterMs = 60_000, inFlightSignal = signal } = options
+  const address = parseBaseUrl(baseUrl.href)
+  if (!address.ok) throw new Error(`the base URL ${address.why}`)
+  const redact = createRedactor(key)
+  const headers = toHeaders(key, options.version ?? '0')
+  const { reads, writes } = connections.forOrigin(baseUrl.origin)
+  return async (request, beforeSend) => {
+    const { method, path, priority } = request
+    if (options.readOnly === true && method !== 'GET') throw readOnlyError(request)
+    const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
+    const slot = await acquireGrant(budget, { priority, write: method !== 'GET', maxDurationMs, signal }, redact)
+    if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
+      const why = `${method} ${path} was not sent: it was superseded before sending`
+      throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
+    }
+    const requestedAt = now()
+    let hasResponse = false
+    const result = await sendHttpRequest(method === 'GET' ? reads : writes, toHttpRequest(baseUrl, headers, request), {
+      // The slot expires then; a process that was suspended meanwhile has less time.
+      timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
+      stallMs,
+      maxBodyBytes,
+      signal: inFlightSignal,
+      canStillSend: () => slot.remainingMs() > 0,
+      onRequestStart: () => {
+        counts.sent += 1
+      },
+      onResponseHead: () => {
+        hasResponse = true
+        counts.hasServiceResponded = true
+        budget.releaseResponded(slot)
+      },
+    })
+    if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
+    const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
+    const took_ms = now() - requestedAt
+    options.log?.debug({ event: 'request.completed', method, path, ...outcomeFields(outcome), took_ms })
+    options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
+    if (outcome.ok) return outcome.response
+    const { failure } = outcome
+    if (failure.kind === 'throttled') await budget.recordThrottle(slot, failure.waitMs).catch(() => {})
+    throw new ApiError(failure)
+  }
+}
+
+/** If the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
+async function acquireGrant(budget: RequestBudget, request: SlotRequest, redact: Redact): Promise<Grant> {
+  try {
+    return await budget.acquire(request)
+  } catch (error) {
+    if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2)) throw error
+    const reason = error instanceof Error ? error.message : 'unknown error'
+    const why = redact(`the request budget cannot be reached: ${reason}`)
+    const failure = { kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null } as const
+    throw new ApiError({ ...failure, isBudgetFailure: true })
+  }
+}
+
+/** Releases the slot if `beforeSend` returns false or throws. */
+async function runBeforeSend(budget: RequestBudget, slot: Grant, beforeSend: () => Promise<boolean>): Promise<boolean> {
+  let mayBeSent = false
+  try {
+    mayBeSent = await beforeSend()
+    return mayBeSent
+  } finally {
+    if (!mayBeSent) budget.releaseUnsent(slot)
+  }
+}
+
+function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
+  const why = describeFailure(failure)
+  if (failure.kind === 'throttled') log?.warn({ event: 'request.throttled', why, wait_ms: Math.round(failure.waitMs) })
+  else log?.debug({ event: 'request.retried', why, wait_ms: Math.round(waitMs) })
+}
+
+function readOnlyError({ method, path }: ApiRequest): UserError {
+  return new UserError({
+    what: 'nothing is written to the service',
+    why: `writing is switched off (DESKMIRROR_READ_ONLY), so ${method} ${path} was not sent`,
+    next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or remove it, to allow writing',
+    exitCode: 2,
+  })
+}
+
+function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
+  // The message must not show the key.
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('the API key holds characters that cannot be sent in a header')
+  const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' }
+  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
+}
+
+function toHttpRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, request: ApiRequest): HttpRequest {
+  const path = trimEnd(baseUrl.pathname, '/') + request.path + toQueryString(request.query ?? {})
+  if (request.body === undefined) return { method: request.method, path, headers, body: null }
+  const jsonHeaders = { ...headers, 'content-type': 'application/json' }
+  return { method: request.method, path, headers: jsonHeaders, body: stringifyJson(request.body) }
+}
+
+function toQueryString(query: QueryParams): string {
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.append(key, String(value))
+  return search.size === 0 ? '' : `?${search}`
+}
+
+function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
+  if (outcome.ok) return { status: outcome.response.status, request_id: outcome.response.requestId }
+  return { failure: outcome.failure.kind, why: describeFailure(outcome.failure) }
+}
+
+/** Removes a key from a text: libraries show it in errors, and a service may repeat what it was sent. */
+type Redact = (text: string) => string
+
+export function createRedactor(key: string): Redact {
+  const forms = [key, encodeURIComponent(key), Buffer.from(key).toString('base64')]
+  const redactForm = (text: string, form: string) => text.replaceAll(form, '[key]')
+  return (text) => forms.reduce(redactForm, text).replace(/svc_live_\w+/g, '[key]')
+}

@@ -1,0 +1,137 @@
+/** Which waiting request may be sent now, and how long the others wait. Pure. */
+import type { EpochMs, Ms } from '../../values/time.ts'
+import {
+  addWaiter,
+  advanceTo,
+  type BudgetPolicy,
+  type BudgetState,
+  isBehindOthers,
+  removeWaiter,
+  type Slot,
+  type SlotLimits,
+  slotLimits,
+} from './budget.ts'
+import { type Priority, priorities } from './priority.ts'
+import { burstSlots, msUntilSlot, nextPacedAt, type SlotLimit, type SlotUsage } from './slot-usage.ts'
+import { addSlots, roundUpToGrain } from './slots.ts'
+
+/** One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most, once it is granted. */
+export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }
+type Pending = readonly PendingRequest[]
+
+/**
+ * A grant must be used or returned within this time after it was requested; `maxDurationMs` includes it. So a
+ * process that was suspended in between never sends on an expired slot.
+ */
+export const grantTtlMs: Ms = 1000
+
+/** How long one exchange may take unless the client says otherwise. */
+export const defaultTimeoutMs: Ms = 30_000
+export const defaultMaxDurationMs: Ms = defaultTimeoutMs + grantTtlMs
+
+/** `granted`: index of the pending request that may go. `waitMs`: ask again after this time, or when something changes. */
+export type SlotDecision = { readonly granted: number; readonly slot: Slot } | { readonly waitMs: Ms }
+
+type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecision }
+
+/**
+ * One process requests one slot; `pending` is what it has waiting, most urgent first, each kind once. Reads do not wait
+ * for writes that have no write slot; otherwise no request overtakes a more urgent one, nor an older one of its priority.
+ */
+export function acquireSlot(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  now: EpochMs,
+  processId: string,
+  pending: Pending,
+) {
+  const result = decideSlot(policy, advanceTo(before, now), processId, pending)
+  return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, processId, pending) }
+}
+
+/**
+ * Waiters for write slots are kept in the same list under a rank and a name of their own, so that a process that waits for
+ * a write still gets slots for reads. Write slots are few, and without waiters the process that just got one would usually
+ * get the next as well.
+ */
+const writeWaiterRank = priorities.length
+const writeWaiterId = (processId: string) => `${processId} w`
+
+function withWriteWaiter({ state, decision }: AcquireResult, windowMs: Ms, processId: string, pending: Pending) {
+  const granted = 'granted' in decision ? decision.granted : null
+  const isWriteWaiting = pending.some((request, index) => request.write && index !== granted)
+  const until = waiterExpiry(state.at, maxWaitMs(windowMs), windowMs)
+  const waiterId = writeWaiterId(processId)
+  const waiters = isWriteWaiting
+    ? addWaiter(state.waiters, { id: waiterId, rank: writeWaiterRank, until }, state.at)
+    : removeWaiter(state.waiters, waiterId)
+  return waiters === state.waiters ? state : { ...state, waiters }
+}
+
+function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string, pending: Pending): AcquireResult {
+  const now = state.at
+  const limits = slotLimits(policy, state, now)
+  const { all, writes } = limits
+  const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
+  const isPastBurst = state.writes.taken.total >= burstSlots(writes.slots)
+  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(processId), writeWaiterRank, now)
+  const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
+  const nextWriteMs = Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now))
+  const sharedWaitMs = Math.max(state.pausedUntil - now, state.closedUntil - now, msUntilSlot(state.all, all, now))
+  const index = pending.findIndex(({ write }) => !write || nextWriteMs <= sharedWaitMs)
+  const request = pending[index]
+  const { windowMs } = policy.rate
+  if (request === undefined) return deferRequest(state, processId, null, nextWriteMs, windowMs)
+  if (sharedWaitMs > 0) return deferRequest(state, processId, request, sharedWaitMs, windowMs)
+  const paceMs = all.windowMs / all.slots
+  if (mustYield(state, all, processId, request)) return deferRequest(state, processId, request, paceMs, windowMs)
+  return grantSlot(state, limits, processId, request, index)
+}
+
+function grantSlot(state: BudgetState, limits: SlotLimits, processId: string, request: PendingRequest, index: number) {
+  const { all, writes } = limits
+  const now = state.at
+  const freeAfter = ({ windowMs }: SlotLimit) => roundUpToGrain(now + request.maxDurationMs + windowMs, windowMs)
+  const freeAt = freeAfter(all)
+  const writeFreeAt = request.write ? freeAfter(writes) : null
+  const takeSlot = (usage: SlotUsage, limit: SlotLimit, until: EpochMs): SlotUsage => ({
+    taken: addSlots(usage.taken, until),
+    pacedAt: nextPacedAt(usage, limit, now),
+  })
+  return {
+    state: {
+      ...state,
+      all: takeSlot(state.all, all, freeAt),
+      writes: writeFreeAt === null ? state.writes : takeSlot(state.writes, writes, writeFreeAt),
+      waiters: removeWaiter(state.waiters, processId),
+    },
+    decision: { granted: index, slot: { grantedAt: now, freeAt, writeFreeAt } },
+  }
+}
+
+/** Makes the process wait and keeps its place among the waiters; `request` null: it waits for nothing that others need. */
+function deferRequest(state: BudgetState, processId: string, request: PendingRequest | null, waitMs: Ms, windowMs: Ms) {
+  const wait = Math.max(1, Math.min(waitMs, maxWaitMs(windowMs)))
+  const until = waiterExpiry(state.at, wait, windowMs)
+  const waiters =
+    request === null
+      ? removeWaiter(state.waiters, processId)
+      : addWaiter(state.waiters, { id: processId, rank: priorities.indexOf(request.priority), until }, state.at)
+  return { state: { ...state, waiters }, decision: { waitMs: wait } }
+}
+
+/** No wait is long: the cause may go away, and a process that died must not delay the others. */
+function maxWaitMs(windowMs: Ms): Ms {
+  return windowMs / 12
+}
+
+/** When a waiter loses its place: a little later than it should ask again. */
+function waiterExpiry(now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs {
+  return now + waitMs + Math.min(1000, windowMs / 20)
+}
+
+/** While there are spare slots, no process yields. */
+function mustYield(state: BudgetState, all: SlotLimit, processId: string, request: PendingRequest): boolean {
+  const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
+  return !hasSpareSlots && isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), state.at)
+}

@@ -1,0 +1,256 @@
+/**
+ * The request budget of one API key: which slots are taken, and how that changes. Pure: `(state, now, …) → state`.
+ *
+ * A slot is taken before the request leaves, and is free again one window after the response arrived (or one window after
+ * the deadline, if none came). The service counts a request at some point between sending and response. So all
+ * requests that it counts within one window hold their slots at the same time, and no window, fixed or sliding, contains
+ * more requests than there are slots. A limiter that counts at sending time cannot promise that.
+ */
+
+import type { Rate } from '../../values/rate.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
+import {
+  afterResponse,
+  afterThrottle,
+  type LearnedMargin,
+  marginPercent,
+  slotsWithin,
+  wideMargin,
+  widePercent,
+} from './margin.ts'
+import { emptyUsage, type SlotLimit, type SlotUsage } from './slot-usage.ts'
+import { addSlots, expireSlots, removeSlot, roundUpToGrain, shiftSlots } from './slots.ts'
+
+export type BudgetPolicy = {
+  readonly rate: Rate
+  readonly writeRate: Rate
+  /** The share of the slots, 0 to below 1, that is left to other programs that use the same key. */
+  readonly reserve: number
+  /** The share of the limit, 0 to below 1, that is not used; null: it is learned. */
+  readonly rateMargin: number | null
+}
+
+export type Margins = { readonly all: LearnedMargin; readonly writes: LearnedMargin }
+
+export const wideMargins: Margins = { all: wideMargin, writes: wideMargin }
+
+/** The slot of a granted request. Release it; a slot that is not released expires one window after its deadline. */
+export type Slot = {
+  readonly grantedAt: EpochMs
+  readonly freeAt: EpochMs
+  /** When its slot among the writes is free again; null for a read. */
+  readonly writeFreeAt: EpochMs | null
+}
+
+/** Plain data. All times are by the clock of the store that keeps the state. */
+export type BudgetState = {
+  readonly at: EpochMs
+  readonly all: SlotUsage
+  readonly writes: SlotUsage
+  readonly pausedUntil: EpochMs
+  /** Nothing is granted before: the requests sent until then may not be known. */
+  readonly closedUntil: EpochMs
+  /** Grows each time the budget is closed, so that an older state can be recognised. */
+  readonly generation: number
+  /** `share`: of the slots that was left after the last 429, which came at `at`. */
+  readonly reduction: { readonly at: EpochMs; readonly share: number }
+  readonly margins: Margins
+  /** The margins are wide until then: the store's clock ran ahead, so slots may have ended early. */
+  readonly cautiousUntil: EpochMs
+  readonly throttled: number
+  readonly waiters: readonly Waiter[]
+}
+
+export const initialBudgetState: BudgetState = {
+  at: 0,
+  all: emptyUsage,
+  writes: emptyUsage,
+  pausedUntil: 0,
+  closedUntil: 0,
+  generation: 0,
+  reduction: { at: 0, share: 1 },
+  margins: wideMargins,
+  cautiousUntil: 0,
+  throttled: 0,
+  waiters: [],
+}
+
+/** AIMD: each 429 multiplies the share of the slots, and each window without one adds to it. */
+const decreaseFactor = 0.8
+const minShare = 0.1
+const increasePerWindow = 0.025
+
+/** How a slot ends: the service responded, or no byte of the request can have left. */
+export type SlotEnding = 'responded' | 'unsent'
+
+export function releaseSlot(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, ending: SlotEnding) {
+  const state = advanceTo(before, now)
+  const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {
+    if (freeAt === null) return usage
+    const remaining = removeSlot(usage.taken, freeAt)
+    const taken = ending === 'unsent' ? remaining : addSlots(remaining, roundUpToGrain(state.at + windowMs, windowMs))
+    return { ...usage, taken }
+  }
+  const all = endSlot(state.all, slot.freeAt, policy.rate)
+  const margins = ending === 'unsent' ? state.margins : learnFromResponse(policy, state, slot)
+  return { ...state, all, writes: endSlot(state.writes, slot.writeFreeAt, policy.writeRate), margins }
+}
+
+function learnFromResponse(policy: BudgetPolicy, state: BudgetState, { writeFreeAt }: Slot): Margins {
+  if (policy.rateMargin !== null) return state.margins
+  const isEvidence = currentShare(policy, state, state.at) === 1
+  const { all, writes } = state.margins
+  return {
+    all: afterResponse(all, policy.rate, state.at, isEvidence),
+    writes: writeFreeAt === null ? writes : afterResponse(writes, policy.writeRate, state.at, isEvidence),
+  }
+}
+
+/**
+ * A 429: another program uses the key, or the margin is too narrow. All requests pause for `waitMs`, then continue with
+ * fewer slots. Requests that were under way at the same time tell nothing new when they fail as well, so the slots shrink
+ * once for all of them.
+ */
+export function recordThrottle(policy: BudgetPolicy, before: BudgetState, now: EpochMs, slot: Slot, waitMs: Ms) {
+  const state = advanceTo(before, now)
+  const share = currentShare(policy, state, state.at)
+  const isNewThrottle = state.reduction.share === 1 || slot.grantedAt >= state.reduction.at
+  return {
+    ...state,
+    pausedUntil: Math.max(state.pausedUntil, state.at + waitMs),
+    reduction: { at: state.at, share: isNewThrottle ? Math.max(minShare, share * decreaseFactor) : share },
+    margins: isNewThrottle ? learnFromThrottle(policy, state, slot) : state.margins,
+    throttled: state.throttled + 1,
+  }
+}
+
+function learnFromThrottle(policy: BudgetPolicy, state: BudgetState, { writeFreeAt }: Slot): Margins {
+  if (policy.rateMargin !== null) return state.margins
+  const { all, writes } = state.margins
+  return {
+    all: afterThrottle(all, policy.rate, state.at, state.all.taken.total),
+    writes: writeFreeAt === null ? writes : afterThrottle(writes, policy.writeRate, state.at, state.writes.taken.total),
+  }
+}
+
+/** The store's clock ran ahead of a process's: slots ended early, and the requests of some may still be in a window. */
+export function recordClockGain(policy: BudgetPolicy, before: BudgetState, now: EpochMs, maxDurationMs: Ms) {
+  const state = advanceTo(before, now)
+  const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
+  return { ...state, cautiousUntil: Math.max(state.cautiousUntil, state.at + maxDurationMs + windowMs) }
+}
+
+/** Requests of the same key that were made without this budget, the last of them `agoMs` ago. */
+export type PriorUsage = { readonly requests: number; readonly writes: number; readonly agoMs: Ms }
+
+/** Takes slots for earlier requests as if all were made at the time of the last one, which errs on the long side. */
+export function recordPriorUsage(policy: BudgetPolicy, before: BudgetState, now: EpochMs, usage: PriorUsage) {
+  const state = advanceTo(before, now)
+  const addUsage = (current: SlotUsage, count: number, { windowMs }: Rate): SlotUsage => {
+    const freeAt = roundUpToGrain(state.at - Math.max(0, usage.agoMs) + windowMs, windowMs)
+    return count <= 0 || freeAt <= state.at ? current : { ...current, taken: addSlots(current.taken, freeAt, count) }
+  }
+  const all = addUsage(state.all, usage.requests, policy.rate)
+  return { ...state, all, writes: addUsage(state.writes, usage.writes, policy.writeRate) }
+}
+
+/** The slots that may be used at `now`: less the margin and the reserve, and fewer after a 429. */
+export function slotLimits(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
+  const share = (1 - policy.reserve) * currentShare(policy, state, now)
+  const isCautious = now < state.cautiousUntil
+  const toLimit = (rate: Rate, learned: LearnedMargin): SlotLimit => {
+    const percent = isCautious ? widePercent : marginPercent(learned)
+    return { slots: slotsWithin(rate, 1 - (1 - (policy.rateMargin ?? percent / 100)) * share), windowMs: rate.windowMs }
+  }
+  const { margins } = state
+  return { all: toLimit(policy.rate, margins.all), writes: toLimit(policy.writeRate, margins.writes) }
+}
+
+export type SlotLimits = ReturnType<typeof slotLimits>
+
+function currentShare(policy: BudgetPolicy, { reduction }: BudgetState, now: EpochMs): number {
+  if (reduction.share === 1) return 1
+  return Math.min(1, reduction.share + (increasePerWindow * (now - reduction.at)) / policy.rate.windowMs)
+}
+
+/** The state at `now`, without expired slots and waiters. A clock that was set back shifts all times with it. */
+export function advanceTo(before: BudgetState, now: EpochMs): BudgetState {
+  const state = now < before.at ? shiftClock(before, now - before.at) : before
+  return {
+    ...state,
+    at: now,
+    all: { ...state.all, taken: expireSlots(state.all.taken, now) },
+    writes: { ...state.writes, taken: expireSlots(state.writes.taken, now) },
+    waiters: liveWaiters(state.waiters, now),
+  }
+}
+
+/** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
+export function shiftClock(state: BudgetState, by: Ms): BudgetState {
+  const shiftMargin = (margin: LearnedMargin) => ({ ...margin, windowFrom: margin.windowFrom + by })
+  const shiftUsage = (usage: SlotUsage) => ({ taken: shiftSlots(usage.taken, by), pacedAt: usage.pacedAt + by })
+  return {
+    ...state,
+    all: shiftUsage(state.all),
+    writes: shiftUsage(state.writes),
+    at: state.at + by,
+    pausedUntil: state.pausedUntil + by,
+    closedUntil: state.closedUntil + by,
+    cautiousUntil: state.cautiousUntil + by,
+    reduction: { ...state.reduction, at: state.reduction.at + by },
+    margins: { all: shiftMargin(state.margins.all), writes: shiftMargin(state.margins.writes) },
+    waiters: state.waiters.map((waiter) => ({ ...waiter, since: waiter.since + by, until: waiter.until + by })),
+  }
+}
+
+/**
+ * A process that has to wait. `rank`: the index of its priority, 0 = the most urgent. No process behind it gets a slot
+ * before it; it no longer counts after `until`, so that a process that died delays no other.
+ */
+type Waiter = {
+  readonly id: string
+  readonly rank: number
+  readonly since: EpochMs
+  readonly until: EpochMs
+}
+
+function liveWaiters(waiters: readonly Waiter[], now: EpochMs): readonly Waiter[] {
+  return waiters.some((waiter) => waiter.until <= now) ? waiters.filter((waiter) => waiter.until > now) : waiters
+}
+
+/** The process waits at this rank, from now on or still. */
+export function addWaiter(waiters: readonly Waiter[], waiter: Omit<Waiter, 'since'>, now: EpochMs): readonly Waiter[] {
+  const since = waitingSince(waiters, waiter.id, waiter.rank) ?? now
+  return [...removeWaiter(waiters, waiter.id), { ...waiter, since }]
+}
+
+/** The process got a slot, or waits for nothing that others need. */
+export function removeWaiter(waiters: readonly Waiter[], id: string): readonly Waiter[] {
+  const others = waiters.filter((waiter) => waiter.id !== id)
+  return others.length < waiters.length ? others : waiters
+}
+
+/** Whether another process waits at a more urgent rank, or longer at the same rank. */
+export function isBehindOthers(waiters: readonly Waiter[], id: string, rank: number, now: EpochMs): boolean {
+  const since = waitingSince(waiters, id, rank) ?? now
+  const isBefore = (other: Waiter) => other.rank < rank || (other.rank === rank && other.since < since)
+  return waiters.some((waiter) => waiter.id !== id && isBefore(waiter))
+}
+
+function waitingSince(waiters: readonly Waiter[], id: string, rank: number): EpochMs | undefined {
+  return waiters.find((waiter) => waiter.id === id && waiter.rank === rank)?.since
+}
+
+/** The current state of the request budget, for progress and status. */
+export type BudgetView = {
+  readonly limit: number
+  readonly windowMs: Ms
+  /** Slots that may be in use at the same time; fewer after a 429, then slowly more again. */
+  readonly slots: number
+  readonly inUse: number
+  /** For how long a 429 still pauses the whole key; null = it does not. */
+  readonly pausedForMs: Ms | null
+  /** For how long nothing is sent because the record of recent requests may be lost; null = not closed. */
+  readonly closedForMs: Ms | null
+  readonly throttled: number
+}

@@ -1,0 +1,120 @@
+/** Reads the envelope of a response's body. Nothing here trusts the body's shape, and nothing throws. */
+
+import type { Json } from '../values/json.ts'
+import { asJsonObject, type JsonObject, tryParseJson } from '../values/json.ts'
+
+export type Envelope = {
+  /** undefined if the body has none. */
+  readonly data: Json | undefined
+  readonly error: ErrorBody | null
+  /** The failure that the body reports, beside or inside `data`; null = none. */
+  readonly failureText: string | null
+  readonly requestId: string | null
+}
+
+export type ErrorBody = {
+  readonly code: string | null
+  readonly message: string | null
+  readonly status: number | null
+  /** The offending fields, in the service's spelling. */
+  readonly fields: readonly string[]
+}
+
+/** null if the text is not a JSON object. */
+export function parseEnvelope(text: string): Envelope | null {
+  const body = asJsonObject(tryParseJson(text))
+  if (body === null) return null
+  const failureText = findFailureText(body) ?? findFailureText(asJsonObject(body.data))
+  return { data: body.data, error: toError(body), failureText, requestId: asText(body.requestId) }
+}
+
+/** Names under which responses report success or failure. */
+const successFlags = ['ok', 'success', 'succeeded', 'successful'] as const
+const failureFlags = ['error', 'errors', 'failed', 'failure'] as const
+
+function findFailureText(body: JsonObject | null): string | null {
+  if (body === null) return null
+  const falseFlag = successFlags.find((name) => body[name] === false || body[name] === 'false' || body[name] === 0)
+  const failureFlag = failureFlags.find((name) => isErrorValue(body[name]))
+  const hasFailedStatus =
+    typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
+  if (falseFlag === undefined && failureFlag === undefined && !hasFailedStatus) return null
+  const what = falseFlag === undefined ? (failureFlag ?? `status ${body.status}`) : `${falseFlag} is false`
+  return errorText(failureFlag === undefined ? undefined : body[failureFlag]) ?? asText(body.message) ?? what
+}
+
+/** The text of an error, which may be a text, an object or a list of them. */
+function errorText(error: Json | undefined): string | null {
+  const first = Array.isArray(error) ? error[0] : error
+  return asText(first) ?? asText(asJsonObject(first)?.message) ?? asText(asJsonObject(first)?.code)
+}
+
+function isErrorValue(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === '' || value === 0) return false
+  return typeof value !== 'object' || !Array.isArray(value) || value.length > 0
+}
+
+/** The whole body as JSON, or else its text. */
+export function parseBareBody(text: string): Json {
+  return tryParseJson(text) ?? text.trim()
+}
+
+function toError(body: JsonObject): ErrorBody | null {
+  const error = body.error
+  if (typeof error === 'string') return { code: null, message: error, status: null, fields: [] }
+  const from = asJsonObject(error)
+  if (from === null) return null
+  const issues = asJsonObject(from.context)?.issues ?? asJsonObject(body.context)?.issues ?? from.issues ?? from.details
+  return {
+    code: asText(from.code),
+    message: asText(from.message),
+    status: typeof from.status === 'number' ? from.status : null,
+    fields: [...new Set(issueFields(issues))].slice(0, 50),
+  }
+}
+
+/** The service does not document an issue's shape; these are the shapes that validators produce. */
+function issueFields(issues: Json | undefined): string[] {
+  if (Array.isArray(issues)) return issues.flatMap(fieldsOfOneIssue)
+  if (typeof issues === 'string') return fieldsOfOneIssue(issues)
+  const byField = asJsonObject(issues)
+  return byField === null ? [] : Object.keys(byField).map(fieldName)
+}
+
+const fieldKeys = ['path', 'field', 'param', 'parameter', 'property', 'instancePath', 'pointer', 'name', 'key', 'loc']
+
+function fieldsOfOneIssue(issue: Json): string[] {
+  if (typeof issue === 'string') return [fieldName(issue)].filter((field) => field !== '')
+  if (Array.isArray(issue)) return [fieldPath(issue)].filter((field) => field !== '')
+  const from = asJsonObject(issue)
+  if (from === null) return []
+  const { missingProperty, additionalProperty } = asJsonObject(from.params) ?? {}
+  const listed = [from.keys, missingProperty, additionalProperty].flatMap(asStrings)
+  const paths = fieldKeys.map((key) => from[key])
+  const named = paths.map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
+  const first = named.find((field) => field !== '')
+  return first === undefined ? listed : [first, ...listed]
+}
+
+/** `content`, `body.content`, `/content`, `"content" is required`, `content: required` → `content`. */
+function fieldName(text: Json | undefined): string {
+  if (typeof text !== 'string' || text.length > 1000) return ''
+  const quoted = /["'`]([\w$.[\]-]+)["'`]/.exec(text)?.[1]
+  const word = /^[\w$.[\]/-]+/.exec(text.trim())?.[0]
+  return fieldPath((quoted ?? word ?? '').split(/[./]/).filter((part) => part !== ''))
+}
+
+function fieldPath(parts: readonly Json[]): string {
+  const names = parts.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
+  const requestPart = /^(body|query|querystring|params|path|headers|#)$/i
+  return (names.length > 1 && requestPart.test(names[0] ?? '') ? names.slice(1) : names).join('.')
+}
+
+function asStrings(value: Json | undefined): string[] {
+  return (Array.isArray(value) ? value : [value]).filter((name) => typeof name === 'string')
+}
+
+function asText(value: Json | undefined): string | null {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  return typeof value === 'string' && value !== '' ? value : null
+}

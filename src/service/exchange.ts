@@ -1,0 +1,255 @@
+/**
+ * One HTTP exchange over undici: a request, its whole response, one deadline for both. It never throws, follows no
+ * redirect and retries nothing. It uses undici's `dispatch`, because `request` does not report when sending starts.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Ms } from '../values/time.ts'
+import { createDecompressStream, decompressBody, parseContentEncoding, tooLargeText } from './decode.ts'
+import { defaultResponseLimits, type ResponseLimits, type SplitBody, type UnreadableReason } from './row-batches.ts'
+import { createRowSplitter } from './row-splitter.ts'
+
+export type HttpRequest = {
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+/**
+ * `mayHaveBeenSent`: whether any byte of the request may have left this machine. `head`: that of the response, null if
+ * none arrived. `isRetryable`: whether the same request may get a better response.
+ */
+export type ExchangeResult =
+  | { readonly kind: 'complete'; readonly head: ResponseHead; readonly body: SplitBody }
+  | {
+      readonly kind: 'broken'
+      readonly why: string
+      readonly mayHaveBeenSent: boolean
+      readonly head: ResponseHead | null
+      readonly isRetryable: boolean
+    }
+  | { readonly kind: 'aborted'; readonly mayHaveBeenSent: boolean }
+
+export type ResponseHead = { readonly status: number; readonly headers: IncomingHttpHeaders }
+
+type ExchangeOptions = {
+  readonly timeoutMs: Ms
+  /** A response of which less than `minStallBytes` arrive in this time is aborted. */
+  readonly stallMs: Ms
+  readonly maxBodyBytes: number
+  readonly signal: AbortSignal
+  /** Called immediately before the request is sent. */
+  readonly canStillSend: () => boolean
+  /** The request is being sent. */
+  readonly onRequestStart: () => void
+  /** The response's head arrived: the service has counted the request. */
+  readonly onResponseHead: () => void
+}
+
+const minStallBytes = 4096
+
+/** The progress of one exchange. `controller` is set as soon as the request is being sent. */
+type ExchangeState = {
+  controller: Dispatcher.DispatchController | null
+  head: ResponseHead | null
+  body: BodyReader | null
+  receivedBytes: number
+  isDone: boolean
+  stallTimer?: NodeJS.Timeout
+}
+
+export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options: ExchangeOptions) {
+  return new Promise<ExchangeResult>((resolve) => {
+    const state: ExchangeState = { controller: null, head: null, body: null, receivedBytes: 0, isDone: false }
+    const finish = (result: ExchangeResult) => {
+      if (state.isDone) return
+      state.isDone = true
+      clearTimeout(deadline)
+      clearInterval(state.stallTimer)
+      options.signal.removeEventListener('abort', onAbort)
+      resolve(result)
+    }
+    const finishAndAbort = (result: ExchangeResult) => {
+      finish(result)
+      state.controller?.abort(new Error('given up'))
+    }
+    const onAbort = () => finishAndAbort({ kind: 'aborted', mayHaveBeenSent: state.controller !== null })
+    const onDeadline = () => finishAndAbort(brokenResult(state, `no complete response within ${options.timeoutMs} ms`))
+    const deadline = setTimeout(onDeadline, options.timeoutMs)
+    options.signal.addEventListener('abort', onAbort, { once: true })
+    if (options.signal.aborted) return onAbort()
+    // A write that is being sent is not aborted: it would be unknown whether the service did it.
+    const onSending = () => {
+      if (request.method !== 'GET') options.signal.removeEventListener('abort', onAbort)
+    }
+    try {
+      const handler = createHandler(state, options, { onSending, finish, finishAndAbort })
+      pool.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler)
+    } catch (error) {
+      finish(brokenResult(state, describeNetworkError(error)))
+    }
+  })
+}
+
+type ExchangeEvents = {
+  readonly onSending: () => void
+  readonly finish: (result: ExchangeResult) => void
+  readonly finishAndAbort: (result: ExchangeResult) => void
+}
+
+function createHandler(
+  state: ExchangeState,
+  options: ExchangeOptions,
+  events: ExchangeEvents,
+): Dispatcher.DispatchHandler {
+  const { onSending, finish, finishAndAbort } = events
+  return {
+    onRequestStart(controller) {
+      // Aborted while it still waited for a connection: nothing is sent.
+      if (state.isDone) return controller.abort(new Error('given up'))
+      if (!options.canStillSend()) {
+        finish(brokenResult(state, 'this process was suspended for so long that its slot expired'))
+        return controller.abort(new Error('given up'))
+      }
+      state.controller = controller
+      onSending()
+      options.onRequestStart()
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status < 200 || state.isDone) return
+      state.head = { status, headers }
+      state.body = createBodyReader(String(headers['content-encoding'] ?? ''), options.maxBodyBytes)
+      state.stallTimer = startStallCheck(state, options.stallMs, finishAndAbort)
+      options.onResponseHead()
+    },
+    onResponseData(_controller, chunk) {
+      state.receivedBytes += chunk.length
+      const unreadable = state.isDone ? null : (state.body?.write(chunk) ?? null)
+      if (unreadable !== null) finishAndAbort(brokenResult(state, unreadable.why, unreadable.isRetryable))
+    },
+    async onResponseEnd() {
+      clearInterval(state.stallTimer)
+      const read = await state.body?.end()
+      if (state.head === null || read === undefined) finish(brokenResult(state, 'no response'))
+      else if (read.ok) finish({ kind: 'complete', head: state.head, body: read.splitBody })
+      else finish(brokenResult(state, read.why, read.isRetryable))
+    },
+    onResponseError(_controller, error) {
+      finish(brokenResult(state, describeNetworkError(error)))
+    },
+  }
+}
+
+function startStallCheck(state: ExchangeState, stallMs: Ms, onStalled: (result: ExchangeResult) => void) {
+  let bytesBefore = 0
+  return setInterval(() => {
+    const bytes = state.receivedBytes - bytesBefore
+    const why = `the response came too slowly: ${bytes} bytes in ${stallMs} ms`
+    if (bytes < minStallBytes) onStalled(brokenResult(state, why))
+    bytesBefore = state.receivedBytes
+  }, stallMs)
+}
+
+function brokenResult({ controller, head }: ExchangeState, why: string, isRetryable = true): ExchangeResult {
+  return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable }
+}
+
+/** The text only: undici's errors carry sockets and headers. */
+function describeNetworkError(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown network error'
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const [inner] = error instanceof AggregateError ? error.errors : []
+  if (inner !== undefined && error.message === '') return describeNetworkError(inner)
+  const { message } = error
+  const sentence = networkErrorText(code)
+  if (sentence !== undefined) return `${sentence} (${message.includes(code) && message.length < 100 ? message : code})`
+  return message.includes(code) ? message : `${code}: ${message}`
+}
+
+/** Network and TLS errors as sentences. The code is shown as well, to search for. Source: nodejs.org/api/errors.html. */
+const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, 'nothing listens at that address'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without a response'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the host does not answer'],
+  [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN)$/, 'there is no route to that host'],
+  [/^ENOTFOUND$/, 'the host name is unknown'],
+  [/^EAI_/, 'the host name cannot be resolved'],
+  [/^(EMFILE|ENFILE)$/, 'this process cannot open more files: raise its limit (ulimit -n)'],
+  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
+  [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet: is this machine's clock right?"],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'its certificate is for another host'],
+  [
+    /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY|GET)|^CERT_UNTRUSTED$/,
+    'its certificate is not signed by an authority that this machine trusts; NODE_EXTRA_CA_CERTS=FILE adds one',
+  ],
+  [/^(ERR_SSL_|EPROTO)/, 'the server does not speak HTTPS correctly: is it plain HTTP, or a proxy?'],
+  [/^HPE_|^HTTPParserError$/, 'the server does not speak HTTP: is the port right?'],
+]
+
+/** Undefined for an unknown code: then the library's own message is shown. */
+export function networkErrorText(code: string): string | undefined {
+  return networkErrorTexts.find(([pattern]) => pattern.test(code))?.[1]
+}
+
+/** Reads the body of a response as it arrives: decompressed and split on the way, so that its size needs no memory. */
+type BodyResult = { readonly ok: true; readonly splitBody: SplitBody } | ({ readonly ok: false } & UnreadableReason)
+
+type BodyReader = {
+  /** Why the rest of the body need not be read; null: continue. */
+  readonly write: (chunk: Buffer) => UnreadableReason | null
+  readonly end: () => Promise<BodyResult>
+}
+
+/** Bodies up to this size, nearly all, are decompressed at once, which is faster. */
+const singlePassBytes = 1 << 20
+
+/** `encoding`: the Content-Encoding header. */
+export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {
+  const limits: ResponseLimits = { ...defaultResponseLimits, bytes: maxBytes }
+  const names = parseContentEncoding(encoding)
+  if (names.length > 0) return compressedBodyReader(encoding, names, limits)
+  const splitter = createRowSplitter(limits)
+  return { write: splitter.write, end: async () => ({ ok: true, splitBody: splitter.end() }) }
+}
+
+/** Kept compressed, which is small, and decompressed at its end. */
+function compressedBodyReader(encoding: string | null, names: readonly string[], limits: ResponseLimits): BodyReader {
+  const chunks: Buffer[] = []
+  let size = 0
+  return {
+    write: (chunk) => {
+      size += chunk.length
+      chunks.push(chunk)
+      return size > limits.bytes ? { why: tooLargeText(limits.bytes), isRetryable: true } : null
+    },
+    end: async () => {
+      const whole = decompressBody(Buffer.concat(chunks), encoding, Math.min(singlePassBytes, limits.bytes))
+      if (whole.ok) return splitAll([whole.bytes], limits)
+      const [name, ...others] = names
+      const isInChunks = whole.isTooLarge && name !== undefined && others.length === 0
+      return isInChunks ? decompressInChunks(chunks, name, limits) : { ok: false, why: whole.why, isRetryable: true }
+    },
+  }
+}
+
+async function decompressInChunks(chunks: Buffer[], encoding: string, limits: ResponseLimits): Promise<BodyResult> {
+  const decompressed = createDecompressStream(encoding)
+  decompressed.end(Buffer.concat(chunks))
+  try {
+    return await splitAll(decompressed as AsyncIterable<Buffer>, limits)
+  } catch {
+    return { ok: false, why: `a body that is not ${encoding}`, isRetryable: true }
+  } finally {
+    decompressed.destroy()
+  }
+}
+
+async function splitAll(chunks: Iterable<Buffer> | AsyncIterable<Buffer>, limits: ResponseLimits): Promise<BodyResult> {
+  const splitter = createRowSplitter(limits)
+  for await (const chunk of chunks) {
+    const unreadable = splitter.write(chunk)
+    if (unreadable !== null) return { ok: false, ...unreadable }
+  }
+  return { ok: true, splitBody: splitter.end() }
+}

@@ -1,0 +1,137 @@
+/** Budgets kept in Redis: one hash each, one script, and Redis's own clock. */
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import type { EpochMs } from '../../values/time.ts'
+import { UserError } from '../../values/user-error.ts'
+import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
+
+/**
+ * KEYS[1]  the record: a hash with the fields version and text
+ * ARGV[1]  token of this write, a new one each time; '' = only read
+ * ARGV[2]  the version that must still be stored; '' = no record may be stored
+ * ARGV[3]  milliseconds since 1970 up to which the write may be done
+ * ARGV[4]  text
+ * ARGV[5]  milliseconds after which an unused record expires
+ * reply    {1 if this write is stored, milliseconds since 1970, run id, version or nil, text or nil}
+ *
+ * A version is `run id of the server:token`: a restart or a failover changes the run id, and may have lost writes.
+ */
+const compareAndSetScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+local found = redis.call('HMGET', KEYS[1], 'version', 'text')
+local own = run .. ':' .. ARGV[1]
+if ARGV[1] ~= '' and found[1] ~= own and (found[1] or '') == ARGV[2] and now <= tonumber(ARGV[3]) then
+  redis.call('HSET', KEYS[1], 'version', own, 'text', ARGV[4])
+  redis.call('PEXPIRE', KEYS[1], ARGV[5])
+  found = {own, ARGV[4]}
+end
+return {found[1] == own and 1 or 0, string.format('%.3f', now), run, found[1], found[2]}
+`
+
+/** After this time without use, no slot is still taken. */
+const recordTtlMs = 7 * 24 * 3_600_000
+
+type ScriptReply = readonly [isOwn: number, now: string, run: string, version?: string | null, text?: string | null]
+
+/** KEYS[1] a number, ARGV[1] what it is raised to */
+const raiseScript = `
+if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
+
+type RedisBudgetRecords = {
+  readonly record: (name: string) => BudgetRecord
+  /** Numbers that only grow, and never expire. */
+  readonly numbers: {
+    readonly read: (name: string) => Promise<number>
+    readonly raise: (name: string, to: number) => Promise<void>
+  }
+  readonly close: () => void
+}
+
+/**
+ * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by itself; commands fail soon
+ * while it is down. Throws UserError if the URL is not valid. `onError` gets connection errors as text only: ioredis's
+ * own errors carry the command that failed, which may contain the password.
+ */
+export function openRedisRecords(url: string, onError: (why: string) => void = () => {}): RedisBudgetRecords {
+  const redis = new Redis(validRedisUrl(url), {
+    connectTimeout: 5000,
+    commandTimeout: 5000,
+    retryStrategy: (tries) => Math.min(2000, tries * 50),
+    // A command may have been executed although its reply was lost, so none is sent again when the connection breaks.
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    // After a failover the old primary refuses writes, so connect to the new one.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  })
+  let lastError: string | null = null
+  redis.on('error', (error) => {
+    lastError = errorText(error)
+    onError(lastError)
+  })
+  redis.on('ready', () => {
+    lastError = null
+  })
+  redis.defineCommand('swapBudgetRecord', { numberOfKeys: 1, lua: compareAndSetScript })
+  type ScriptCommand = (...values: (string | number)[]) => Promise<ScriptReply>
+  const { swapBudgetRecord } = redis as unknown as { readonly swapBudgetRecord: ScriptCommand }
+  const runScript: RunScript = (...values) =>
+    swapBudgetRecord.apply(redis, [...values, recordTtlMs]).then(
+      (reply) => {
+        // ioredis falls back to database 0 if the named one does not exist, and no other process shares that record.
+        if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
+        return reply
+      },
+      (error: unknown) => {
+        throw new Error(`Redis: ${lastError ?? errorText(error)}`)
+      },
+    )
+  const explain = (error: unknown) => {
+    throw new Error(`Redis: ${lastError ?? errorText(error)}`)
+  }
+  return {
+    record: (name) => redisRecord(runScript, `deskmirror:budget:${name}`),
+    numbers: {
+      read: async (name) => Number(await redis.get(`deskmirror:sends:${name}`).catch(explain)),
+      raise: async (name, to) => void (await redis.eval(raiseScript, 1, `deskmirror:sends:${name}`, to).catch(explain)),
+    },
+    close: () => redis.disconnect(),
+  }
+}
+
+type RunScript = (key: string, token: string, version: string, until: EpochMs, text: string) => Promise<ScriptReply>
+
+function redisRecord(runScript: RunScript, key: string): BudgetRecord {
+  return {
+    read: async () => toRecordReading(await runScript(key, '', '', 0, '')),
+    compareAndSet: async (seen, text) => {
+      const reply = await runScript(key, randomUUID(), seen.version ?? '', seen.now + maxSwapDelayMs, text)
+      return { swapped: reply[0] === 1, reading: toRecordReading(reply) }
+    },
+  }
+}
+
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error'
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined
+  return error.message || (inner === undefined ? error.name : errorText(inner))
+}
+
+function toRecordReading([, now, run, version = null, text = null]: ScriptReply): RecordReading {
+  return { now: Number(now), version, text, restarted: version !== null && !version.startsWith(`${run}:`) }
+}
+
+/** The URL may hold a password, so no message shows it. */
+function validRedisUrl(url: string): string {
+  const parsed = URL.parse(url)
+  // ioredis reads a path that is not a number as database NaN, and ends the process.
+  if (/^rediss?:$/.test(parsed?.protocol ?? '') && /^\/?\d*$/.test(parsed?.pathname ?? '')) return url
+  throw new UserError({
+    what: 'cannot share the request budget through Redis',
+    why: 'its address is not a redis:// or rediss:// URL, or the part after the host is not a database number',
+    next: 'set DESKMIRROR_QUEUE_URL to one like redis://localhost:6379/0',
+    exitCode: 2,
+  })
+}

@@ -1,0 +1,187 @@
+/**
+ * The budget for the requests of one process: they queue by priority, and the first of each queue requests a slot. Slots
+ * that are requested or released while the store answers share its next update, as each update is a write to the store.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Ms } from '../../values/time.ts'
+import { grantTtlMs, type PendingRequest } from '../core/acquire-slot.ts'
+import { ApiError } from '../core/api-failure.ts'
+import type { BudgetView, Slot } from '../core/budget.ts'
+import { priorities } from '../core/priority.ts'
+import type { BudgetStore } from './state-store.ts'
+import { createUptime } from './uptime.ts'
+
+export type RequestBudget = {
+  /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
+  readonly acquire: (request: SlotRequest) => Promise<Grant>
+  /** The service responded (also with a 429). Never fails: a slot that cannot be released expires later. */
+  readonly releaseResponded: (slot: Slot) => void
+  /** No byte of the request was sent. Never fails either. */
+  readonly releaseUnsent: (slot: Slot) => void
+  /** The response was a 429: all requests of the key pause for `waitMs`. */
+  readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
+  readonly view: () => Promise<BudgetView>
+  /** Releases the slots that wait to be released together; call it before the store is closed. Never fails. */
+  readonly flush: () => Promise<void>
+}
+
+export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
+
+/** `remainingMs`: until the deadline, by a clock that keeps running while this process is suspended; below 0 after it. */
+export type Grant = Slot & { readonly remainingMs: () => Ms }
+
+type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithResolvers<Grant>, 'promise'>
+
+const ignoreError = () => {}
+
+/** Slots requested at once: a more urgent request that comes meanwhile goes after these. */
+const maxTogether = 16
+
+/** `processId`: names this process in the store. `now`: a clock that `createUptime` has made. */
+export function createRequestBudget(
+  store: BudgetStore,
+  processId: string = randomUUID(),
+  now = createUptime(),
+): RequestBudget {
+  const queues = new Map<string, Set<QueuedRequest>>()
+  const releases = createDelayedReleases(store)
+  let isServing = false
+  /** How many slots are requested at once: one while there are fewer slots than requests. */
+  let together = maxTogether
+  let wakeUp = () => {}
+
+  const releaseUnsent = (slot: Slot) => void store.release(slot, 'unsent').then(() => wakeUp(), ignoreError)
+
+  async function serveQueues(): Promise<void> {
+    if (isServing) return
+    isServing = true
+    try {
+      for (let heads = queueHeads(queues); heads.length > 0; heads = queueHeads(queues)) await serveNext(heads)
+    } catch (error) {
+      for (const queue of queues.values()) for (const queued of queue) queued.reject(error)
+      queues.clear()
+    } finally {
+      isServing = false
+    }
+  }
+
+  async function serveNext(heads: readonly QueuedRequest[]): Promise<void> {
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
+    wakeUp = wake
+    // Taken before the request: the slot cannot have been granted earlier.
+    const requestedAt = now()
+    void releases.flush()
+    const decisions = await acquireAll(store, processId, pendingTogether(heads, queues, together))
+    const ageMs = () => now() - requestedAt
+    for (const { pending, decision } of decisions)
+      if ('slot' in decision) grantNext(pending[decision.granted], decision.slot, ageMs)
+    const last = decisions.at(-1)?.decision
+    const mustWait = last !== undefined && 'waitMs' in last
+    together = mustWait ? 1 : Math.min(together * 2, maxTogether)
+    if (!mustWait) return
+    const timer = setTimeout(wake, last.waitMs)
+    return woken.finally(() => clearTimeout(timer))
+  }
+
+  function grantNext(request: PendingRequest | undefined, slot: Slot, ageMs: () => Ms): void {
+    const queue = request && queues.get(queueName(request))
+    // The request may have been aborted meanwhile: the next in its queue goes instead.
+    const next = queue?.values().next().value
+    if (next === undefined || ageMs() > grantTtlMs) {
+      releaseUnsent(slot)
+      return
+    }
+    queue?.delete(next)
+    next.resolve({ ...slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
+  }
+
+  async function acquire({ signal, ...request }: SlotRequest): Promise<Grant> {
+    if (signal?.aborted) throw new ApiError({ kind: 'aborted' })
+    const queue = queues.get(queueName(request)) ?? new Set()
+    queues.set(queueName(request), queue)
+    // Only the first of a queue changes the set of pending requests.
+    if (queue.size === 0) wakeUp()
+    const granted = enqueueRequest(queue, request, signal, () => wakeUp())
+    void serveQueues()
+    return granted
+  }
+
+  return {
+    acquire,
+    releaseResponded: releases.add,
+    releaseUnsent,
+    recordThrottle: store.recordThrottle,
+    view: store.view,
+    flush: releases.flush,
+  }
+}
+
+/** In one update of the store. */
+function acquireAll(store: BudgetStore, processId: string, together: readonly (readonly PendingRequest[])[]) {
+  return Promise.all(together.map(async (pending) => ({ pending, decision: await store.acquire(processId, pending) })))
+}
+
+/**
+ * For each slot that is requested at once, the requests that may use it. Several slots only if all requests are of one
+ * kind: the store decides which of several kinds goes first, and each decision depends on the one before.
+ */
+function pendingTogether(
+  heads: readonly QueuedRequest[],
+  queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>,
+  most: number,
+): readonly (readonly PendingRequest[])[] {
+  const [head] = heads
+  const queue = heads.length === 1 && head !== undefined ? queues.get(queueName(head.request)) : undefined
+  if (queue === undefined) return [heads.map(({ request }) => request)]
+  return [...queue.values().take(most)].map(({ request }) => [request])
+}
+
+/** Rejects when the signal is aborted, and removes the request from its queue. */
+function enqueueRequest(
+  queue: Set<QueuedRequest>,
+  request: PendingRequest,
+  signal: AbortSignal | undefined,
+  onRemoved: () => void,
+): Promise<Grant> {
+  const { promise, ...resolvers } = Promise.withResolvers<Grant>()
+  const queued: QueuedRequest = { request, ...resolvers }
+  const onAbort = () => {
+    queue.delete(queued)
+    onRemoved()
+    queued.reject(new ApiError({ kind: 'aborted' }))
+  }
+  signal?.addEventListener('abort', onAbort, { once: true })
+  queue.add(queued)
+  return promise.finally(() => signal?.removeEventListener('abort', onAbort))
+}
+
+function queueName(request: PendingRequest): string {
+  return `${priorities.indexOf(request.priority)} ${request.write ? 'write' : 'read'}`
+}
+
+/** The first of each queue, most urgent priority first, and writes before the reads of their priority. */
+function queueHeads(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>): readonly QueuedRequest[] {
+  const heads = [...queues.values()].flatMap((queue) => queue.values().next().value ?? [])
+  const rank = ({ request }: QueuedRequest) => priorities.indexOf(request.priority) * 2 + (request.write ? 0 : 1)
+  return heads.sort((a, b) => rank(a) - rank(b))
+}
+
+/** How long the slot of an answered request waits to be released together with others, or with the next request. */
+const releaseDelayMs: Ms = 25
+
+function createDelayedReleases({ release }: Pick<BudgetStore, 'release'>) {
+  let responded: Slot[] = []
+  let timer: NodeJS.Timeout | undefined
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    const slots = responded
+    responded = []
+    await Promise.all(slots.map((slot) => release(slot, 'responded').catch(() => {})))
+  }
+  const add = (slot: Slot): void => {
+    responded.push(slot)
+    timer ??= setTimeout(() => void flush(), releaseDelayMs)
+  }
+  return { add, flush }
+}

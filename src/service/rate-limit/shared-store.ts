@@ -1,0 +1,223 @@
+/**
+ * A budget store that processes share: group commit over a compare-and-set record. Operations requested during a swap go
+ * together into the next one; a swap that lost to another process is decided again on what that process wrote. If the
+ * record may have been lost, the budget is closed in the record, and so for all processes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EpochMs, Ms } from '../../values/time.ts'
+import { defaultMaxDurationMs } from '../core/acquire-slot.ts'
+import {
+  type BudgetPolicy,
+  type BudgetState,
+  initialBudgetState,
+  type Margins,
+  recordClockGain,
+} from '../core/budget.ts'
+import { type BudgetRecord, type KeyUse, type RecordReading, recordUseEveryMs } from '../core/budget-record.ts'
+import {
+  type ClockReading,
+  clockGainMs,
+  closeBudget,
+  invalidReason,
+  nextReference,
+  startBudget,
+  toleratedGainMs,
+} from '../core/fail-closed.ts'
+import { decodeBudgetState, encodeBudgetState } from '../core/state-encoding.ts'
+import { type BudgetStore, createStateStore, type UpdateState } from './state-store.ts'
+import { createUptime } from './uptime.ts'
+
+export type SharedStoreOptions = {
+  readonly policy: BudgetPolicy
+  readonly record: BudgetRecord
+  /** Asked by a process that starts and finds no record it can trust. Updated before the key is used. */
+  readonly keyUse: KeyUse
+  /** Called in the one process that closes the budget. `why` completes `the request budget is closed: `. */
+  readonly onClosed: (why: string) => void
+  /** What was learned before. Asked by a process that finds no record. */
+  readonly readMargins?: () => Promise<Margins>
+  /** Called in the process whose request shows it, after each one: mostly nothing has changed. */
+  readonly onMargins?: (before: Margins, now: Margins) => void
+  /** How long a request of any process can take at most, from requesting its slot. */
+  readonly maxDurationMs?: Ms
+  /** Milliseconds of a clock that is never set, and that keeps running while the machine is suspended. */
+  readonly monotonic?: () => Ms
+  /** 0 to below 1. */
+  readonly random?: () => number
+}
+
+/** The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the stored one is not valid. */
+type StartingState = { readonly state: BudgetState; readonly isReset: boolean; readonly invalidReason: string | null }
+type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
+/** The last text and its state, as decoding takes longer than the rest of an update. */
+type DecodedText = { readonly text: string; readonly state: BudgetState | null }
+
+/** Each lost swap is another process's success, so many in a row mean that something else is wrong. */
+const maxSwapAttempts = 100
+const storeTimeoutMs = 10_000
+
+/** Updates reject if the record cannot be reached; the next one tries again. */
+export function createSharedStore(options: SharedStoreOptions): BudgetStore {
+  const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
+  const { monotonic = createUptime(), readMargins, onMargins } = options
+  const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
+  const unusedAfterMs = maxDurationMs + windowMs + recordUseEveryMs
+  let lastSeen: StateSnapshot | null = null
+  let decoded: DecodedText | null = null
+  let clockReference: ClockReading | null = null
+  let useRecordedAt = Number.NEGATIVE_INFINITY
+
+  /** Usually no other process has written since. */
+  function decode(text: string): BudgetState | null {
+    if (decoded?.text !== text) decoded = { text, state: decodeBudgetState(text) }
+    return decoded.state
+  }
+
+  /** `wasUnused`: evaluated at most once per commit. */
+  async function findStart(
+    reading: RecordReading,
+    gainMs: Ms,
+    wasUnused: () => Promise<boolean>,
+  ): Promise<StartingState> {
+    const { now, restarted } = reading
+    const state = reading.text === null ? null : decode(reading.text)
+    const why =
+      state === null
+        ? missingReason(reading, lastSeen !== null)
+        : invalidReason(
+            { state, now, restarted },
+            lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at, gainMs },
+          )
+    if (state !== null && why === null) return { state, isReset: false, invalidReason: why }
+    const known = await withLearnedMargins(newestState(lastSeen?.state, state))
+    const canStart = lastSeen === null && (await wasUnused())
+    if (canStart) return { state: startBudget(known, now), isReset: true, invalidReason: null }
+    return { state: closeBudget(policy, known, now, maxDurationMs), isReset: true, invalidReason: why }
+  }
+
+  /** Of a budget that no record describes. Without an answer the margins are wide. */
+  async function withLearnedMargins(known: BudgetState): Promise<BudgetState> {
+    if (known !== initialBudgetState || readMargins === undefined) return known
+    const margins = await withTimeout(readMargins()).catch(() => known.margins)
+    return { ...known, margins }
+  }
+
+  /** How far the store's clock ran ahead of ours within a window. */
+  function compareClocks(reading: ClockReading): Ms {
+    const reference = clockReference ?? reading
+    clockReference = nextReference(reference, reading, windowMs)
+    return clockGainMs(reference, reading)
+  }
+
+  /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
+  async function recordUse(at: Ms): Promise<void> {
+    if (at - useRecordedAt < recordUseEveryMs) return
+    await withTimeout(keyUse.recordUse())
+    useRecordedAt = at
+  }
+
+  async function commit(steps: readonly BatchedStep[]): Promise<void> {
+    let unused: Promise<boolean> | undefined
+    const wasUnused = () => (unused ??= withTimeout(keyUse.isUnusedFor(unusedAfterMs)).catch(() => false))
+    // Taken before the reading: then no more time has passed by the store's clock than by ours.
+    const at = monotonic()
+    let reading = await withTimeout(record.read())
+    const clocks = { store: reading.now, from: at, to: monotonic() }
+    const gainMs = compareClocks(clocks)
+    for (let tries = 1; tries <= maxSwapAttempts; tries += 1) {
+      const starting = await findStart(reading, gainMs, wasUnused)
+      // A clock that is set back a little stands still.
+      const now = Math.max(reading.now, starting.state.at)
+      const hasClosed = starting.state.generation !== lastSeen?.state.generation
+      const mustBeCautious = !hasClosed && gainMs > toleratedGainMs(windowMs)
+      const before = mustBeCautious ? recordClockGain(policy, starting.state, now, maxDurationMs) : starting.state
+      const { state, done } = applySteps(steps, before, now)
+      const changed = state !== starting.state
+      const text = changed ? encodeBudgetState(policy, state) : null
+      const swap = text === null ? null : await withTimeout(record.compareAndSet(reading, text))
+      if (swap === null || swap.swapped) {
+        if (text !== null) decoded = { text, state }
+        // A new state that was not written does not count.
+        if (changed || !starting.isReset) {
+          lastSeen = { state, now: reading.now, at }
+          if (hasClosed) clockReference = clocks
+        }
+        if (changed && starting.invalidReason !== null) onClosed(starting.invalidReason)
+        if (changed) await recordUse(at)
+        onMargins?.(starting.state.margins, state.margins)
+        for (const finish of done) finish()
+        return
+      }
+      reading = swap.reading
+      await sleep(random() * Math.min(50, 2 ** tries))
+    }
+    throw new Error('too many processes change the request budget at once')
+  }
+
+  return createStateStore(policy, batchSteps(commit))
+}
+
+function missingReason({ text }: RecordReading, wasSeen: boolean): string {
+  if (text !== null) return 'its record is unreadable'
+  return wasSeen ? 'its record is gone' : 'there is no record of the last requests'
+}
+
+/** The newest state known, if the stored one is not valid. */
+function newestState(lastSeen: BudgetState | undefined, found: BudgetState | null): BudgetState {
+  const [seen, stored] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
+  return stored.generation > seen.generation ? stored : seen
+}
+
+/** `apply` returns the state after the step; `finish` resolves the caller's promise, once that state is stored. */
+type BatchedStep = {
+  readonly apply: (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly finish: () => void }
+  readonly fail: (error: unknown) => void
+}
+
+function applySteps(steps: readonly BatchedStep[], before: BudgetState, now: EpochMs) {
+  let state = before
+  const done = steps.map(({ apply }) => {
+    const after = apply(state, now)
+    state = after.state
+    return after.finish
+  })
+  return { state, done }
+}
+
+/** Steps that arrive during a commit are committed together afterwards: a reading may not be older than its steps. */
+function batchSteps(commit: (steps: readonly BatchedStep[]) => Promise<void>): UpdateState {
+  let waiting: BatchedStep[] = []
+  let isCommitting = false
+
+  async function commitWaiting(): Promise<void> {
+    // Steps of the same tick go along.
+    await null
+    while (waiting.length > 0) {
+      const steps = waiting
+      waiting = []
+      await commit(steps).catch((error) => {
+        for (const { fail } of steps) fail(error)
+      })
+    }
+    isCommitting = false
+  }
+
+  return (step) =>
+    new Promise((resolve, reject) => {
+      const apply: BatchedStep['apply'] = (before, now) => {
+        const { state, result } = step(before, now)
+        return { state, finish: () => resolve(result) }
+      }
+      waiting.push({ apply, fail: reject })
+      if (isCommitting) return
+      isCommitting = true
+      void commitWaiting()
+    })
+}
+
+function withTimeout<T>(work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const why = `its store did not answer within ${storeTimeoutMs / 1000} s`
+  const timer = setTimeout(() => reject(new Error(why)), storeTimeoutMs)
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

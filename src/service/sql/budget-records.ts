@@ -1,0 +1,77 @@
+/** Request budgets that are stored in the warehouse, a row each, for processes that have no Redis to share. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { type ConnectionPool, type Db, openKysely } from '../../warehouse/connection-pool.ts'
+import { databaseNowMs } from '../../warehouse/dialect.ts'
+import { bootId } from '../../warehouse/process-identity.ts'
+import { type BudgetRecord, type KeyUse, maxSwapDelayMs, type RecordReading } from '../core/budget-record.ts'
+
+/** Uses connections of its own, so that rolling back a page never rolls back a budget. They are opened on first use. */
+export function createBudgetRecords(pool: ConnectionPool) {
+  let separateDb: Db | undefined
+  const openDb = () => {
+    separateDb ??= openKysely(pool.openSeparate())
+    return separateDb
+  }
+  return {
+    record: (name: string) => createBudgetRecord(openDb, pool.kind, name),
+    keyUse: (name: string) => createKeyUse(openDb, pool.kind, name),
+    close: async () => separateDb?.destroy(),
+  }
+}
+
+type RecordRow = { readonly version: string | null; readonly state: string | null; readonly now: number }
+
+function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name: string): BudgetRecord {
+  const now = databaseNowMs(kind)
+  // A commit must survive a crash. Postgres waits for the disk, whatever its settings say. SQLite may lose
+  // commits on a power failure; a version of an earlier boot shows that this may have happened.
+  const bootPrefix = kind === 'sqlite' ? `${bootId()}:` : ''
+  const waitForDisk = kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
+
+  async function read(): Promise<RecordReading> {
+    const { rows } = await sql<RecordRow>`
+      select version, state, ${now} as now
+      from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(openDb())
+    const [row] = rows
+    if (row === undefined) throw new Error('the query returned no row')
+    const { version, state, now: at } = row
+    return { now: at, version, text: state, restarted: version !== null && !version.startsWith(bootPrefix) }
+  }
+
+  async function compareAndSet(seen: RecordReading, text: string) {
+    const version = bootPrefix + randomUUID()
+    const inTime = sql`${now} <= cast(${seen.now + maxSwapDelayMs} as double precision) ${waitForDisk}`
+    const { rows } = await (seen.version === null
+      ? sql<Pick<RecordRow, 'now'>>`
+          insert into sync_budgets (name, version, state)
+          select cast(${name} as text), cast(${version} as text), cast(${text} as text) where ${inTime}
+          on conflict (name) do nothing returning ${now} as now`
+      : sql<Pick<RecordRow, 'now'>>`
+          update sync_budgets set version = ${version}, state = ${text}
+          where name = ${name} and version = ${seen.version} and ${inTime} returning ${now} as now`
+    ).execute(openDb())
+    const [written] = rows
+    if (written !== undefined) return { swapped: true, reading: { now: written.now, version, text, restarted: false } }
+    const reading = await read()
+    return { swapped: reading.version === version, reading }
+  }
+
+  return { read, compareAndSet }
+}
+
+/** When a key was last used, by the clock of the database. It outlives a budget that is kept elsewhere. */
+function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: string): KeyUse {
+  const now = sql`cast(${databaseNowMs(kind)} as bigint)`
+  return {
+    isUnusedFor: async (withinMs) => {
+      const { rows } =
+        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(openDb())
+      return rows.length === 0
+    },
+    recordUse: async () => {
+      await sql`insert into sync_keys (name, used_at) values (${name}, ${now})
+        on conflict (name) do update set used_at = excluded.used_at`.execute(openDb())
+    },
+  }
+}

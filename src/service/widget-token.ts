@@ -1,0 +1,102 @@
+/** Requests a widget token at `{widget_url}`, and finds it in a response whose shape is not documented. */
+
+import type { Json } from '../values/json.ts'
+import { type EpochSeconds, parseTime, type Seconds } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import type { Client } from './client.ts'
+import type { ApiResponse } from './core/api-request.ts'
+
+/** Below `{widget_url}`. */
+export const widgetTokenPath = '/v1/widget/token'
+
+/** What the token is for. `ttl`: its lifetime; its bounds are not documented. */
+export type WidgetSession = {
+  readonly visitor: { readonly email?: string; readonly name?: string; readonly company?: string }
+  readonly metadata: Readonly<Record<string, string>>
+  readonly ttl: Seconds
+}
+
+export type WidgetToken = {
+  readonly token: string
+  /** Null if the response does not say: the granted `ttl` may differ from the requested one. */
+  readonly expiresAt: EpochSeconds | null
+  /** The response's data, unchanged; contains the token. */
+  readonly answer: Json
+}
+
+/**
+ * Sends one request over a client of the widget's address, never a second one: after a lost response, the token is unknown
+ * and expires by itself. It takes a write slot, as it may count as a write. Throws ApiError, and UserError (1) for a
+ * response in which no token is recognized.
+ */
+export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSession): Promise<WidgetToken> {
+  const { visitor, metadata, ttl } = session
+  const body = { visitor, metadata, ttl } satisfies Json
+  const request = { method: 'POST', path: widgetTokenPath, priority: 'write', envelope: 'optional' } as const
+  const response = await client.send({ ...request, body })
+  const token = findToken(response.data)
+  if (token === null) throw unrecognizedTokenError(response)
+  return { token, expiresAt: findExpiry(response), answer: response.data }
+}
+
+type ResponseField = { readonly name: string; readonly value: Json; readonly depth: number }
+
+const tokenNames = ['token', 'widgettoken', 'accesstoken', 'sessiontoken', 'visitortoken', 'clienttoken', 'jwt']
+/** Times as RFC 3339, in seconds or in milliseconds; or lifetimes in seconds, by the service's clock. */
+const expiryNames = ['expiresat', 'expires', 'expiry', 'expiration', 'exp', 'expiresin', 'ttl']
+/** Fields in which the response may repeat what we sent. */
+const echoedFields = ['visitor', 'metadata']
+
+/** The data itself if it is a text; or the field that is named like a token; or the only text that looks like one. */
+function findToken(data: Json): string | null {
+  if (typeof data === 'string') return /^[\w.~+/=:|-]{6,}$/.test(data) ? data : null
+  const texts = listFields(data).flatMap((field) => (typeof field.value === 'string' ? [field.value] : []))
+  const named = findFieldValue(data, tokenNames, (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value))
+  if (typeof named === 'string') return named
+  const [candidate, ...others] = texts.filter(looksLikeToken)
+  return others.length === 0 ? (candidate ?? null) : null
+}
+
+function looksLikeToken(text: string): boolean {
+  const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)
+  return /^[\w.~+/=|-]{16,}$/.test(text) && !isUuid && parseTime(text) === undefined
+}
+
+function findExpiry({ data, serverDate }: ApiResponse): EpochSeconds | null {
+  const isTime = (value: Json) => typeof value === 'number' || parseTime(value) !== undefined
+  const found = findFieldValue(data, expiryNames, isTime)
+  if (typeof found !== 'number') return parseTime(found) ?? null
+  const at = found > 1e11 ? found / 1000 : found > 1e9 ? found : (serverDate ?? Number.NaN) + found
+  return at < 253_402_300_800 ? Math.floor(at) : null
+}
+
+/** The value of the matching field nearest to the top; among those, the one whose name comes first. Null = none. */
+function findFieldValue(data: Json, names: readonly string[], isMatch: (value: Json) => boolean): Json {
+  const rank = ({ name }: ResponseField) => names.indexOf(normalizeName(name))
+  const found = listFields(data).filter((field) => rank(field) >= 0 && isMatch(field.value))
+  return found.sort((a, b) => a.depth - b.depth || rank(a) - rank(b))[0]?.value ?? null
+}
+
+function listFields(value: Json, depth = 0): ResponseField[] {
+  if (typeof value !== 'object' || value === null || depth === 5) return []
+  const own = Object.entries(value).filter(([name]) => !echoedFields.includes(normalizeName(name)))
+  const fields = own.map(([name, inner]: [string, Json]) => ({ name, value: inner, depth }))
+  return [...fields, ...fields.flatMap((field) => listFields(field.value, depth + 1))]
+}
+
+/** `accessToken`, `access_token`, `access-token` are one name. */
+function normalizeName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z]/g, '')
+}
+
+/** Shows the names of the fields only: one of the values may be the token. */
+function unrecognizedTokenError({ data, status, requestId }: ApiResponse): UserError {
+  const names = listFields(data).map(({ name }) => (name.length > 40 ? '…' : name))
+  const shape = names.length > 0 ? `the fields ${names.slice(0, 20).join(', ')}` : 'no fields'
+  return new UserError({
+    what: 'no token was recognized in the response',
+    why: `the service answered ${status} with ${shape}${requestId === null ? '' : ` (request ${requestId})`}`,
+    next: 'check DESKMIRROR_WIDGET_URL; if that is right, please report the names of these fields (a token that was minted expires by itself)',
+    exitCode: 1,
+  })
+}

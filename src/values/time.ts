@@ -1,0 +1,71 @@
+/**
+ * Times of the service: whole seconds since 1970, because it documents RFC 3339 in whole seconds. Fractions are truncated,
+ * so a truncated time is never later than the real one.
+ */
+
+export type EpochSeconds = number
+
+/** A duration. */
+export type Seconds = number
+
+/** `YYYY-MM-DD` on the clock of a project. */
+export type LocalDate = string
+
+/** Milliseconds since 1970 by this machine's clock. For waiting and leases only, never for a cursor. */
+export type EpochMs = number
+export type Ms = number
+
+export const minuteSeconds = 60
+export const hourSeconds = 3600
+export const daySeconds = 86_400
+
+/** RFC 3339 with a zone. A time without one is just text. */
+const rfc3339Pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
+
+/** Undefined if the value is not an RFC 3339 time. */
+export function parseTime(value: unknown): EpochSeconds | undefined {
+  if (typeof value !== 'string' || value.length > 40 || !rfc3339Pattern.test(value)) return undefined
+  const ms = Date.parse(value)
+  return Number.isNaN(ms) || !isCalendarDay(value) ? undefined : Math.floor(ms / 1000)
+}
+
+/** `Date.parse` takes 30 February for 2 March. */
+function isCalendarDay(text: string): boolean {
+  const day = Number(text.slice(8, 10))
+  if (day <= 28) return true
+  // All years repeat after 400, and those before 100 mean others to `Date.UTC`.
+  const lastOfMonth = new Date(Date.UTC(Number(text.slice(0, 4)) + 400, Number(text.slice(5, 7)), 0))
+  return day <= lastOfMonth.getUTCDate()
+}
+
+/** `YYYY-MM-DDThh:mm:ssZ`: the form that the service documents and the warehouse stores. */
+export function rfc3339(at: EpochSeconds): string {
+  return `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
+}
+
+/** The form of `rfc3339`, for a time in milliseconds. */
+export function toTimestamp(at: EpochMs): string {
+  return rfc3339(Math.floor(at / 1000))
+}
+
+/** The form of `rfc3339`, without 29 February, which not every year has. */
+const normalizedPattern =
+  /^[12]\d{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
+
+/** The text is certainly in the form of `rfc3339`. True for nearly all times, which then need no conversion. */
+export function isNormalizedTime(text: string): boolean {
+  return normalizedPattern.test(text)
+}
+
+/** Durations as people write them: `120s`, `5m`. */
+const units: Readonly<Record<string, Ms>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds of `250ms`, `120s`, `5m`, `2h`, `1d`; undefined for anything else. */
+export function parseDuration(text: string): Ms | undefined {
+  const match = /^(\d{1,9})\s*(ms|s|m|h|d)$/.exec(text.trim())
+  const unit = units[match?.[2] ?? '']
+  return unit === undefined ? undefined : Number(match?.[1]) * unit
+}
+
+/** 1 = Monday … 7. */
+export type Weekday = 1 | 2 | 3 | 4 | 5 | 6 | 7

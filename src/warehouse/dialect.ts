@@ -1,0 +1,107 @@
+/** Parts of statements, and what differs in them between the two databases. */
+import { type RawBuilder, sql } from 'kysely'
+import { type ColumnType, type DatabaseKind, sqlTypes } from '../../schema/column-types.ts'
+import type { EpochSeconds } from '../values/time.ts'
+import { type Db, sendStatement } from './connection-pool.ts'
+
+/** A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within `select`. */
+export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
+  if (kind === 'sqlite') return sql<T>`${value}`
+  // A key is a text; its collation belongs to the column.
+  return sql<T>`cast(${value} as ${sql.raw(sqlTypes.postgres[type === 'key' ? 'text' : type])})`
+}
+
+/**
+ * Milliseconds by the database's clock when it is evaluated, not when the statement started, which may have waited.
+ * SQLite has no server with a clock; see `machine_ms` in `sqlite.ts`.
+ */
+export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
+  return kind === 'sqlite'
+    ? sql<number>`machine_ms()`
+    : sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as double precision)`
+}
+
+/**
+ * Rows per statement in SQLite, and fewer for those that remain. More are not faster. Outside of the mirror's transactions,
+ * a statement that changes more than 16 pages also writes them to a temporary file, to be able to undo it, and each row may
+ * change several.
+ * Source: SQLITE_STMTJRNL_SPILL, 64 KiB.
+ */
+export const rowsPerStatement = [20, 5, 1] as const
+
+/** How many parameters a statement of SQLite may have. Source: SQLITE_MAX_VARIABLE_NUMBER. */
+export const maxParameters = 32_766
+
+/** A list of texts as one parameter, to use as a table with the column `value`. */
+export function listParameter(kind: DatabaseKind, texts: readonly string[]): RawBuilder<{ value: string }> {
+  const list = JSON.stringify(texts)
+  return kind === 'sqlite'
+    ? sql`(select value from json_each(${list}))`
+    : sql`(select value from jsonb_array_elements_text(cast(${list} as jsonb)) as listed(value))`
+}
+
+/** Rows as one parameter, to use as a table with these columns. */
+export function rowsParameter<C extends Readonly<Record<string, 'text' | 'integer'>>>(
+  kind: DatabaseKind,
+  columns: C,
+  rows: readonly Readonly<Record<keyof C, string | number | null>>[],
+): RawBuilder<unknown> {
+  const names = Object.keys(columns)
+  const list = JSON.stringify(rows.map((row) => names.map((name) => row[name])))
+  const fields = names.map((name, i) => {
+    const type = sql.raw(sqlTypes[kind][columns[name] as 'text' | 'integer'])
+    return sql`cast(listed.value ->> ${sql.lit(i)} as ${type}) as ${sql.ref(name)}`
+  })
+  const elements =
+    kind === 'sqlite'
+      ? sql`json_each(${list}) as listed`
+      : sql`jsonb_array_elements(cast(${list} as jsonb)) as listed(value)`
+  return sql`(select ${sql.join(fields)} from ${elements})`
+}
+
+/**
+ * A condition: one of the texts, however many there are. For columns that an index begins with. Postgres takes an array
+ * for a few values, which it looks up in the index. It would hash a subquery, and read the whole table instead, where its
+ * statistics are behind the rows: during a first sync.
+ */
+export function inList(kind: DatabaseKind, texts: readonly string[]): RawBuilder<unknown> {
+  const list = listParameter(kind, texts)
+  return kind === 'sqlite'
+    ? sql`in (select value from ${list} as listed)`
+    : sql`= any(array(select value from ${list} as listed))`
+}
+
+/** The column's time in seconds since 1970, null for null: converted by the database, far cheaper than parsing texts. */
+export function epochSeconds(kind: DatabaseKind, column: string): RawBuilder<EpochSeconds | null> {
+  return kind === 'sqlite'
+    ? sql`unixepoch(${sql.ref(column)})`
+    : sql`cast(floor(extract(epoch from ${sql.ref(column)})) as bigint)`
+}
+
+/** Locks a row that is selected. SQLite has one write transaction at a time anyway. */
+export function forUpdate(kind: DatabaseKind): RawBuilder<unknown> {
+  return kind === 'postgres' ? sql`for update` : sql``
+}
+
+/** Waits for the lock of that name, and has it until the transaction ends. SQLite has one writer anyway. */
+export async function acquireLock(
+  trx: Db,
+  kind: DatabaseKind,
+  name: string,
+  mode: 'shared' | 'exclusive' = 'exclusive',
+) {
+  if (kind === 'sqlite') return
+  const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
+  await sendStatement(trx, sql`select ${lock}(hashtext(${name}))`)
+}
+
+/** For statements with many rows, as their parameters are limited. */
+export function* batchesOf<T>(rows: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size)
+}
+
+/** A condition: all of these that are not null. */
+export function allOf(conditions: readonly (RawBuilder<unknown> | null)[]): RawBuilder<unknown> {
+  const set = conditions.filter((condition) => condition !== null)
+  return set.length === 0 ? sql`true` : sql.join(set, sql` and `)
+}

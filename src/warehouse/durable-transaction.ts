@@ -1,0 +1,54 @@
+/** Transactions that survive a power failure: their writes are on disk before the caller continues. */
+import { sql } from 'kysely'
+import pRetry from 'p-retry'
+import type { DatabaseKind } from '../../schema/column-types.ts'
+import type { EpochMs } from '../values/time.ts'
+import { type Db, sendStatement } from './connection-pool.ts'
+import { readClock } from './database-clock.ts'
+
+/** `clock`: within the transaction, that of the database. */
+type Context = { readonly db: Db; readonly kind: DatabaseKind; readonly clock?: () => EpochMs }
+
+/**
+ * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about
+ * to be sent must not be lost. `work` receives the context with the transaction as its `db`, and may run several times:
+ * it is repeated after a deadlock.
+ */
+export function inDurableTransaction<C extends Context, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+  return retryOnDeadlock(() => inDurableTransactionOnce(context, work))
+}
+
+/** For work that cannot be repeated, because it consumes its input. */
+export function inDurableTransactionOnce<C extends Context, T>(context: C, work: (trx: C) => Promise<T>): Promise<T> {
+  const { db, kind, clock } = context
+  if (kind === 'sqlite') return sqliteDurably(db, (trx) => work({ ...context, db: trx }))
+  return postgresDurably(db, async (trx) =>
+    work({ ...context, db: trx, ...(clock && { clock: await readClock(trx, kind) }) }),
+  )
+}
+
+/** Repeats work that Postgres ended because of a deadlock with other SQL (40P01, deadlock_detected). */
+export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  const shouldRetry = ({ error }: { readonly error: Error }) => 'code' in error && error.code === '40P01'
+  return pRetry(work, { retries: 10, minTimeout: 20, maxTimeout: 1000, shouldRetry })
+}
+
+/** SQLite's setting belongs to the connection and cannot be changed within a transaction. */
+function sqliteDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(connection)
+    await sql`pragma synchronous = full`.execute(connection)
+    try {
+      return await connection.transaction().execute(work)
+    } finally {
+      await sql`pragma synchronous = ${sql.lit(rows[0]?.synchronous ?? 2)}`.execute(connection)
+    }
+  })
+}
+
+function postgresDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (trx) => {
+    await sendStatement(trx, sql`set local synchronous_commit = on`)
+    return work(trx)
+  })
+}

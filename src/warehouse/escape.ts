@@ -1,0 +1,58 @@
+/**
+ * Characters that a database cannot store, escaped reversibly: `␛` and four hexadecimal digits of the UTF-16 unit, so
+ * that a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres cannot store NUL; neither database can
+ * store half of a surrogate pair.
+ */
+import type { DatabaseKind } from '../../schema/column-types.ts'
+
+const escapeMark = '\u241b'
+
+const unstorableChars: Readonly<Record<DatabaseKind, RegExp>> = {
+  sqlite: /\u241b|\p{Surrogate}/gu,
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it has to match NUL.
+  postgres: /\u0000|\u241b|\p{Surrogate}/gu,
+}
+
+/** Whether `text` can be stored as it is. */
+export function isStorable(kind: DatabaseKind, text: string): boolean {
+  return text.isWellFormed() && !text.includes(escapeMark) && (kind === 'sqlite' || !text.includes('\0'))
+}
+
+export function encodeText(kind: DatabaseKind, text: string): string {
+  return text.replace(unstorableChars[kind], (unit) => escapeMark + hex(unit))
+}
+
+/** What was stored by `encodeText`, as the service sent it. */
+export function decodeText(stored: string): string {
+  return stored.replace(/\u241b([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
+}
+
+/**
+ * JSON text for a column: what cannot be stored within its strings is escaped. SQLite stores JSON's own escapes as they
+ * are.
+ */
+export function encodeJson(kind: DatabaseKind, json: string): string {
+  if (kind === 'sqlite')
+    return json.isWellFormed() ? json : json.replace(/\p{Surrogate}/gu, (unit) => `\\u${hex(unit)}`)
+  if (!json.includes('\\u') && !json.includes(escapeMark) && json.isWellFormed()) return json
+  return json.replace(jsonParts, (part, pair?: string, unit?: string) => {
+    if (pair !== undefined || (part.startsWith('\\') && unit === undefined)) return part
+    if (unit === undefined) return escapeMark + hex(part)
+    return unit === '0000' || /^(d[89a-f]|241b)/i.test(unit) ? escapeMark + unit.toLowerCase() : part
+  })
+}
+
+/** What `encodeJson` stored, as JSON text of the same value that the service sent. */
+export function decodeJson(kind: DatabaseKind, stored: string): string {
+  return kind === 'sqlite' || !stored.includes(escapeMark) ? stored : stored.replace(/\u241b([0-9a-f]{4})/g, '\\u$1')
+}
+
+/**
+ * A pair of surrogates (kept), one `\uXXXX`, another escape (kept), or a character that stands for itself and must not.
+ */
+const jsonParts =
+  /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u([\da-fA-F]{4})|\\[^u]|\u241b|\p{Surrogate}/gu
+
+function hex(unit: string): string {
+  return unit.charCodeAt(0).toString(16).padStart(4, '0')
+}

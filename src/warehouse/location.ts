@@ -1,0 +1,33 @@
+/** Where a warehouse is, and which setting says so. No password is ever printed. */
+import { parseServerUrl, serverDisplayName } from '../values/server-url.ts'
+import { UserError } from '../values/user-error.ts'
+
+/** `setting`: what a person changes to name another database, for errors. */
+export type DatabaseLocation = { readonly setting: string } & (
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+)
+
+export function parseDatabaseUrl(url: string, setting = 'DESKMIRROR_DATABASE_URL'): DatabaseLocation {
+  if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length) {
+    return { kind: 'sqlite', path: sqlitePath(url), setting }
+  }
+  const parsed = parseServerUrl(url, ['postgres', 'postgresql'])
+  if (parsed.ok) return { kind: 'postgres', url: parsed.href, setting }
+  throw new UserError({
+    what: 'cannot find the warehouse',
+    why: 'its address is neither sqlite:PATH nor a valid postgres:// URL',
+    next: 'write it like sqlite:deskmirror.db or postgres://user:password@host/database',
+    exitCode: 2,
+  })
+}
+
+/** Also accepts the form of a URL: `sqlite:///var/lib/deskmirror.db`. */
+function sqlitePath(url: string): string {
+  return url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
+}
+
+/** For messages: the path or the server, without credentials. */
+export function locationLabel(location: DatabaseLocation): string {
+  return location.kind === 'sqlite' ? `sqlite:${location.path}` : serverDisplayName(location.url)
+}

@@ -1,0 +1,274 @@
+/** Postgres through a connection pool: repeated statements are prepared, values are converted. */
+
+import { createHash } from 'node:crypto'
+import { Socket } from 'node:net'
+import pg from 'pg'
+import { toTimestamp } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import type { ConnectionPool, DbConnection, StatementResult } from './connection-pool.ts'
+
+/** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
+const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
+
+/** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
+export function parsePostgresTime(text: string): string {
+  if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
+  // The session is set to UTC, but a pooler may ignore that: an offset of hours, or of hours and minutes.
+  const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+  if (!Number.isNaN(at)) return toTimestamp(at)
+  // `infinity`, and years that RFC 3339 cannot express.
+  return /^-|BC$/.test(text) ? '0001-01-01T00:00:00Z' : '9999-12-31T23:59:59Z'
+}
+
+/** Integers as numbers, beyond 2^53 as bigints. */
+function parsePostgresInteger(text: string): number | bigint {
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : BigInt(text)
+}
+
+const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
+  [typeOids.int8]: parsePostgresInteger,
+  [typeOids.numeric]: Number,
+  [typeOids.jsonb]: (text) => text,
+  [typeOids.json]: (text) => text,
+  [typeOids.date]: (text) => text,
+  [typeOids.timestamptz]: parsePostgresTime,
+}
+
+/**
+ * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a warehouse, and the driver's
+ * errors if it cannot be reached.
+ */
+export async function openPostgresPool(
+  url: string,
+  isWriter = true,
+  limits: PoolLimits = workLimits,
+): Promise<ConnectionPool> {
+  const withSettings = createPgPool(url, 'with settings', limits)
+  try {
+    return await toConnectionPool(withSettings, isWriter)
+  } catch (error) {
+    if (!areOptionsRejected(error)) throw error
+  }
+  // A pooler (PgBouncer) accepts no settings for a connection.
+  return toConnectionPool(createPgPool(url, 'without settings', limits), isWriter)
+}
+
+/** `settings`: of each connection, unless a pooler accepts none. */
+type PoolLimits = { readonly max: number; readonly settings: string }
+
+const workLimits: PoolLimits = { max: 6, settings: '' }
+
+/** For pages that people look at: few connections, which change nothing and give up instead of loading the server. */
+export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
+  brief: { max: 2, settings: '-c default_transaction_read_only=on -c statement_timeout=5000' },
+  long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
+}
+
+type PgPool = { readonly pool: pg.Pool; readonly schema: string | null; readonly close: () => Promise<void> }
+
+function createPgPool(
+  url: string,
+  settingsMode: 'with settings' | 'without settings',
+  { max, settings }: PoolLimits,
+): PgPool {
+  const { connectionString, options, schema } = splitPostgresUrl(url)
+  const sockets = new Set<Socket>()
+  const pool = new pg.Pool({
+    connectionString,
+    stream: () => trackSocket(new Socket(), sockets),
+    max,
+    connectionTimeoutMillis: 15_000,
+    keepAlive: true,
+    application_name: 'deskmirror',
+    // Statements are sent without waiting for the answers to those before.
+    pipeline: true,
+    ...(settingsMode === 'with settings' ? { options: `${options} ${settings}`.trim() } : {}),
+    types: { getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => parseDefault(oid, text)) },
+  })
+  // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also
+  // end the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => void client.on('error', () => {}))
+  const close = async () => {
+    await pool.end()
+    // The pool leaves a connection open that failed while connecting (no password), which would keep the process alive.
+    for (const socket of sockets) socket.destroy()
+  }
+  return { pool, schema, close }
+}
+
+async function toConnectionPool({ pool, schema, close }: PgPool, isWriter: boolean): Promise<ConnectionPool> {
+  try {
+    const hasPooler = await inspectServer(pool, schema, isWriter)
+    const prepared = new WeakMap<pg.PoolClient, Map<string, string>>()
+    const connectionPool: ConnectionPool = {
+      kind: 'postgres',
+      acquire: async () => toDbConnection(await pool.connect(), hasPooler ? null : prepared),
+      // Every user of the pool has a connection of its own.
+      openSeparate: () => ({ ...connectionPool, close: async () => {} }),
+      close,
+    }
+    return connectionPool
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function trackSocket(socket: Socket, open: Set<Socket>): Socket {
+  open.add(socket)
+  return socket.once('close', () => open.delete(socket))
+}
+
+function parseDefault(oid: number, text: string): unknown {
+  return pg.types.getTypeParser(oid)(text)
+}
+
+/**
+ * Removes `schema`, which the server does not know, and `options`, which would replace ours, from the URL. The settings
+ * make the server format times as `parsePostgresTime` expects.
+ */
+export function splitPostgresUrl(url: string): {
+  readonly connectionString: string
+  readonly options: string
+  readonly schema: string | null
+} {
+  const parsed = new URL(url)
+  const schema = parsed.searchParams.get('schema') ?? ''
+  const ownOptions = parsed.searchParams.get('options') ?? ''
+  for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
+  // The driver treats these as verify-full and warns on standard error; `uselibpqcompat` asks for weaker checks.
+  const isStrict = parsed.searchParams.get('uselibpqcompat') === null
+  if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? '')) {
+    parsed.searchParams.set('sslmode', 'verify-full')
+  }
+  const path = schema === '' ? [] : [`-c search_path=${quoteForOptions(schema)}`]
+  const settings = [ownOptions, '-c timezone=UTC', '-c datestyle=ISO', ...path]
+  return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
+}
+
+/** A quoted identifier within the server's command line, where spaces and backslashes are escaped. */
+function quoteForOptions(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`.replace(/[\\ ]/g, '\\$&')
+}
+
+/** `preparedByClient` null: nothing is prepared, as the next statement may run on another connection of the server. */
+function toDbConnection(
+  client: pg.PoolClient,
+  preparedByClient: WeakMap<pg.PoolClient, Map<string, string>> | null,
+): DbConnection {
+  const prepared = preparedByClient === null ? null : (preparedByClient.get(client) ?? new Map<string, string>())
+  if (prepared !== null) preparedByClient?.set(client, prepared)
+  let hasLostConnection = false
+  let unanswered: Promise<unknown>[] = []
+  const query = async (text: string, parameters: readonly unknown[]): Promise<StatementResult> => {
+    const name = prepared === null ? undefined : statementName(text, prepared)
+    const values = parameters as unknown[]
+    try {
+      return toStatementResult(await client.query(name === undefined ? { text, values } : { name, text, values }))
+    } catch (error) {
+      hasLostConnection ||= isConnectionLost(error)
+      throw error
+    }
+  }
+  return {
+    run: async (text, parameters) => {
+      const before = unanswered
+      unanswered = []
+      const answer = query(text, parameters)
+      // The first failure: the server rejects what follows it in the transaction.
+      await Promise.allSettled([...before, answer])
+      for (const earlier of before) await earlier
+      return answer
+    },
+    send: (text, parameters) => {
+      const answer = query(text, parameters)
+      answer.catch(() => {})
+      unanswered.push(answer)
+    },
+    release: (broken) => client.release(broken || hasLostConnection),
+  }
+}
+
+/** The server ended the connection (class 57P …), or it broke without an error from the server. */
+function isConnectionLost(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || /^(57P|08|25P0|26000|42P05)/.test(error.code ?? '')
+}
+
+/** Statements are prepared on their second use; a connection keeps at most this many. */
+const maxPrepared = 256
+
+/** The name depends on the text alone: processes behind an undetected pooler share connections. */
+function statementName(text: string, prepared: Map<string, string>): string | undefined {
+  const name = prepared.get(text)
+  if (name === undefined && prepared.size < maxPrepared) {
+    prepared.set(text, `dm_${createHash('sha1').update(text).digest('base64url')}`)
+  }
+  return name
+}
+
+function toStatementResult(result: pg.QueryResult): StatementResult {
+  return { rows: result.rows, affectedRows: result.rowCount ?? 0 }
+}
+
+/** Inspects a Postgres when it is opened: whether there is a pooler in between, and whether its encoding fits. */
+type ServerSettings = {
+  readonly pid: number
+  readonly encoding: string
+  readonly dates: string
+  readonly schema: string | null
+}
+
+/** Class 08P01: `unsupported startup parameter: options`. */
+function areOptionsRejected(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '08P01' && /startup parameter/.test(error.message)
+}
+
+/**
+ * Whether there is a pooler in between, which may give each transaction another connection of the server. A server
+ * tells its client the id of its own process; a pooler has many servers and tells an id of its own.
+ */
+async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<boolean> {
+  const client = await pool.connect()
+  try {
+    const { rows } = await client.query<ServerSettings>(
+      `select pg_backend_pid() as pid, current_setting('server_encoding') as encoding,
+        current_setting('DateStyle') as dates, current_schema() as schema`,
+    )
+    const [settings] = rows
+    if (settings === undefined) throw new Error('the query returned no row')
+    if (isWriter && settings.encoding !== 'UTF8') throw encodingError(settings.encoding)
+    const hasPooler = 'processID' in client && client.processID !== settings.pid
+    if (hasPooler) rejectLostSettings(settings, schema)
+    return hasPooler
+  } finally {
+    client.release()
+  }
+}
+
+/** SQL_ASCII does not work either: it stores bytes and knows no characters, so lengths and JSON would be wrong. */
+function encodingError(encoding: string): UserError {
+  return new UserError({
+    what: 'cannot use this database as the warehouse',
+    why: `its encoding is ${encoding}, which cannot hold all characters`,
+    next: 'create one that can: createdb --encoding=UTF8 --template=template0 NAME',
+    exitCode: 2,
+  })
+}
+
+function rejectLostSettings({ schema: current, dates }: ServerSettings, schema: string | null): void {
+  const lost =
+    schema !== null && schema !== current
+      ? ['?schema=', `alter role USER set search_path = ${schema}`]
+      : dates.startsWith('ISO')
+        ? null
+        : ['the date format', 'alter role USER set datestyle = ISO']
+  if (lost === null) return
+  throw new UserError({
+    what: 'cannot use this database as the warehouse',
+    why: `a connection pooler (PgBouncer) in front of it does not keep the settings of a connection: ${lost[0]}`,
+    next: `connect to Postgres directly, or set it on the server: ${lost[1]}`,
+    exitCode: 2,
+  })
+}

@@ -1,0 +1,40 @@
+/** The database as the statements of one project see it. */
+import type { RawBuilder } from 'kysely'
+import type { ColumnType, DatabaseKind } from '../../schema/column-types.ts'
+import type { ProjectId } from '../values/project.ts'
+import type { EpochMs } from '../values/time.ts'
+import type { Db } from './connection-pool.ts'
+import { typedParameter } from './dialect.ts'
+
+export type ProjectDb = {
+  /** In a transaction: the transaction. */
+  readonly db: Db
+  readonly kind: DatabaseKind
+  readonly project: ProjectId
+  /** In a durable transaction, that of the database; otherwise this machine's. */
+  readonly clock: () => EpochMs
+  /** A parameter of a column's type. */
+  readonly typed: <T>(type: ColumnType, value: T) => RawBuilder<T>
+}
+
+export function createProjectDb(
+  db: Db,
+  kind: DatabaseKind,
+  project: ProjectId,
+  clock: () => EpochMs = Date.now,
+): ProjectDb {
+  return { db, kind, project, clock, typed: (type, value) => typedParameter(kind, type, value) }
+}
+
+type OfProject<F> = {
+  readonly [N in keyof F]: F[N] extends (context: ProjectDb, ...args: infer A) => infer R ? (...args: A) => R : never
+}
+
+/** The same functions with the project's database as their first argument. */
+export function ofProject<F extends Record<string, (context: ProjectDb, ...args: never[]) => unknown>>(
+  context: ProjectDb,
+  functions: F,
+): OfProject<F> {
+  const bound = Object.entries(functions).map(([name, call]) => [name, call.bind(null, context)])
+  return Object.fromEntries(bound) as OfProject<F>
+}

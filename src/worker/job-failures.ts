@@ -1,0 +1,254 @@
+/**
+ * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
+ * succeeds. An outage of the warehouse is one event, however many jobs it affects.
+ */
+
+import type { Logger } from '../log.ts'
+import {
+  type FailingJob,
+  failedSync,
+  isExpired,
+  type JobFailure,
+  type JobIdentity,
+} from '../maintenance/core/job-failure.ts'
+import type { JobFailureRepository } from '../maintenance/sql/job-failures.ts'
+import type { ProjectId, ProjectName } from '../values/project.ts'
+import { errorText } from '../values/system-error-text.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
+import { UserError } from '../values/user-error.ts'
+import { WarehouseError } from '../warehouse/explain-error.ts'
+import type { WorkerMetrics } from './resources.ts'
+
+export type JobFailures = ReturnType<typeof createJobFailures>
+
+type JobFailuresDeps = {
+  readonly jobFailures: JobFailureRepository
+  readonly projects: () => readonly { readonly name: ProjectName; readonly projectId: ProjectId }[]
+  readonly log: Logger
+  readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
+  /** The file of the warehouse was removed or replaced: only a new process uses another one. */
+  readonly onFileLost?: (error: WarehouseError) => void
+  readonly now?: () => EpochMs
+}
+
+type FailureCause = WarehouseError['kind'] | 'other'
+type FailingEntry = {
+  readonly identity: JobIdentity
+  readonly failure: JobFailure
+  readonly cause: FailureCause
+  readonly isStored: boolean
+}
+
+/** Further failing jobs are only counted: with this many, the number is what matters. */
+const maxTracked = 500
+
+/** Workers store a failure within minutes, once the warehouse answers. */
+const successKeptMs: Ms = 15 * 60_000
+
+export function createJobFailures({ jobFailures, projects, log, metrics, ...deps }: JobFailuresDeps) {
+  const { now = Date.now, onFileLost = () => {} } = deps
+  const table = createFailureTable({ jobFailures, projects, now })
+  const { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh } = table
+  const outage = createOutageTracker(log, now)
+  const isUnusable = () => [...failing.values()].some(({ cause }) => cause === 'unusable')
+  const updateOutage = () => outage.update(isUnusable())
+
+  return {
+    /**
+     * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not
+     * fail before, or failed for another reason. Never rejects.
+     */
+    recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
+      metrics.countJobFailure(identity)
+      if (error instanceof WarehouseError && /^FILE_(GONE|REPLACED)$/.test(error.code)) onFileLost(error)
+      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
+      const before = failing.get(key)
+      forgetSuccess(key)
+      if (before === undefined && failing.size >= maxTracked) return false
+      const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
+      const failure = nextJobFailure(before?.failure, identity, errorText(error), now())
+      failing.set(key, { identity, failure, cause, isStored: before?.isStored ?? false })
+      const isNewReason =
+        before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
+      if (cause !== 'other') outage.failed(identity, error, cause)
+      else if (!isLogged)
+        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...jobFields(identity), ...errorFields(error) })
+      updateOutage()
+      // While the server is away, storing would wait for its response, and so would the job.
+      if (cause !== 'unavailable') await storeEntry(key)
+      return isNewReason
+    },
+    /** A job succeeded. Never rejects. */
+    recordSuccess: async (identity: JobIdentity): Promise<void> => {
+      if (!['schedule', 'queue', 'write_ahead_log'].includes(identity.job)) outage.responded()
+      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
+      noteSuccess(key)
+      const entry = failing.get(key)
+      if (entry !== undefined) {
+        const { failure, cause } = entry
+        const logFields = { failures: failure.failures, for_ms: now() - failure.since }
+        // Before logging: a reader of the log then sees the stored state.
+        await removeEntry(key, failure)
+        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...jobFields(identity), ...logFields })
+      }
+      updateOutage()
+    },
+    /**
+     * Reads what other workers stored, removes what a success here has refuted, and forgets the failures of the warehouse
+     * that its answer refutes. Rejects if the warehouse is away.
+     */
+    refresh: async (): Promise<void> => {
+      await refresh(outage.responded)
+      updateOutage()
+    },
+    list: (): readonly FailingJob[] =>
+      [...failing.values()].map(({ identity, failure, cause }) => ({
+        identity,
+        failure,
+        isWarehouseError: cause !== 'other',
+      })),
+    /** Why the warehouse cannot be used although it answers, according to the failed jobs; null: it can, as far as known. */
+    warehouseProblem: () => (isUnusable() ? outage.why() : null),
+  }
+}
+
+/** The failing jobs in memory, and their rows in the warehouse. */
+function createFailureTable({
+  jobFailures,
+  projects,
+  now,
+}: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now'>>) {
+  const failing = new Map<string, FailingEntry>()
+  /** When each job succeeded last. Another worker may have stored an earlier failure of it, or store it later. */
+  const succeededAt = new Map<string, EpochMs>()
+  const noteSuccess = (key: string) => void succeededAt.set(key, now())
+  const forgetSuccess = (key: string) => void succeededAt.delete(key)
+
+  const storeEntry = async (key: string): Promise<void> => {
+    const entry = failing.get(key)
+    if (entry === undefined) return
+    const isStored = await jobFailures.record(entry.failure).then(
+      () => true,
+      () => false,
+    )
+    const latest = failing.get(key)
+    if (latest !== undefined) failing.set(key, { ...latest, isStored })
+  }
+  /** If it fails, the next refresh finds the row again. */
+  const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
+    failing.delete(key)
+    await jobFailures.clear(failure).catch(() => {})
+  }
+  /** The warehouse has answered since `askedAt`. */
+  const forgetRefuted = (askedAt: EpochMs) => {
+    const isConfigured = (id: string) => id === '' || projects().some(({ projectId }) => projectId === id)
+    for (const [key, { cause, failure }] of failing) {
+      const { projectId, lastAt } = failure
+      const isRefuted = cause === 'unavailable' && lastAt <= askedAt
+      if (isRefuted || (cause !== 'other' && !isConfigured(projectId))) failing.delete(key)
+    }
+    for (const [key, at] of succeededAt) if (now() - at > successKeptMs) succeededAt.delete(key)
+  }
+  const refresh = async (onResponse: () => void): Promise<void> => {
+    const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
+    const askedAt = now()
+    const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
+    onResponse()
+    forgetRefuted(askedAt)
+    for (const key of stored) if (!rows.has(key)) failing.delete(key)
+    for (const [key, failure] of rows) {
+      if ((succeededAt.get(key) ?? 0) >= failure.lastAt) await removeEntry(key, failure)
+      else if (!failing.has(key))
+        failing.set(key, { identity: toJobIdentity(failure, projects()), failure, cause: 'other', isStored: true })
+    }
+    for (const [key, { failure, cause }] of failing)
+      if (isExpired(failure, now(), cause !== 'other')) await removeEntry(key, failure)
+    for (const [key, entry] of failing) if (!entry.isStored) await storeEntry(key)
+  }
+  return { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh }
+}
+
+/** Whether jobs can use the warehouse: one log line when an outage begins, and one when it ends. */
+function createOutageTracker(log: Logger, now: () => EpochMs) {
+  let outage: { readonly since: EpochMs; readonly why: string; failures: number } | null = null
+  let isAway = false
+  return {
+    failed: (identity: JobIdentity, error: unknown, cause: FailureCause) => {
+      isAway ||= cause === 'unavailable'
+      const logFields = { ...jobFields(identity), ...errorFields(error) }
+      if (outage === null) log.error({ event: 'warehouse.lost', ...logFields })
+      else log.debug({ event: 'job.failed', ...logFields })
+      outage ??= { since: now(), why: errorText(error), failures: 0 }
+      outage.failures += 1
+    },
+    /** The warehouse answered a query. */
+    responded: () => {
+      isAway = false
+    },
+    update: (isUnusable: boolean) => {
+      if (outage === null || isAway || isUnusable) return
+      log.info({ event: 'warehouse.back', for_ms: now() - outage.since, failures: outage.failures })
+      outage = null
+    },
+    why: () => outage?.why ?? null,
+  }
+}
+
+function nextJobFailure(
+  before: JobFailure | undefined,
+  { job, project, key }: JobIdentity,
+  reason: string,
+  now: EpochMs,
+): JobFailure {
+  const since = before?.since ?? now
+  const failures = (before?.failures ?? 0) + 1
+  return { job, projectId: project?.projectId ?? '', key, since, lastAt: now, failures, reason }
+}
+
+function failureKey({ job, projectId, key }: Pick<JobFailure, 'job' | 'projectId' | 'key'>): string {
+  return `${projectId} ${job} ${key}`
+}
+
+function toJobIdentity(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobIdentity {
+  const { job, projectId, key } = failure
+  const known = projects.find((project) => project.projectId === projectId)
+  const project = projectId === '' ? null : (known ?? { name: String(projectId), projectId })
+  return { job, project, key, ...failedSync(failure) }
+}
+
+function errorFields(error: unknown) {
+  const why = errorText(error)
+  const next = error instanceof UserError && error.next !== '' ? { next: error.next } : {}
+  return error instanceof Error ? { why, ...next, stack: error.stack } : { why }
+}
+
+function jobFields({ job, project, key, stream }: JobIdentity) {
+  return {
+    job,
+    ...(project === null ? {} : { project: project.name }),
+    ...(stream === null ? {} : { stream }),
+    ...(key === '' ? {} : { subject: key }),
+  }
+}
+
+/** Recognises messages that were logged recently, so that each sync run does not log them again. */
+const repeatAfterMs: Ms = 24 * 3_600_000
+const maxRemembered = 1000
+
+/** The filter returns whether the message is new. */
+export function createRepeatFilter(now: () => EpochMs = Date.now): (message: string) => boolean {
+  const loggedAt = new Map<string, EpochMs>()
+  return (message) => {
+    const key = maskIdsAndNumbers(message)
+    const lastAt = loggedAt.get(key)
+    if (lastAt !== undefined && now() - lastAt < repeatAfterMs) return false
+    if (loggedAt.size >= maxRemembered) loggedAt.clear()
+    loggedAt.set(key, now())
+    return true
+  }
+}
+
+/** The message without ids and numbers, which differ when it is repeated. */
+function maskIdsAndNumbers(message: string): string {
+  return message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
+}

@@ -1,0 +1,70 @@
+/** The lock of a worker whose queue is in its process: another such worker on the warehouse would do all of its work again. */
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Warehouse } from '../app/open.ts'
+import { startLockHeartbeat } from '../app/sync-run.ts'
+import type { Logger } from '../log.ts'
+import { heartbeatTimeoutMs } from '../mirror/sql/stream-locks.ts'
+import { UserError } from '../values/user-error.ts'
+import { type DatabaseLocation, locationLabel, parseDatabaseUrl } from '../warehouse/location.ts'
+import { lockFile } from '../warehouse/sqlite-file.ts'
+
+/** Not the id of a project: the lock is in the table of stream locks. */
+const [allProjects, workerRole] = ['*', 'worker']
+
+type Release = () => Promise<void>
+type Options = { readonly log: Logger; readonly onLost: (error: Error) => void }
+
+/**
+ * In SQLite a lock of the operating system, which ends with its process; in Postgres a row with heartbeats, as a pooler would
+ * give a lock of the session to others. `onLost`: another worker has taken over. Throws UserError if another one runs.
+ */
+export async function lockAsOnlyWorker(databaseUrl: string, warehouse: Warehouse, options: Options): Promise<Release> {
+  const location = parseDatabaseUrl(databaseUrl)
+  mentionOldQueue(location, options.log)
+  if (location.kind === 'postgres') return acquireRow(location, warehouse, options)
+  const release = lockFile(`${location.path}-worker`)
+  if (release !== null) return async () => release()
+  const [oldest] = await warehouse.workers.listLive(Date.now())
+  throw alreadyRuns(location, oldest?.holder ?? 'another process')
+}
+
+async function acquireRow(
+  location: DatabaseLocation,
+  warehouse: Warehouse,
+  { log, onLost }: Options,
+): Promise<Release> {
+  const giveUpAt = Date.now() + heartbeatTimeoutMs + 1000
+  for (let isFirst = true; ; isFirst = false) {
+    const lock = await warehouse.lockStreams(allProjects, [workerRole], Date.now())
+    if (lock.held) {
+      const stopHeartbeat = startLockHeartbeat(lock, () => onLost(new Error('another worker has taken over')))
+      return async () => {
+        stopHeartbeat()
+        await lock.release()
+      }
+    }
+    if (lock.isAlive === true || Date.now() > giveUpAt) throw alreadyRuns(location, lock.holder)
+    // On another machine or in another container only its heartbeats show whether it was killed.
+    if (isFirst)
+      log.info({ event: 'worker.waiting', holder: lock.holder, why: 'it runs, or was killed within a minute' })
+    await sleep(1000)
+  }
+}
+
+function alreadyRuns(location: DatabaseLocation, holder: string): UserError {
+  return new UserError({
+    what: `cannot start a second worker with the embedded queue on ${locationLabel(location)}`,
+    why: `${holder} runs one`,
+    next: 'stop that one first, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres that all workers share',
+    exitCode: 1,
+  })
+}
+
+/** Earlier versions kept the embedded queue in a folder. */
+function mentionOldQueue(location: DatabaseLocation, log: Logger): void {
+  const folder = location.kind === 'sqlite' ? `${location.path}-queue` : 'deskmirror-queue'
+  if (!existsSync(folder)) return
+  const why = `the folder ${folder} of an earlier version is not used any more and can be removed`
+  log.warn({ event: 'queue.warning', backend: 'embedded', why })
+}

@@ -1,0 +1,120 @@
+/** One time slice of a sync run: one stream of a project, read under its lock. */
+
+import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
+import { massDeletionNotice } from '../app/audit.ts'
+import { canAudit, createAuditDeps } from '../app/audit-deps.ts'
+import { runSyncUnderLock } from '../app/sync-run.ts'
+import type { ProjectConfig } from '../config/config.ts'
+import type { AuditedStream, AuditResult } from '../mirror/core/audit.ts'
+import { isMassDeletion } from '../mirror/core/mass-deletion.ts'
+import type { SyncOutcome } from '../mirror/core/mirror.ts'
+import { isStopped } from '../mirror/sync/stop.ts'
+import { type AuditStep, runAudit } from '../mirror/verify/audit.ts'
+import { ApiError, describeFailure } from '../service/core/api-failure.ts'
+import type { Ms } from '../values/time.ts'
+import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
+import { serviceOptions, type WorkerResources, withWorkerService } from './resources.ts'
+
+/** The modes that a worker schedules; only people request `full`. */
+type SyncSliceMode = 'incremental' | 'reconcile'
+
+/** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
+export type SliceLimits = { readonly sliceMs: Ms; readonly signal: AbortSignal }
+
+export type SyncSliceOptions = SliceLimits & { readonly stream: StreamName; readonly mode: SyncSliceMode }
+
+export type SyncSliceResult =
+  | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
+  /** The time slice is over and there is more, to be continued in this mode. */
+  | { readonly kind: 'more'; readonly mode: SyncSliceMode | 'audit' }
+  /** Another process reads the stream now. */
+  | { readonly kind: 'busy'; readonly holder: string }
+  /** The service denies the key, so the project is paused. */
+  | PausedResult
+  /** A retry may help. */
+  | { readonly kind: 'failed'; readonly why: string }
+  /** Stopped on request. */
+  | { readonly kind: 'interrupted' }
+
+export async function runSyncSlice(
+  resources: WorkerResources,
+  project: ProjectConfig,
+  { stream, mode, sliceMs, signal }: SyncSliceOptions,
+): Promise<SyncSliceResult> {
+  const { warehouse, budgets, log, metrics } = resources
+  const { pause, isRecorded } = await currentPause(resources, project)
+  if (pause !== null) return pause
+  const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
+  if (!lock.held) return { kind: 'busy', holder: lock.holder }
+  const endsAt = performance.now() + sliceMs
+  const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
+    ...serviceOptions(resources, project, signal),
+    mode,
+    streams: [stream],
+    isSliceOver: () => performance.now() >= endsAt,
+    maxFactsMs: sliceMs,
+    onProgress: () => {},
+  })
+  for (const report of run.reports) metrics.countStream(project.name, report)
+  for (const notice of run.notices) {
+    const level = resources.isNewMessage(`${project.name} ${stream} ${notice}`) ? 'warn' : 'debug'
+    log[level]({ event: 'sync.noticed', project: project.name, stream, notice })
+  }
+  if (run.fatalFailure?.kind === 'denied') return pauseProject(resources, project, run.fatalFailure)
+  if (isRecorded) await warehouse.projects.setPause(project.projectId, null)
+  if (signal.aborted) return { kind: 'interrupted' }
+  if (isLockLost) return { kind: 'busy', holder: 'another process' }
+  const { outcome, reports } = run
+  // The first slice of a reconcile marks all children as pending; incremental slices read them.
+  if (outcome === 'interrupted') return { kind: 'more', mode: isChildStream(stream) ? 'incremental' : mode }
+  if (outcome === 'failed') {
+    const failed = reports.find((report) => report.failed !== null)?.failed
+    return { kind: 'failed', why: failed ?? 'the service does not answer' }
+  }
+  return { kind: 'done', outcome, changed: reports.reduce((sum, { changed }) => sum + changed, 0) }
+}
+
+/** One time slice of an audit: reads a part of the sample again, and finishes when all of it has been read. */
+export type AuditSliceOptions = SliceLimits & { readonly stream: AuditedStream }
+
+export async function runAuditSlice(
+  resources: WorkerResources,
+  project: ProjectConfig,
+  { stream, sliceMs, signal }: AuditSliceOptions,
+): Promise<SyncSliceResult> {
+  const { warehouse, budgets } = resources
+  const { pause } = await currentPause(resources, project)
+  if (pause !== null) return pause
+  if (!(await canAudit(warehouse, project, stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
+  const endsAt = performance.now() + sliceMs
+  const options = serviceOptions(resources, project, signal)
+  try {
+    const step = await withWorkerService(resources, project, signal, 'audit', (service) => {
+      const isSliceOver = () => performance.now() >= endsAt
+      const sampleSize = project.auditSample
+      const context = { warehouse, budgets, project, service, serviceOptions: options, sampleSize }
+      return runAudit(createAuditDeps({ ...context, isSliceOver, maxFactsMs: sliceMs }), stream)
+    })
+    return toSliceResult(resources, project, step)
+  } catch (error) {
+    if (isStopped(error)) return signal.aborted ? { kind: 'interrupted' } : { kind: 'more', mode: 'audit' }
+    if (!(error instanceof ApiError)) throw error
+    if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
+    return { kind: 'failed', why: describeFailure(error.failure) }
+  }
+}
+
+function toSliceResult(resources: WorkerResources, project: ProjectConfig, step: AuditStep): SyncSliceResult {
+  if (step.kind === 'waiting') return { kind: 'busy', holder: 'a sync' }
+  resources.metrics.countAudit(project.name, step.result)
+  logResult(resources, project, step.result)
+  return { kind: 'done', outcome: 'complete', changed: step.result.differing }
+}
+
+function logResult({ log }: WorkerResources, { name: project }: ProjectConfig, result: AuditResult): void {
+  const { stream, population, drawn, compared, differing, gone, unreadable, requests, tookMs: took_ms } = result
+  const fields = { project, stream, population, compared, differing, gone, unreadable, requests, took_ms }
+  log[differing === 0 ? 'info' : 'warn']({ event: 'audit.ended', ...fields })
+  if (isMassDeletion(gone, drawn))
+    log.warn({ event: 'sync.noticed', project, stream, notice: massDeletionNotice(result) })
+}

@@ -1,0 +1,165 @@
+/** The report of a project as a document. */
+import { expect, test } from 'vitest'
+import { buildReport } from '../../../src/analytics/report/report.ts'
+import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
+import { now, periodData, reportData } from './report-fixtures.ts'
+
+const report = (over: Partial<ReportData> = {}) => buildReport('shop', reportData(over), now)
+const whats = (over: Partial<ReportData>) => report(over).uncertainties.map(({ what }) => what)
+
+test('numbers stand beside those of the period before', () => {
+  const conversations = { ...periodData().conversations, started: 4 }
+  const before = periodData({ conversations })
+  const { volume, period } = report({ before })
+  expect(volume.conversationsStarted).toEqual({
+    ...{ value: 8, before: 4, change: 4 },
+    ...{ changePercent: 100, comparison: 'up' },
+  })
+  expect(period).toEqual({ from: '2026-11-09', to: '2026-11-15', days: 7, isoWeek: '2026-W46', isOver: true })
+})
+
+test('shares are of the conversations that they can be about', () => {
+  const { ai } = report()
+  expect(ai.withAiShare.value).toBe(4 / 8)
+  expect(ai.aiOnlyShare.value).toBe(3 / 4)
+  expect(ai.handedOverShare.value).toBe(1 / 4)
+  const [target] = report().targets
+  expect(target?.metShare.value).toBe(6 / 8)
+})
+
+test('a share of nothing is no number', () => {
+  const none = { started: 0, incomplete: 0, aiOnly: 0, humanAndAi: 0 }
+  const { ai } = report({ current: periodData({ conversations: none }) })
+  expect(ai.aiOnlyShare).toMatchObject({ value: null, comparison: 'nothing now' })
+  expect(ai.withAiShare.value).toBeNull()
+})
+
+test('zeros from before the first conversation are not compared with', () => {
+  const { volume, backlog, agents, responseTimes } = report({ firstDate: '2026-11-09' })
+  expect(volume.waits).toMatchObject({ value: 10, before: null, comparison: 'nothing before' })
+  expect(backlog.openAtEnd.before).toBeNull()
+  expect(agents[0]?.messages.before).toBeNull()
+  expect(responseTimes[0]?.medianSeconds.before).toBeNull()
+})
+
+test('a new agent had no messages before', () => {
+  const { agents } = report({ before: periodData({ agents: [] }) })
+  expect(agents[0]).toMatchObject({ messages: { before: 0, comparison: 'from none' }, medianSeconds: { before: null } })
+})
+
+test('without business hours, times within them are left out', () => {
+  expect(report().responseTimes.map(({ hours }) => hours)).toEqual(['all', 'business'])
+  expect(report({ hasBusinessHours: false }).responseTimes.map(({ hours }) => hours)).toEqual(['all'])
+})
+
+test('calls that are not mirrored are not zero calls', () => {
+  const { project } = reportData()
+  expect(report({ project: { ...project, callsAsOf: null } }).calls).toBeNull()
+})
+
+test('every day of the period is there, also one without any number', () => {
+  const known = { date: '2026-11-10', started: 1, waits: 2, handlings: 0 }
+  const { days } = report({
+    days: [{ ...known, openAtEnd: 3, waitingAtEnd: 1, humanAnswerMedianSeconds: 5 }],
+  })
+  expect(days.map(({ date, weekday, waits }) => [date, weekday, waits])).toEqual([
+    ['2026-11-09', 1, 0],
+    ['2026-11-10', 2, 2],
+    ['2026-11-11', 3, 0],
+    ['2026-11-12', 4, 0],
+    ['2026-11-13', 5, 0],
+    ['2026-11-14', 6, 0],
+    ['2026-11-15', 7, 0],
+  ])
+  expect(days[0]?.openAtEnd).toBeNull()
+})
+
+const { project, current } = { project: reportData().project, current: periodData() }
+const stream = {
+  stream: 'calls',
+  syncedAt: '2026-11-18T08:00:00Z',
+  skipped: null,
+  failed: null,
+  openGaps: 0,
+  neverRead: 0,
+}
+const rollupRow = {
+  ...{ metric: 'calls.total', definition: 'report_call_day.calls', equal: 6, different: 1 },
+  ...{ notFinal: 0, notCompared: 0, largestDifference: 2 },
+}
+
+const uncertain: readonly (readonly [string, Partial<ReportData>, readonly string[]])[] = [
+  ['nothing, if all is known', { current: { ...current, calls: { ...current.calls, withLength: 4 } } }, []],
+  ['calls of unknown length', {}, ['calls without a length']],
+  ['facts that are due', { project: { ...project, factsDue: 3 } }, ['facts due', 'calls without a length']],
+  [
+    'a rebuild, which explains why facts are due',
+    { project: { ...project, factsDue: 3, isRebuilding: true } },
+    ['facts rebuilding', 'calls without a length'],
+  ],
+  ['a mirror that was never complete', { project: { ...project, asOf: null, callsAsOf: null } }, ['not complete']],
+  [
+    // In Berlin it is Monday already.
+    'nothing about a mirror that reaches the end of the last local day',
+    { project: { ...project, asOf: '2026-11-15T23:00:00Z', callsAsOf: null } },
+    [],
+  ],
+  [
+    'a mirror that ends within the period',
+    { project: { ...project, asOf: '2026-11-15T22:59:59Z', callsAsOf: null } },
+    ['not complete'],
+  ],
+  ['a period that is not over', { today: '2026-11-15', project: { ...project, callsAsOf: null } }, ['period not over']],
+  [
+    'a period before that begins before the first conversation',
+    { firstDate: '2026-11-03', project: { ...project, callsAsOf: null } },
+    ['period before not whole'],
+  ],
+  ['no period before', { firstDate: null, project: { ...project, callsAsOf: null } }, ['no period before']],
+  [
+    'days before the mirror began',
+    { project: { ...project, callsAsOf: null, mirroredSince: '2026-11-10T00:00:00Z' } },
+    ['history before the mirror'],
+  ],
+  [
+    'incomplete conversations',
+    {
+      project: { ...project, callsAsOf: null },
+      current: { ...current, conversations: { ...current.conversations, incomplete: 1 } },
+    },
+    ['incomplete conversations'],
+  ],
+  [
+    'streams, each reason once',
+    {
+      project: { ...project, callsAsOf: null },
+      streams: [stream, { ...stream, stream: 'visitors', failed: 'no answer', openGaps: 2, syncedAt: null }],
+    },
+    ['stream visitors', 'stream visitors', 'stream visitors'],
+  ],
+  ['a number that differs', { project: { ...project, callsAsOf: null }, rollup: [rollupRow] }, ['rollup differs']],
+  [
+    'waits whose target is undecided',
+    {
+      project: { ...project, callsAsOf: null },
+      current: periodData({
+        targets: [{ name: 't', targetSeconds: 9, waits: 2, met: 1, missed: 0, open: 1, without: 0 }],
+      }),
+    },
+    ['targets undecided'],
+  ],
+  [
+    'rows of all history',
+    {
+      project: { ...project, callsAsOf: null },
+      quality: [{ what: 'deleted messages', meaning: 'm', all: 9, wrong: 1 }],
+    },
+    ['all history: deleted messages'],
+  ],
+]
+
+for (const [title, data, expected] of uncertain) {
+  test(`what is not certain: ${title}`, () => {
+    expect(whats(data)).toEqual(expected)
+  })
+}

@@ -1,0 +1,23 @@
+/** The settings by which tests derive facts. */
+
+import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
+import type { Warehouse } from '../../../src/app/open.ts'
+import { analyticsSettings } from '../../../src/config/analytics-fields.ts'
+import type { AnalyticsSettings } from '../../../src/config/analytics-settings.ts'
+import { defaultsOf } from '../../../src/config/setting.ts'
+
+/** Open on Thursdays from 9 to 17. */
+export const settings: AnalyticsSettings = {
+  ...defaultsOf(analyticsSettings, {}),
+  hours: { 4: [{ opens: 540, closes: 1020 }] },
+}
+
+/** Of the project `main`. */
+export function factsOf(
+  warehouse: Warehouse,
+  analytics = settings,
+  timeZone = 'Europe/Berlin',
+  project = 'main',
+): ProjectFacts {
+  return warehouse.facts(project, { timeZone, analytics })
+}

@@ -1,0 +1,101 @@
+/** `migrate --grant`: a role of Postgres reads the objects for analysts, and nothing else. */
+import pg from 'pg'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { analystObjectNames } from '../../../src/analytics/views/layer.ts'
+import { openWarehouse, type Warehouse } from '../../../src/app/open.ts'
+import { createDatabaseWith, databases } from '../../support/databases.ts'
+import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
+
+const hostileNames = ['analyst', 'An "Analyst"', 'a; drop table messages; --', "o'clock $$ \\", 'público']
+const password = 'only for tests'
+
+/** A warehouse in its own database, and a role that exists until the end of the test. */
+async function openWithRole(role: string) {
+  const { url, drop } = await createDatabaseWith('UTF8')
+  const warehouse = await openWarehouse(url)
+  const name = pg.escapeIdentifier(role)
+  await warehouse.query(`create role ${name} login password '${password}'`)
+  onTestFinished(async () => {
+    await warehouse.close()
+    await drop()
+    await runAs(inject('postgresUrl'), `drop role ${name}`)
+  })
+  const asRole = new URL(url)
+  asRole.username = encodeURIComponent(role)
+  asRole.password = encodeURIComponent(password)
+  return { warehouse, query: (text: string) => runAs(asRole.href, text) }
+}
+
+async function runAs(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const listRelations = async (warehouse: Warehouse) =>
+  (
+    await warehouse.query(`select relname as name from pg_class
+      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v') order by relname`)
+  ).map(({ name }) => String(name))
+
+for (const role of hostileNames) {
+  test(`the role reads every object for analysts and nothing else: ${role}`, async () => {
+    const { warehouse, query } = await openWithRole(role)
+    await expect(query('select * from fct_wait')).rejects.toThrow('permission denied')
+    expect(await warehouse.grantToAnalyst(role)).toEqual({ role, granted: analystObjectNames, otherReadable: [] })
+    for (const name of await listRelations(warehouse)) {
+      const read = query(`select * from ${name} limit 1`)
+      if (analystObjectNames.includes(name)) await expect(read, name).resolves.toBeInstanceOf(Array)
+      else await expect(read, name).rejects.toThrow('permission denied')
+    }
+    await expect(query('delete from fct_wait')).rejects.toThrow('permission denied')
+  })
+}
+
+test('every fact, dimension and report of the database is granted', async () => {
+  const { warehouse } = await openWithRole('analyst of names')
+  const expected = (await listRelations(warehouse)).filter((name) => /^(dim|fct|report)_|^_metabase/.test(name))
+  expect([...analystObjectNames].sort()).toEqual(expected)
+})
+
+test('a second grant changes nothing, and what the role could read before is said', async () => {
+  const { warehouse } = await openWithRole('analyst before')
+  await warehouse.query('grant select on messages to "analyst before"')
+  const first = await warehouse.grantToAnalyst('analyst before')
+  expect(first.otherReadable).toEqual(['messages'])
+  expect(await warehouse.grantToAnalyst('analyst before')).toEqual(first)
+})
+
+test('a schema of its own is opened to the role, too', async () => {
+  const { warehouse, database } = await openTestWarehouse(databases.find(({ name }) => name === 'postgres')!)
+  const role = 'analyst of a schema'
+  await warehouse.query(`create role "${role}" login password '${password}'`)
+  onTestFinished(async () => void (await runAs(inject('postgresUrl'), `drop role if exists "${role}"`)))
+  await warehouse.grantToAnalyst(role)
+  const url = new URL(database.url!)
+  const schema = url.searchParams.get('schema')
+  url.search = ''
+  url.username = encodeURIComponent(role)
+  url.password = encodeURIComponent(password)
+  expect(await runAs(url.href, `select * from ${schema}.fct_wait`)).toEqual([])
+  await warehouse.query(`drop owned by "${role}"`)
+})
+
+test('a name that no role has exactly is refused, so that nothing is granted to everybody', async () => {
+  const { warehouse } = await openTestWarehouse(databases.find(({ name }) => name === 'postgres')!)
+  for (const role of ['public', 'PUBLIC', 'none', 'nobody here', 'x'.repeat(64), 'a\0b', ''])
+    await expect(warehouse.grantToAnalyst(role), role).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
+})
+
+test('in SQLite the error says what to do instead', async () => {
+  const { warehouse } = await openTestWarehouse(databases[0]!)
+  await expect(warehouse.grantToAnalyst('analyst')).rejects.toMatchObject({
+    why: expect.stringContaining('SQLite has no roles'),
+    next: expect.stringContaining("`deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`"),
+    exitCode: 2,
+  })
+})

@@ -1,0 +1,92 @@
+/** Views over rows that no careful service sends: times of other centuries, and calls with odd fields. */
+import { expect, test } from 'vitest'
+import { databases } from '../../support/databases.ts'
+import { call, commit, conversation, message } from '../../warehouse/row-fixtures.ts'
+import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
+import { readMessages } from './facts-fixtures.ts'
+import { factsOf } from './facts-settings.ts'
+
+const created = (id: string, created_at: string, handled_at: string | null = null) =>
+  conversation(id, { created_at, handled_at })
+
+for (const db of databases) {
+  test(`what began before the calendar is in the backlog of its first day on — ${db.name}`, async () => {
+    const { all, mirror, warehouse } = await openTestWarehouse(db)
+    const open = created('open since 1970', '1970-01-01T00:00:00Z')
+    const handled = created('handled', '1970-01-01T00:00:00Z', '2025-10-02T10:00:00Z')
+    await mirror.commit(commit('conversations', [open, handled, created('usual', '2025-10-01T10:00:00Z')]))
+    const asked = { sender_type: 'visitor', created_at: '1970-01-01T00:00:00Z' }
+    await mirror.commit(readMessages('open since 1970', [message('open since 1970', 1, asked)]))
+    await factsOf(warehouse).refresh()
+    const days = ['2025-01-01', '2025-10-01', '2025-10-02'].map((day) => `'${day}'`).join()
+    const expected = [
+      { date: '2025-01-01', opened: 0, handlings: 0, open_at_end: 2, waiting_at_end: 1 },
+      { date: '2025-10-01', opened: 1, handlings: 0, open_at_end: 3, waiting_at_end: 1 },
+      { date: '2025-10-02', opened: 0, handlings: 1, open_at_end: 2, waiting_at_end: 1 },
+    ]
+    for (const [view, condition] of [
+      ['report_backlog_day', '1 = 1'],
+      ['report_day', '1 = 1'],
+      ['report_backlog_hour', 'hour = 12'],
+    ])
+      expect(
+        await all(`select date, opened, handlings, open_at_end, waiting_at_end from ${view}
+          where date in (${days}) and ${condition} order by date`),
+        view,
+      ).toEqual(expected)
+  })
+
+  test(`quality counts conversations that no week and no month has — ${db.name}`, async () => {
+    const { one, mirror, warehouse } = await openTestWarehouse(db)
+    const times = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '2025-10-01T10:00:00Z']
+    await mirror.commit(
+      commit(
+        'conversations',
+        times.map((time) => created(time, time)),
+      ),
+    )
+    await factsOf(warehouse).refresh()
+    expect(
+      await one(`select rows_all, rows_wrong from report_quality
+        where what = 'conversations outside of the calendar'`),
+    ).toEqual({ rows_all: 3, rows_wrong: 2 })
+  })
+
+  test(`a call that took less than no time has no known length — ${db.name}`, async () => {
+    const { all, one, mirror, warehouse } = await openTestWarehouse(db)
+    const at = { occurred_at: '2025-10-26T01:30:00Z' }
+    await mirror.commit(
+      commit('calls', [
+        call('ends early', at, { endedAt: '2025-10-26T01:20:00Z' }),
+        call('negative', at, { durationSeconds: -5 }),
+        call('none', at, { durationSeconds: 0 }),
+      ]),
+    )
+    await factsOf(warehouse).refresh()
+    expect(await all('select call_id, seconds from fct_call order by call_id')).toEqual([
+      { call_id: 'ends early', seconds: null },
+      { call_id: 'negative', seconds: null },
+      { call_id: 'none', seconds: 0 },
+    ])
+    expect(await one('select calls, with_length, seconds from report_call_day')).toEqual({
+      ...{ calls: 3, with_length: 1, seconds: 0 },
+    })
+  })
+
+  test(`texts of calls are the same in both databases, and objects are none — ${db.name}`, async () => {
+    const { all, mirror, warehouse } = await openTestWarehouse(db)
+    await mirror.commit(
+      commit('calls', [
+        call('flags', {}, { visitorId: true, outcome: false }),
+        call('numbers', {}, { visitorId: 7, outcome: 1.5 }),
+        call('others', {}, { visitorId: { id: 1 }, visitor: { id: 'v1' }, outcome: ['busy'], status: 'busy' }),
+      ]),
+    )
+    await factsOf(warehouse).refresh()
+    expect(await all('select call_id, visitor_id, outcome from fct_call order by call_id')).toEqual([
+      { call_id: 'flags', visitor_id: 'true', outcome: 'false' },
+      { call_id: 'numbers', visitor_id: '7', outcome: '1.5' },
+      { call_id: 'others', visitor_id: 'v1', outcome: 'busy' },
+    ])
+  })
+}

@@ -1,0 +1,147 @@
+/** A running console over a mirror in an SQLite file, and clients for it. */
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import type { Warehouse } from '../../../src/app/open.ts'
+import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
+import type { Role } from '../../../src/config/roles.ts'
+import { consoleProjectOf } from '../../../src/console/data/console-project.ts'
+import { createConsoleDecisions } from '../../../src/console/data/decisions.ts'
+import { openConsoleReader } from '../../../src/console/data/open-console.ts'
+import type { ConsoleOptions } from '../../../src/console/routes/console-options.ts'
+import { consolePlugin } from '../../../src/console/routes/routes.ts'
+import type { ConsolePerson } from '../../../src/console/routes/session.ts'
+import { createAttempts } from '../../../src/http/auth.ts'
+import { openHttpServer } from '../../../src/http/server.ts'
+import { secret } from '../../../src/values/secret.ts'
+import { ask, captureLog, type TestRequest, type TestResponse } from '../../http/test-server.ts'
+import { type DatabaseInstance, databases } from '../../support/databases.ts'
+
+/** The token of each person is `NAME-token`. */
+export const person = (name: string, role: Role, hidesMessages = false): ConsolePerson => ({
+  name,
+  role,
+  hidesMessages,
+  token: secret(`${name}-token`),
+})
+
+export const people = [person('vera', 'viewer'), person('olga', 'operator'), person('ann', 'approver')]
+
+const projectWith = (settings: Partial<ProjectConfig>) =>
+  defaultProject({
+    ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://api.example.com/v1') },
+    apiKey: secret('svc_live_none'),
+    ...settings,
+  })
+
+export type TestConsole = Awaited<ReturnType<typeof startConsole>>
+
+type Overrides = Partial<Pick<ConsoleOptions, 'access' | 'isReadOnly' | 'now'>> & {
+  /** Of the project. */
+  readonly settings?: Partial<ProjectConfig>
+  /** DESKMIRROR_READ_ONLY */
+  readonly readOnly?: boolean
+  /** Another one, over whose warehouse this one is, too. */
+  readonly beside?: { readonly database: DatabaseInstance }
+  readonly end?: (close: () => Promise<void>) => void
+}
+
+/** Puts rows into the mirror. */
+type Fill = (warehouse: Warehouse, project: ProjectConfig) => Promise<unknown>
+
+/** One console for all tests of the file. It has its members when the first of them begins. */
+export function useConsole(fill: Fill): TestConsole {
+  const shared: Partial<TestConsole> = {}
+  const closers: (() => Promise<void>)[] = []
+  beforeAll(
+    async () => void Object.assign(shared, await startConsole(fill, { end: (close) => void closers.push(close) })),
+  )
+  afterAll(async () => {
+    for (const close of closers) await close()
+  })
+  return shared as TestConsole
+}
+
+export async function startConsole(fill: Fill, over: Overrides = {}) {
+  const {
+    end = onTestFinished,
+    access = { people: () => people, httpToken: null },
+    isReadOnly = false,
+    now = Date.now,
+    settings = {},
+    readOnly = false,
+  } = over
+  const database = over.beside?.database ?? (await databases[0]!.make())
+  const warehouse = await database.open()
+  const project = projectWith(settings)
+  await fill(warehouse, project)
+  const reader = openConsoleReader({ databaseUrl: database.url ?? '' }, now)
+  const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
+  const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
+  const { log, lines } = captureLog()
+  const attempts = createAttempts()
+  const plugin = consolePlugin({
+    data: reader.data,
+    writebacks: reader.writebacks,
+    decisions: () => (readOnly || isReadOnly ? null : decisions),
+    projects: async () => [consoleProjectOf(project)],
+    access,
+    ended: {
+      add: (cookie, until) => warehouse.auditLog.endSession(cookie, until, now()),
+      has: (cookie) => warehouse.auditLog.hasSessionEnded(cookie),
+    },
+    attempts,
+    useLink: (code) => warehouse.auditLog.useLink(code, now()),
+    audit: {
+      append: (event) => warehouse.auditLog.append(event, now()),
+      list: (before, limit) => warehouse.auditLog.list(before, limit),
+    },
+    isReadOnly,
+    log,
+    now,
+  })
+  const health = { isAlive: () => true, checkReadiness: async () => [] }
+  const http = await openHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    health,
+    metrics: null,
+    plugins: [{ prefix: '/console', auth: 'own', load: async () => plugin }],
+    log,
+  })
+  const closeHttp = async () => http.close()
+  end(async () => {
+    await closeHttp()
+    await reader.close()
+    if (over.beside === undefined) await database.drop()
+  })
+  const request = (path: string, options?: TestRequest) => ask(http.address + path, options)
+  return {
+    ...http,
+    database,
+    config,
+    project,
+    warehouse,
+    lines,
+    ask: request,
+    signIn: (name: string) => signIn(request, name),
+  }
+}
+
+type Ask = (path: string, options?: TestRequest) => Promise<TestResponse>
+
+/** As a browser does. */
+export const ownForm = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }
+
+export const formBody = (fields: Record<string, string>): string => new URLSearchParams(fields).toString()
+
+export function cookieOf({ headers }: TestResponse): string {
+  const [cookie = ''] = [headers['set-cookie'] ?? ''].flat()
+  return cookie.split(';')[0] ?? ''
+}
+
+async function signIn(request: Ask, name: string): Promise<string> {
+  const body = formBody({ name, token: `${name}-token` })
+  const response = await request('/console/sign-in', { method: 'POST', headers: ownForm, body })
+  if (response.status !== 303) throw new Error(`${name} could not sign in: ${response.status}`)
+  return cookieOf(response)
+}

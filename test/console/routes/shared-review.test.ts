@@ -1,0 +1,104 @@
+/** The review that a page needs: one for all who ask for the same, and none for those who have left. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import type { Warehouse } from '../../../src/app/open.ts'
+import { consoleProjectOf } from '../../../src/console/data/console-project.ts'
+import { createWritebackReads } from '../../../src/console/data/writeback-data.ts'
+import { commit, conversation } from '../../warehouse/row-fixtures.ts'
+import { startConsole } from './console-server.ts'
+import { fillTargets } from './import-file.ts'
+
+const rows = 1200
+const targets = Array.from({ length: rows }, (_, n) => `00000000-0000-4000-9000-${String(n).padStart(12, '0')}`)
+
+async function fill(warehouse: Warehouse) {
+  await fillTargets(warehouse)
+  const conversations = targets.map((id) => conversation(id))
+  await warehouse.mirror('main').commit(commit('conversations', conversations))
+  const replies = targets.map((target) => {
+    const payload = { content: `About ${target}`, sender_name: 'Ann' }
+    return { operation: 'message', target, payload, ref: null, expect: null, expiresAt: null } as const
+  })
+  const batch = { title: 'Big', source: 'test', note: null, reverts: null }
+  const options = { status: 'draft', batchId: 'big', createdBy: 'olga', expiresAt: null, batch } as const
+  await warehouse.outboxAdmin('main').enqueue([replies.slice(0, 600), replies.slice(600)], options)
+}
+
+/** `onRead`: called before each page of the batch is read. */
+async function start(onRead: (batch: string) => void = () => {}) {
+  const { warehouse, project } = await startConsole(fill)
+  let reads = 0
+  const counting = (id: string) => {
+    const reader = warehouse.reviewReader(id)
+    const listBatch: typeof reader.listBatch = (...page) => {
+      reads += 1
+      onRead(page[0])
+      return reader.listBatch(...page)
+    }
+    return { ...reader, listBatch }
+  }
+  const console = createWritebackReads(
+    async () => warehouse,
+    async () => ({ ...warehouse, reviewReader: counting }),
+    Date.now,
+  )
+  const ask = (signal?: AbortSignal) => console.idsByOutcome(consoleProjectOf(project), 'big', 'would_send', signal)
+  const page = (batch: string, signal?: AbortSignal) =>
+    console.batch(consoleProjectOf(project), batch, { status: null, would: null, after: null }, signal)
+  return { ask, page, reads: () => reads, warehouse }
+}
+
+test('ten who ask for the same at the same time, and who asks soon afterwards, share one', async () => {
+  const alone = await start()
+  expect(await alone.ask()).toHaveLength(rows)
+  const { ask, reads } = await start()
+  const all = await Promise.all(Array.from({ length: 10 }, () => ask()))
+  expect(all.map((ids) => ids.length)).toEqual(Array(10).fill(rows))
+  await ask()
+  expect(reads()).toBe(alone.reads())
+})
+
+test('it ends when the last of them has left', async () => {
+  const clients = [new AbortController(), new AbortController()]
+  const { ask, reads } = await start(() => clients[0]!.abort())
+  const [first, second] = clients.map(({ signal }) => ask(signal))
+  expect(await second).toHaveLength(rows)
+  await first
+  const whole = reads()
+
+  const leaving = new AbortController()
+  const other = await start(() => leaving.abort())
+  await expect(other.ask(leaving.signal)).rejects.toThrow('aborted')
+  expect([whole > 2, other.reads()]).toEqual([true, 1])
+  // Nothing of it is left for the next one.
+  expect(await other.ask()).toHaveLength(rows)
+})
+
+test('the page of a batch ends its review with its client, and reviews of two batches follow one another', async () => {
+  const leaving = new AbortController()
+  const left = await start(() => leaving.abort())
+  await left.page('big', leaving.signal)
+  await sleep(200)
+  expect(left.reads()).toBe(1)
+
+  const alone = await start()
+  await alone.ask()
+  const order: string[] = []
+  const { page, warehouse, ask } = await start((batch) => void order.push(batch))
+  const payload = { content: 'Hello', sender_name: 'Ann' }
+  const reply = {
+    operation: 'message',
+    target: targets[0]!,
+    payload,
+    ref: null,
+    expect: null,
+    expiresAt: null,
+  } as const
+  const options = { status: 'draft', batchId: 'small', createdBy: 'olga', expiresAt: null } as const
+  await warehouse.outboxAdmin('main').enqueue([[reply]], options)
+  await Promise.all([page('big'), page('small'), ask()])
+  const all = 2 * alone.reads()
+  await vi.waitUntil(() => order.includes('small') && order.filter((batch) => batch === 'big').length === all)
+  // Before, between or after the two of the other batch.
+  expect([0, all / 2, all]).toContain(order.indexOf('small'))
+})

@@ -1,0 +1,166 @@
+/** What the pages for those who look after the mirror read, on each database. */
+import { describe, expect, test } from 'vitest'
+import { defaultProject } from '../../../src/config/config.ts'
+import { secret } from '../../../src/values/secret.ts'
+import { databases } from '../../support/databases.ts'
+import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'
+
+const { timeZone, analytics } = defaultProject({
+  ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
+})
+const now = Date.parse(timeAt(100_000))
+const minute = 60_000
+
+for (const db of databases) {
+  describe(db.name, () => {
+    test('requests of all processes are added up by the minute and the priority', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      const at = Math.floor(now / minute) * minute
+      const count = (start: number, priority: 'fresh' | 'write', requests: number, throttled = 0) => ({
+        ...{ project: 'main', minute: start, priority, requests, throttled },
+      })
+      const { add, recordPause, deleteBefore } = warehouse.budgetHistory
+      await add([count(at, 'fresh', 3), count(at, 'write', 1, 1)])
+      await add([count(at, 'fresh', 4), count(at - 30 * minute, 'fresh', 9), count(at - 300 * minute, 'fresh', 50)])
+      const reads = warehouse.console('main')
+      const { bars } = await reads.budget(at - 60 * minute, at, minute)
+      expect(bars).toEqual([
+        { at: at - 30 * minute, requests: { fresh: 9 }, throttled: 0 },
+        { at, requests: { fresh: 7, write: 1 }, throttled: 1 },
+      ])
+      const hours = await reads.budget(at - 600 * minute, at, 60 * minute)
+      expect(hours.bars.reduce((sum, { requests }) => sum + (requests.fresh ?? 0), 0)).toBe(66)
+      for (const bar of hours.bars) expect(bar.at % (60 * minute)).toBe(0)
+
+      const pause = (from: number, to: number) => recordPause('main', { kind: 'throttled', from, to })
+      await pause(at - 5 * minute, at - 4 * minute)
+      await pause(at - 5 * minute + 10, at - 3 * minute)
+      await pause(at - minute, at)
+      expect((await reads.budget(at - 60 * minute, at, minute)).pauses).toEqual([
+        { kind: 'throttled', from: at - 5 * minute, to: at - 3 * minute },
+        { kind: 'throttled', from: at - minute, to: at },
+      ])
+      await deleteBefore(at)
+      const kept = await reads.budget(at - 600 * minute, at, minute)
+      expect([kept.bars.length, kept.pauses.length]).toEqual([1, 1])
+    })
+
+    test('streams, gaps, parents that cannot be read, and runs', async () => {
+      const { warehouse, mirror, all } = await openTestWarehouse(db)
+      await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
+      const insert = (table: string, row: Record<string, string | number | null>) => {
+        const values = Object.values(row).map((value) =>
+          value === null ? 'null' : typeof value === 'number' ? value : `'${value}'`,
+        )
+        return all(`insert into ${table} (${Object.keys(row).join()}) values (${values.join()})`)
+      }
+      const gap = { project_id: 'main', stream: 'calls', reason: 'unsorted', found_at: timeAt(1) }
+      await insert('sync_gaps', { ...gap, id: 'g1', subject: 's1', resolved_at: timeAt(2) })
+      await insert('sync_gaps', { ...gap, id: 'g2', subject: 's2' })
+      for (const parent_id of ['p1', 'p2', 'p3'])
+        await insert('sync_children', {
+          ...{ project_id: 'main', stream: 'messages', parent_id, wanted: 1, fetched: 0, attempts: 1 },
+          error: parent_id === 'p3' ? 'timeout' : 'status 500',
+        })
+      await insert('sync_streams', {
+        project_id: 'main',
+        stream: 'calls',
+        synced_at: timeAt(3),
+        failed: 'x',
+        failed_since: timeAt(4),
+      })
+      const run = {
+        project_id: 'main',
+        mode: 'full',
+        started_at: timeAt(1),
+        requests: 2,
+        rows_read: 3,
+        rows_changed: 4,
+        strings_escaped: 0,
+        beat_at: 0,
+      }
+      const report = { stream: 'calls', requests: 2, rows: 3, changed: 4, tookMs: 5, skipped: null, failed: null }
+      await insert('sync_runs', {
+        ...run,
+        id: 'r1',
+        outcome: 'complete',
+        finished_at: timeAt(2),
+        streams: JSON.stringify([report]),
+      })
+      await insert('sync_runs', { ...run, id: 'r2' })
+
+      const reads = warehouse.console('main')
+      expect((await reads.gaps('calls')).map(({ resolvedAt }) => resolvedAt)).toEqual([null, timeAt(2)])
+      expect(await reads.gaps(null)).toHaveLength(1)
+      expect(await reads.failingParents(null)).toEqual([
+        { reason: 'status 500', count: 2, example: 'p1' },
+        { reason: 'timeout', count: 1, example: 'p3' },
+      ])
+      const streams = await reads.streams(['calls', 'conversations'], now)
+      expect(streams.map(({ stream, syncedAt, failed, newest }) => [stream, syncedAt, failed, newest])).toEqual([
+        ['conversations', null, null, timeAt(0)],
+        ['calls', timeAt(3), 'x', null],
+      ])
+      expect(await reads.countRows('conversations')).toBe(2)
+      expect((await reads.runs(null, null, 5)).map(({ id }) => id)).toEqual(['r2', 'r1'])
+      expect((await reads.runs('complete', 'r2', 5)).map(({ id }) => id)).toEqual(['r1'])
+      expect((await reads.run('r1'))?.streams).toEqual([report])
+      expect([(await reads.run('r2'))?.streams, await reads.run('r3')]).toEqual([[], null])
+      expect(await reads.overview(now)).toMatchObject({ gaps: 1, waiting: { count: 0, since: null }, heldLanes: 0 })
+    })
+
+    test('days, discovered fields, behaviours and webhooks', async () => {
+      const { warehouse, mirror, all } = await openTestWarehouse(db)
+      await mirror.commit(commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2')]))
+      await mirror.commit(commit('conversations', [conversation('c1', { handled_at: null })]))
+      await mirror.commit(
+        commit('messages', [
+          message('c1', 1, { sender_type: 'visitor', created_at: timeAt(0) }),
+          message('c1', 2, { created_at: timeAt(60) }),
+        ]),
+      )
+      await warehouse.facts('main', { timeZone, analytics }).refresh()
+      await all(`insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found)
+        values ('main', 'd1', '${timeAt(99_000)}', 1, '{}', 1, 'messages')`)
+      const reads = warehouse.console('main')
+      const [day] = await reads.days('2025-12-01')
+      expect(day).toMatchObject({
+        date: '2026-01-01',
+        visitorMessages: 1,
+        answeredByHuman: 1,
+        openAtEnd: 1,
+        calls: 0,
+      })
+      expect((await reads.fields()).fields).toMatchObject([
+        { stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 },
+      ])
+      expect((await reads.service(now)).deliveries).toEqual([{ found: 'messages', count: 1, last: timeAt(99_000) }])
+    })
+
+    test('the audit log is only ever added to, and a link is used once', async () => {
+      const { warehouse, all } = await openTestWarehouse(db)
+      const { append, list, storeLink, useLink } = warehouse.auditLog
+      const event = {
+        project: '',
+        person: 'ann',
+        role: 'approver',
+        action: 'signed_in',
+        subject: null,
+        count: null,
+        detail: null,
+      }
+      for (const second of [1, 2, 3]) await append({ ...event, person: `p${second}` }, Date.now() + second * 1000)
+      const [newest, ...others] = await list(null, 10)
+      expect([newest?.person, (await list(newest?.id ?? null, 1))[0]?.person, others.length]).toEqual(['p3', 'p2', 2])
+      await expect(all('delete from console_events')).rejects.toThrow()
+      await expect(all("update console_events set person = 'x'")).rejects.toThrow()
+      await storeLink('code', minute, now)
+      expect([await useLink('other', now), await useLink('code', now), await useLink('code', now)]).toEqual([
+        false,
+        true,
+        false,
+      ])
+    })
+  })
+}

@@ -1,0 +1,167 @@
+/** What the pages for those who answer read, on each database: one mirror that all tests look at. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Warehouse } from '../../../src/app/open.ts'
+import { defaultProject } from '../../../src/config/config.ts'
+import type { ConsoleReads } from '../../../src/console/sql/console-reads.ts'
+import { secret } from '../../../src/values/secret.ts'
+import { databases } from '../../support/databases.ts'
+import { activity, commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
+
+const settings = defaultProject({
+  ...{ name: 'main', projectId: 'main', baseUrl: new URL('https://x.example'), apiKey: secret('x') },
+})
+const now = Date.parse(timeAt(100_000))
+const talkedAt = (id: string, second: number, columns = {}) =>
+  conversation(id, { last_message_at: timeAt(second), ...columns })
+const waits = (id: string, since: number, columns = {}) =>
+  talkedAt(id, since, { waiting_since: timeAt(since), ...columns })
+const sixty = Array.from({ length: 60 }, (_, n) => `p${n}`)
+
+const conversations = [
+  waits('c1', 5000, { visitor_id: 'v1' }),
+  waits('c2', 50),
+  waits('c3', 99_990, { assigned_agent_id: 'a1' }),
+  waits('c4', 10, { handled_at: timeAt(20) }),
+  ...[talkedAt('thread', 5), talkedAt('old', 5), talkedAt('new', 9), talkedAt('other', 7), talkedAt('edited', 5)],
+  ...sixty.map((id) => talkedAt(id, 5)),
+]
+const messages = [
+  message('c1', 1, { content: 'first' }),
+  message('c1', 2, { content: 'last' }),
+  message('c1', 3, { kind: 'event' }),
+  ...Array.from({ length: 203 }, (_, n) => message('thread', n + 1, { content: `text ${n + 1}` })),
+  message('thread', 300, { sender_type: 'visitor' }),
+  message('thread', 301, { kind: 'assigned' }),
+  message('old', 1, { content: 'Where is the ORDER from the Café?' }),
+  message('new', 1, { content: 'my order', created_at: timeAt(9) }),
+  message('new', 2, { content: '返金してください' }),
+  message('new', 3, { content: `${'much '.repeat(1000)}latecomer` }),
+  message('other', 1, { content: 'nothing', kind: 'event' }),
+  message('edited', 1, { content: 'alpha' }),
+  ...sixty.map((id) => message(id, 1, { content: 'same', created_at: timeAt(5) })),
+]
+const visitors = [
+  visitor('v1', { plan: 'gold', tags: ['a'] }, { name: 'Zoë' }),
+  visitor('v2', {}, { name: 'Ada Lovelace', email: 'ada@example.com' }),
+  visitor('v3', {}, { name: '100%_sure', email: null }),
+]
+
+for (const db of databases) {
+  describe(db.name, () => {
+    let warehouse: Warehouse
+    let reads: ConsoleReads
+    let drop = async () => {}
+    beforeAll(async () => {
+      const database = await db.make()
+      drop = database.drop
+      warehouse = await database.open()
+      reads = warehouse.console('main')
+      const main = warehouse.mirror('main')
+      await main.commit(commit('visitors', visitors))
+      await main.commit(commit('conversations', conversations))
+      await main.commit(commit('messages', messages))
+      await main.commit(commit('conversations', [talkedAt('thread', 5, { handled_at: timeAt(9) })]))
+      await main.commit(commit('visitor_activity', [activity('v1', 'h', 0, { url: '/cart' })]))
+      await warehouse.facts('main', settings).refresh()
+    })
+    afterAll(() => drop())
+
+    const search = async (text: string, before: string | null = null) => {
+      const found = await reads.search(text, before)
+      return found.kind === 'found' ? found : { ...found, conversations: [], people: [], next: null }
+    }
+    const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
+
+    test('who waits longest is first, with their name and last words; handled and deleted ones do not wait', async () => {
+      const all = { minAgeMs: 0, isUnassigned: false, after: null }
+      const { rows, buckets, next } = await reads.waiting(all, now)
+      expect(rows.map(({ id, name, lastWords }) => [id, name, lastWords])).toEqual([
+        ['c2', null, null],
+        ['c1', 'Zoë', 'last'],
+        ['c3', null, null],
+      ])
+      expect([buckets.map(({ count }) => count), next]).toEqual([[3, 2, 2, 2], null])
+      const idsOf = async (filter: Partial<typeof all> | { after: string }) =>
+        (await reads.waiting({ ...all, ...filter }, now)).rows.map(({ id }) => id)
+      expect(await idsOf({ minAgeMs: 60_000 })).toEqual(['c2', 'c1'])
+      expect(await idsOf({ isUnassigned: true })).toEqual(['c2', 'c1'])
+      expect(await idsOf({ after: `${timeAt(50)} c2` })).toEqual(['c1', 'c3'])
+      for (const since of ['9999-99-99T99:99:99Z', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z'])
+        expect((await reads.waiting({ ...all, after: `${since} c2` }, now)).rows, since).toBeInstanceOf(Array)
+    })
+
+    test('a thread is read from its end, with who wrote what, and what changed', async () => {
+      const found = await reads.conversation('thread', null)
+      expect(found?.messages.slice(-3).map(({ id, role }) => [id, role])).toEqual([
+        ['203', 'team'],
+        ['300', 'visitor'],
+        ['301', 'event'],
+      ])
+      expect([found?.messages.length, found?.older]).toEqual([200, '6'])
+      expect(found?.changes.map(({ field, after }) => [field, after])).toEqual([['handled_at', timeAt(9)]])
+      const older = await reads.conversation('thread', '6')
+      expect([older?.messages.map(({ id }) => id), older?.older]).toEqual([['1', '2', '3', '4', '5'], null])
+      expect(await reads.conversation('none', null)).toBeNull()
+    })
+
+    test('a visitor has all fields that the service sent, conversations and activity', async () => {
+      const found = await reads.visitor('v1')
+      expect(found?.fields).toEqual([
+        { name: 'plan', value: 'gold' },
+        { name: 'tags', value: '["a"]' },
+      ])
+      expect(found?.conversations.map(({ id, isOpen }) => [id, isOpen])).toEqual([['c1', true]])
+      expect(found?.activity[0]?.text).toContain('url: /cart')
+      expect(await reads.visitor('none')).toBeNull()
+    })
+
+    test('words find conversations in any case, with or without accents, the newest first', async () => {
+      expect(await ids('Order')).toEqual(['new', 'old'])
+      expect(await ids('cafe order')).toEqual(['old'])
+      expect(await ids('ord')).toEqual(['new', 'old'])
+      expect(await ids('or')).toEqual([])
+      expect(await ids('返金')).toEqual(['new'])
+      expect(await ids('nothing')).toEqual([])
+      expect((await search('CAFÉ')).conversations[0]?.words).toBe('Where is the ORDER from the Café?')
+      // Only the beginning of a message is looked through for the place.
+      expect((await search('latecomer')).conversations).toMatchObject([{ id: 'new', words: null }])
+      expect((await search('much')).conversations[0]?.words).toMatch(/^much much /)
+    })
+
+    test('results go on by their place, and conversations of one second are all found', async () => {
+      const seen: string[] = []
+      for (let before: string | null = null; ; ) {
+        const page: Awaited<ReturnType<typeof search>> = await search('same', before)
+        seen.push(...page.conversations.map(({ id }) => id))
+        if (page.next === null) break
+        before = page.next
+      }
+      expect([seen.length, new Set(seen).size]).toEqual([60, 60])
+    })
+
+    test('an id leads to its thing, and people are found by name and address', async () => {
+      expect(await search('c1')).toMatchObject({ kind: 'conversation', id: 'c1' })
+      expect(await search(' v1 ')).toMatchObject({ kind: 'visitor', id: 'v1' })
+      const people = async (text: string) => (await search(text)).people.map(({ id }) => id)
+      for (const text of ['ada', 'love', 'ADA@ex']) expect(await people(text), text).toEqual(['v2'])
+      expect([await people('100%_'), await people('%'), await people('0%')]).toEqual([['v3'], [], []])
+    })
+
+    test('whatever is asked, it is not a query of another language', async () => {
+      const quotes = ['"', "'", "a' & 'b", '\\', '\0', '\ud800']
+      const operators = ['*', 'x OR y', 'NEAR(a b)', 'words:x', '& | !', ':*', '-', '^a', ' ']
+      for (const text of [...quotes, ...operators]) expect((await search(text)).conversations, text).toEqual([])
+    })
+
+    test('the index follows the mirror, and is thrown away without search', async () => {
+      await warehouse.mirror('main').commit(commit('messages', [message('edited', 1, { content: 'beta' })]))
+      expect(await ids('alpha')).toEqual(['edited'])
+      await warehouse.facts('main', settings).refresh()
+      expect([await ids('alpha'), await ids('beta')]).toEqual([[], ['edited']])
+      await warehouse.facts('main', { ...settings, search: false }).refresh()
+      expect(await ids('beta')).toEqual([])
+      const [row] = await warehouse.query('select count(*) as n from search_words')
+      expect(Number(row?.n)).toBe(0)
+    })
+  })
+}

@@ -1,0 +1,249 @@
+/**
+ * Syncs of one list that are ended after any answer, and what must hold afterwards. A run is a function of what the
+ * warehouse holds, so what follows two equal states is checked once.
+ */
+import { copyFileSync, existsSync } from 'node:fs'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { Warehouse } from '../../../src/app/open.ts'
+import { createLog } from '../../../src/log.ts'
+import type { SyncMode } from '../../../src/mirror/core/mirror.ts'
+import { runSync } from '../../../src/mirror/sync/sync.ts'
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
+import type { Switches } from '../../../src/sandbox/switches.ts'
+import { createClient } from '../../../src/service/client.ts'
+import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
+import { createMemoryStore } from '../../../src/service/rate-limit/state-store.ts'
+import type { EpochSeconds } from '../../../src/values/time.ts'
+import { unlimitedPolicy } from '../../service/test-service.ts'
+import { type DatabaseInstance, databases } from '../../support/databases.ts'
+import { sampledCount } from '../../support/sampled.ts'
+import { unexplainedDifferences } from './sync-sandbox.ts'
+import { findUncoveredRows, type ListName } from './uncovered-rows.ts'
+
+export const sqlite = databases[0]!
+const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+
+export type Service = {
+  readonly what: string
+  readonly list: ListName | 'messages'
+  readonly switches: Partial<Switches>
+  /** Three pages of most lists: 450 conversations, and 135 of others, in smaller pages. */
+  readonly rows?: number
+  /** No request with a bound shows all of its rows, so only a reconcile has to find out. */
+  readonly hidesRows?: true
+}
+
+export type Scene = { readonly sandbox: Sandbox; readonly service: Service }
+
+/** One run of the mode. `onAnswer`: called after each answer, with its number. */
+export async function runOnce(
+  { sandbox, service }: Scene,
+  warehouse: Warehouse,
+  mode: SyncMode,
+  onAnswer: (n: number) => 'continue' | 'abort' | 'end slice' = () => 'continue',
+  startDate: EpochSeconds | null = null,
+) {
+  const abort = new AbortController()
+  const budget = createRequestBudget(createMemoryStore(unlimitedPolicy))
+  const client = createClient({ baseUrl: new URL(sandbox.baseUrl), key: sandbox.key, budget, signal: abort.signal })
+  let [answers, isSliceOver] = [0, false]
+  try {
+    const result = await runSync({
+      projectId: sandbox.projectId,
+      mode,
+      streams: new Set(streamsOf(service)),
+      mirrored: new Set(streamsOf(service)),
+      startDate,
+      timeZone: 'UTC',
+      lookBackSeconds: 600,
+      get: async (...request) => {
+        const response = await client.get(...request)
+        answers += 1
+        const how = onAnswer(answers)
+        if (how === 'abort') abort.abort()
+        if (how === 'end slice') isSliceOver = true
+        return response
+      },
+      mirror: warehouse.mirror(sandbox.projectId),
+      requestCount: client.requestCount,
+      now: Date.now,
+      signal: abort.signal,
+      isSliceOver: () => isSliceOver,
+      onProgress: () => {},
+      log,
+    })
+    return { ...result, answers }
+  } finally {
+    await client.close()
+  }
+}
+
+function streamsOf({ list }: Service): readonly StreamName[] {
+  return list === 'messages' ? ['conversations', list] : [list]
+}
+
+/** Runs until nothing changes. Returns the outcome of the last run; null where `isKnown` has seen a state in between. */
+export async function runQuietly(
+  scene: Scene,
+  warehouse: Warehouse,
+  isKnown: (state: string) => boolean = () => false,
+): Promise<string | null> {
+  for (let [n, before] = [0, await describeState(warehouse, scene)]; n < 8; n += 1) {
+    if (isKnown(before)) return null
+    const { outcome } = await runOnce(scene, warehouse, 'incremental')
+    const state = await describeState(warehouse, scene)
+    if (state === before) return outcome
+    before = state
+  }
+  return 'never quiet'
+}
+
+/** What the next runs depend on. */
+async function describeState(warehouse: Warehouse, { service }: Scene): Promise<string> {
+  const queries = [
+    `select stream, position from sync_cursors where stream not like '%:since' order by stream`,
+    `select from_ts, to_ts, reason, resolved_at is null as is_open from sync_gaps order by from_ts, reason`,
+    `select name, value from service_behaviours order by name`,
+    `select census, id from sync_census order by census, id`,
+    `select id from ${service.list} order by id`,
+    `select id, messages_complete from conversations where not messages_complete order by id`,
+    `select parent_id, wanted, fetched from sync_children where stream = '${service.list}' order by parent_id`,
+  ]
+  return JSON.stringify(await Promise.all(queries.map((query) => warehouse.query(query))))
+}
+
+/** Missing rows without a gap, and an outcome that does not say whether there are gaps. */
+export async function findFaults(
+  { sandbox, service }: Scene,
+  warehouse: Warehouse,
+  outcome: string | null,
+): Promise<string[]> {
+  const { list } = service
+  const uncovered =
+    list === 'messages'
+      ? await unexplainedDifferences(warehouse, sandbox, [list])
+      : await findUncoveredRows(warehouse, sandbox, list)
+  const gaps = await warehouse.mirror(sandbox.projectId).listOpenGaps(list)
+  return [
+    ...(uncovered.length > 0 ? [`${uncovered.length} rows are missing without a gap (${outcome})`] : []),
+    ...(outcome === (gaps.length > 0 ? 'gaps' : 'complete') ? [] : [`it is ${outcome}, with ${gaps.length} gaps`]),
+  ]
+}
+
+/** The faults of what follows an ended run: of quiet runs, and of a reconcile, unless `checked` holds an equal state. */
+async function checkWarehouse(scene: Scene, warehouse: Warehouse, checked: Set<string>): Promise<string[]> {
+  const outcome = await runQuietly(scene, warehouse, (state) => {
+    const isKnown = checked.has(state)
+    checked.add(state)
+    return isKnown
+  })
+  if (outcome === null) return []
+  const quiet = scene.service.hidesRows ? [] : await findFaults(scene, warehouse, outcome)
+  const reconciled = await runOnce(scene, warehouse, 'reconcile')
+  const found = await findFaults(scene, warehouse, reconciled.outcome)
+  return [...quiet, ...found.map((fault) => `after a reconcile, ${fault}`)]
+}
+
+type EndedRun = { readonly label: string; readonly database: DatabaseInstance }
+
+/** After each answer of a run of the mode over a copy of `start`: what Ctrl-C leaves, and what kill -9 leaves. */
+async function* endedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode): AsyncGenerator<EndedRun> {
+  for (let n = 1; n <= maxAnswers; n += 1) {
+    const [stopped, killed] = [await copyOf(start), await sqlite.makeForSandbox()]
+    const { outcome } = await runOnce(scene, await stopped.open(), mode, (answer) => {
+      if (answer !== n) return 'continue'
+      copyDatabase(stopped, killed)
+      return 'abort'
+    })
+    yield { label: `kill -9 at answer ${n}`, database: killed }
+    yield { label: `Ctrl-C at answer ${n}`, database: stopped }
+    if (outcome !== 'interrupted') return
+  }
+}
+
+/** What runs leave that all end with their time slice, after so many answers, until one reaches its end. */
+async function* slicedRuns(scene: Scene, start: DatabaseInstance, mode: SyncMode): AsyncGenerator<EndedRun> {
+  for (let answers = 1; answers <= sampledCount(1, 3); answers += 1) {
+    const database = await copyOf(start)
+    const warehouse = await database.open()
+    const endSlice = (answer: number) => (answer === answers ? 'end slice' : 'continue')
+    for (let runs = 0; runs < 20; runs += 1) {
+      const { outcome } = await runOnce(scene, warehouse, mode, endSlice)
+      if (outcome !== 'interrupted') break
+    }
+    yield { label: `slices of ${answers}`, database }
+  }
+}
+
+async function copyOf(from: DatabaseInstance): Promise<DatabaseInstance> {
+  const copy = await sqlite.makeForSandbox()
+  copyDatabase(from, copy)
+  return copy
+}
+
+/** What a process leaves on the disk that dies now: between two statements, as this one waits for nothing. */
+function copyDatabase(from: DatabaseInstance, to: DatabaseInstance): void {
+  const [source, target] = [from, to].map(({ url }) => url!.slice('sqlite:'.length))
+  copyFileSync(source!, target!)
+  if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${target}-wal`)
+}
+
+/** At most so many answers into a run. */
+const maxAnswers = 10
+
+/** `mode`: of the runs that are ended. A reconcile follows quiet runs, and is continued by another. */
+export async function findFaultsOf(scene: Scene, mode: SyncMode, checked: Set<string>): Promise<string[]> {
+  const faults: string[] = []
+  const continued = new Set<string>()
+  const start = await sqlite.makeForSandbox()
+  if (mode === 'reconcile') await runQuietly(scene, await start.open())
+  for (const runs of [endedRuns, slicedRuns]) {
+    for await (const { label, database } of runs(scene, start, mode)) {
+      const warehouse = await database.open()
+      const state = await describeState(warehouse, scene)
+      if (!continued.has(state)) {
+        continued.add(state)
+        const found = mode === 'reconcile' ? await checkReconcile(scene, warehouse) : []
+        const followed = await checkWarehouse(scene, warehouse, checked)
+        faults.push(...[...found, ...followed].map((fault) => `${mode}, ${label}: ${fault}`))
+      }
+      await database.drop()
+    }
+  }
+  await start.drop()
+  return faults
+}
+
+export async function findFaultsOfWholeRun(scene: Scene, checked: Set<string>): Promise<string[]> {
+  const database = await sqlite.makeForSandbox()
+  const warehouse = await database.open()
+  const { outcome } = await runOnce(scene, warehouse, 'incremental')
+  const found = scene.service.hidesRows ? [] : await findFaults(scene, warehouse, outcome)
+  const followed = await checkWarehouse(scene, warehouse, checked)
+  await database.drop()
+  return [...found, ...followed].map((fault) => `not interrupted: ${fault}`)
+}
+
+async function checkReconcile(scene: Scene, warehouse: Warehouse): Promise<string[]> {
+  const { outcome } = await runOnce(scene, warehouse, 'reconcile')
+  return (await findFaults(scene, warehouse, outcome)).map((fault) => `continued, ${fault}`)
+}
+
+export async function withService(service: Service, work: (scene: Scene) => Promise<void>): Promise<void> {
+  const size = { conversations: 0, visitors: 1, calls: 0, days: 20, messagesPerConversation: 1, activityPerVisitor: 0 }
+  const { list, rows = list === 'conversations' ? 450 : 135, switches } = service
+  const sandbox = await startSandbox({
+    seed: 5,
+    speed: 0,
+    size: {
+      ...size,
+      ...(list === 'messages' ? { conversations: 1, messagesPerConversation: rows } : { [list]: rows }),
+    },
+    switches: { 'rate.kind': 'off', content: 'plain', 'pages.size': rows === 135 ? 60 : 200, ...switches },
+  })
+  try {
+    await work({ sandbox, service })
+  } finally {
+    await sandbox.stop()
+  }
+}

@@ -1,0 +1,54 @@
+/** A fault of the service that passes: for a while it answers for rows as if they did not exist. */
+import { expect, test } from 'vitest'
+import { databases } from '../../support/databases.ts'
+import { findDifferences } from './sync-sandbox.ts'
+import { withSandbox } from './with-sandbox.ts'
+
+const lists = { conversations: 60, visitors: 60, calls: 40, days: 2 }
+const size = { ...lists, messagesPerConversation: [1, 3], activityPerVisitor: [1, 2] } as const
+const options = { seed: 1, size, switches: { 'recordings.none': '404' } } as const
+
+const deleted = `select id from conversations where deleted_at is not null
+  union all select conversation_id from messages where deleted_at is not null
+  union all select id from visitors where deleted_at is not null union all select id from calls where deleted_at is not null`
+
+for (const hidden of ['all', 'ids'] as const) {
+  const where = hidden === 'all' ? 'lists are empty and ids are not found' : 'ids are not found'
+  test.for(databases)(`nothing is marked while ${where}, and a reconcile ends the doubt — $name`, async (db) => {
+    await withSandbox({ ...options, db }, async ({ sandbox, warehouse, sync }) => {
+      await sync()
+      // All children are due: what answers 404 for them asks for their parents.
+      await warehouse.query('update sync_children set due_at = 1')
+      sandbox.setSwitches({ 'missing.rows': hidden })
+      for (let run = 1; run <= 3; run += 1) {
+        const { outcome, notices } = await sync()
+        expect(outcome).not.toBe('complete')
+        if (run === 1)
+          expect(notices).toContainEqual(
+            expect.stringMatching(
+              /^Nothing was marked as deleted, although the service no longer lists 26 of 60 mirrored conversations\. If they are really deleted, run `deskmirror sync --mode full`\.$/,
+            ),
+          )
+        expect(await warehouse.query(deleted)).toEqual([])
+      }
+      sandbox.setSwitches({ 'missing.rows': 'none' })
+      await sync({ mode: 'reconcile' })
+      await warehouse.query('update sync_children set due_at = 1 where due_at is not null')
+      expect(await sync()).toMatchObject({ outcome: 'complete', gaps: [] })
+      expect(await findDifferences(warehouse, sandbox)).toEqual([])
+    })
+  })
+}
+
+test('what a full sync has marked was meant so, and does not count later', async () => {
+  await withSandbox(options, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    sandbox.applyRandomMutations(30, 1, ['deleteConversation'])
+    expect(await sync({ mode: 'full' })).toMatchObject({ outcome: 'complete' })
+    const before = (await warehouse.query(deleted)).length
+    sandbox.applyRandomMutations(3, 2, ['deleteConversation'])
+    expect(await sync({ mode: 'reconcile' })).toMatchObject({ outcome: 'complete' })
+    expect((await warehouse.query(deleted)).length).toBeGreaterThan(before)
+    expect(await findDifferences(warehouse, sandbox)).toEqual([])
+  })
+})

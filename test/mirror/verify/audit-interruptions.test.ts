@@ -1,0 +1,175 @@
+/** Audits that are killed, that meet each other, or whose service fails: what they then say is never too good. */
+import { expect, onTestFinished, test } from 'vitest'
+import type { Warehouse } from '../../../src/app/open.ts'
+import { listStreams } from '../../../src/mirror/streams/list-streams.ts'
+import { createRunStats } from '../../../src/mirror/sync/run-stats.ts'
+import { type AuditDeps, runAudit } from '../../../src/mirror/verify/audit.ts'
+import { ApiError } from '../../../src/service/core/api-failure.ts'
+import type { ApiGet } from '../../../src/service/core/api-request.ts'
+import type { Json } from '../../../src/values/json.ts'
+import { databases } from '../../support/databases.ts'
+import { commit } from '../../warehouse/row-fixtures.ts'
+
+const conversation = (id: string, origin = 'visitor') => ({ id, createdAt: '2026-01-01T00:00:00Z', origin })
+const idsOf = (count: number) => Array.from({ length: count }, (_, n) => `c${String(n).padStart(3, '0')}`)
+
+/** A mirror of conversations, of which those in `wrong` are not as the service has them. */
+async function mirrorOf(ids: readonly string[], wrong: readonly string[] = [], db = databases[0]!): Promise<Warehouse> {
+  const database = await db.makeForSandbox()
+  onTestFinished(database.drop)
+  const warehouse = await database.open()
+  const items = ids.map((id) => conversation(id, wrong.includes(id) ? 'wrong' : undefined))
+  await warehouse.mirror('p').commit(commit('conversations', listStreams.conversations.parseRows(items).rows))
+  return warehouse
+}
+
+const idOf = (path: string) => path.split('/')[3] ?? ''
+
+/** A service that has all conversations, and no messages. */
+const serve = (answer: (id: string) => Json = (id) => conversation(id)): ApiGet => {
+  const response = { status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: Date.now() + 60_000 }
+  return async (path) => ({
+    ...response,
+    data: path.endsWith('/messages') ? { items: [], hasMore: false } : answer(idOf(path)),
+  })
+}
+
+const failing = () => {
+  throw new ApiError({ kind: 'transient', why: 'HTTP 500', mayHaveBeenSent: true, status: 500, requestId: null })
+}
+
+const notFound = () => {
+  const refused = { kind: 'refused', status: 404, code: 'NOT_FOUND', why: 'no such row', fields: [] } as const
+  throw new ApiError({ ...refused, requestId: null })
+}
+
+function auditOf(warehouse: Warehouse, over: Partial<AuditDeps> = {}) {
+  const deps: AuditDeps = {
+    projectId: 'p',
+    mode: 'reconcile',
+    streams: new Set(['conversations']),
+    startDate: null,
+    get: serve(),
+    mirror: warehouse.mirror('p'),
+    store: warehouse.audits('p'),
+    stats: createRunStats(Date.now, () => {}),
+    notices: new Set(),
+    sampleSize: 1000,
+    // Draws in the order of the ids.
+    random: () => 1 - Number.EPSILON,
+    requestCount: () => 0,
+    now: Date.now,
+    signal: new AbortController().signal,
+    catchUp: async () => 'done',
+    ...over,
+  }
+  return runAudit(deps, 'conversations')
+}
+
+const counts = async (warehouse: Warehouse) =>
+  (await warehouse.audits('p').listFinished(0)).map(({ compared, differing, gone, unreadable }) => [
+    compared,
+    differing,
+    gone,
+    unreadable,
+  ])
+
+test('a difference counts although the process is killed after it corrected the row', async () => {
+  const warehouse = await mirrorOf(idsOf(3), ['c001'])
+  const [mirror, store] = [warehouse.mirror('p'), warehouse.audits('p')]
+  let isCorrected = false
+  const killed = auditOf(warehouse, {
+    mirror: {
+      ...mirror,
+      commit: async (page) => {
+        const result = await mirror.commit(page)
+        isCorrected = true
+        return result
+      },
+    },
+    store: {
+      ...store,
+      settle: async (...settled) => {
+        if (isCorrected) throw new Error('killed')
+        return store.settle(...settled)
+      },
+    },
+  })
+  await expect(killed).rejects.toThrow('killed')
+  await auditOf(warehouse)
+  expect(await counts(warehouse)).toEqual([[3, 1, 0, 0]])
+})
+
+test.for(databases)(
+  'a process that works on the same audit changes nothing of what another one has found — $name',
+  async (db) => {
+    const warehouse = await mirrorOf(idsOf(3), ['c001'], db)
+    const mirror = warehouse.mirror('p')
+    const { promise: secondLook, resolve: looksAgain } = Promise.withResolvers<void>()
+    const { promise: otherFinished, resolve: finishOther } = Promise.withResolvers<void>()
+    let looks = 0
+    const slow = auditOf(warehouse, {
+      mirror: {
+        ...mirror,
+        readRawById: async (stream, ids) => {
+          if (ids.includes('c001') && ++looks === 2) {
+            looksAgain()
+            await otherFinished
+          }
+          return mirror.readRawById(stream, ids)
+        },
+      },
+    })
+    await secondLook
+    const fast = await auditOf(warehouse)
+    finishOther()
+    const { result } = fast as Extract<typeof fast, { kind: 'finished' }>
+    expect(await slow).toMatchObject({ result: { ...result, tookMs: expect.any(Number) } })
+    expect(await counts(warehouse)).toEqual([[3, 1, 0, 0]])
+  },
+)
+
+test.for(databases)('two processes that begin an audit at once begin one — $name', async (db) => {
+  const warehouse = await mirrorOf(idsOf(1), [], db)
+  const start = () => warehouse.audits('p').start('conversations', { population: 1, ids: ['c000'] }, Date.now())
+  const [one, other] = await Promise.all([start(), start()])
+  expect(other.id).toBe(one.id)
+})
+
+test('a row that differed and cannot be read again counts as differing', async () => {
+  const warehouse = await mirrorOf(idsOf(3), ['c001'])
+  let reads = 0
+  const get = serve((id) => (id === 'c001' && ++reads > 1 ? failing() : conversation(id)))
+  expect(await auditOf(warehouse, { get })).toMatchObject({ result: { compared: 3, differing: 1, unreadable: 0 } })
+})
+
+test('a conversation whose messages could not all be read does not count as compared', async () => {
+  const warehouse = await mirrorOf(idsOf(3))
+  const get: ApiGet = async (path, ...rest) => {
+    const response = await serve()(path, ...rest)
+    const isUnusable = idOf(path) === 'c001' && path.endsWith('/messages')
+    return isUnusable ? { ...response, data: { items: [{ content: 'without an id' }], hasMore: false } } : response
+  }
+  const { result } = (await auditOf(warehouse, { get, streams: new Set(['conversations', 'messages']) })) as never
+  expect(result).toMatchObject({ compared: 2, differing: 0, unreadable: 1 })
+})
+
+test('a row that the service never lets be read does not keep the audit from ending, wherever it was drawn', async () => {
+  const warehouse = await mirrorOf(idsOf(41))
+  const get = serve((id) => (id === 'c040' ? failing() : conversation(id)))
+  expect(await auditOf(warehouse, { get })).toMatchObject({ result: { compared: 40, unreadable: 1 } })
+})
+
+test('an audit continues later if the service fails for all rows', async () => {
+  const warehouse = await mirrorOf(idsOf(3), ['c001'])
+  await expect(auditOf(warehouse, { get: serve(failing) })).rejects.toThrow('HTTP 500')
+  await auditOf(warehouse)
+  expect(await counts(warehouse)).toEqual([[3, 1, 0, 0]])
+})
+
+test('a service that suddenly finds none of its rows does not have them marked as deleted', async () => {
+  const warehouse = await mirrorOf(idsOf(40))
+  expect(await auditOf(warehouse, { get: serve(notFound) })).toMatchObject({ result: { compared: 0, gone: 40 } })
+  const [deleted] = await warehouse.query('select count(*) as n from conversations where deleted_at is not null')
+  expect(Number(deleted?.n)).toBe(0)
+})

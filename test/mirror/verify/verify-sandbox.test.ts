@@ -1,0 +1,70 @@
+/** `verify` over a sandbox: what should be mirrored is compared, and what cannot be compared is said. */
+import { pino } from 'pino'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { streamNames } from '../../../schema/stream-specs.ts'
+import { verifyProject } from '../../../src/app/verify.ts'
+import type { ProjectConfig } from '../../../src/config/config.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import { databases, type TestDatabase } from '../../support/databases.ts'
+import { configOf, projectConfigOf, type SyncOverrides, syncOnce } from '../sync/sync-sandbox.ts'
+
+async function startMirror(db: TestDatabase) {
+  const database = await db.makeForSandbox()
+  const size = { conversations: 6, visitors: 6, calls: 6, messagesPerConversation: [1, 2], days: 6 } as const
+  const switches = { 'rate.kind': 'off' } as const
+  const sandbox = await startSandbox({ seed: 7, speed: 0, now: '2026-06-15T12:00:00Z', size, switches })
+  onTestFinished(async () => {
+    await sandbox.stop()
+    await database.drop()
+  })
+  const sync = (over: SyncOverrides = {}) => syncOnce(database.url!, sandbox, over)
+  const verify = async (over: Partial<ProjectConfig> = {}, streams = streamNames) => {
+    const project = projectConfigOf(sandbox, over)
+    const log = pino({ level: 'silent' })
+    const options = { streams, limit: 20, signal: new AbortController().signal, onProgress: () => {}, log }
+    const report = await verifyProject(configOf(database.url!, project), project, options)
+    return { ...report, of: (name: string) => report.streams.find(({ stream }) => stream === name)! }
+  }
+  return { sandbox, sync, verify, warehouse: await database.open() }
+}
+
+describe.each(databases)('verify — $name', (db) => {
+  test('one refused day, one refused recording and one list that fails end nothing but themselves', async () => {
+    const { sandbox, sync, verify } = await startMirror(db)
+    await sync()
+    const before = await verify()
+    expect(before.streams.every(({ differing, incomplete }) => differing === 0 && incomplete === undefined)).toBe(true)
+    sandbox.setSwitches({ 'analytics.unreadable': '2026-06-12', 'fault.status': 400 })
+    sandbox.scriptFault({ kind: 'status', operation: 'getRecording', times: 1 })
+    sandbox.scriptFault({ kind: 'status', operation: 'listVisitors', times: 1000 })
+    const after = await verify()
+    expect(after.of('analytics')).toMatchObject({
+      compared: before.of('analytics').compared - 1,
+      incomplete: expect.stringContaining('is a day without a rollup'),
+    })
+    for (const name of ['visitors', 'call_recordings']) expect(after.of(name).incomplete).toContain('400')
+    for (const name of ['conversations', 'messages', 'calls']) expect(after.of(name)).toEqual(before.of(name))
+  })
+
+  test('a day that should be mirrored and is not is missing, and a stream that no sync has read is not complete', async () => {
+    const { sync, verify, warehouse } = await startMirror(db)
+    await sync({ streams: ['conversations', 'messages', 'calls', 'analytics'] })
+    const startDate = Date.parse('2026-06-10T00:00:00Z') / 1000
+    expect((await verify({ startDate }, ['analytics'])).of('analytics')).toMatchObject({
+      differing: 6,
+      incomplete: expect.stringContaining('no sync has read it'),
+    })
+    await sync()
+    await warehouse.query(`delete from analytics_rollups where day > '2026-06-11'`)
+    const report = await verify()
+    expect(report.of('analytics').differing).toBe(4)
+    expect(report.differences[0]).toMatchObject({ stream: 'analytics', kind: 'missing here' })
+  })
+
+  test('living rows from before a later start date are not called gone', async () => {
+    const { sync, verify } = await startMirror(db)
+    await sync()
+    const startDate = Date.parse('2026-06-14T00:00:00Z') / 1000
+    expect((await verify({ startDate })).differences).toEqual([])
+  })
+})

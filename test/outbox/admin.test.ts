@@ -1,0 +1,97 @@
+/** OutboxAdmin on each database: id prefixes, duplicate refs, rows inserted by SQL, and expiry. */
+import { describe, expect, test } from 'vitest'
+import type { Warehouse } from '../../src/app/open.ts'
+import { executeDecision } from '../../src/outbox/decide.ts'
+import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
+
+const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
+const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
+
+type OutboxUnderTest = { readonly warehouse: Warehouse; readonly admin: OutboxAdmin; readonly place: DatabaseInstance }
+
+/** Inserts by SQL, as a BI tool does. */
+function insert({ warehouse }: OutboxUnderTest, row: Readonly<Record<string, string>>) {
+  const all = { operation: 'handled', conversation_id: target, payload: '{"handled":true}', ...row }
+  const values = Object.values(all).map((value) => `'${value}'`)
+  return warehouse.query(`insert into writebacks (${Object.keys(all).join(', ')}) values (${values.join(', ')})`)
+}
+
+function settle({ warehouse }: OutboxUnderTest, id: string, status: string) {
+  return warehouse.query(`update writebacks set status = '${status}' where id = '${id}'`)
+}
+
+for (const database of databases) {
+  describe(`the queue — ${database.name}`, () => {
+    const queue = async (atEnd: (work: () => Promise<void>) => void): Promise<OutboxUnderTest> => {
+      const place = await database.make()
+      atEnd(() => place.drop())
+      const warehouse = await place.open()
+      return { place, warehouse, admin: warehouse.outboxAdmin(project) }
+    }
+
+    test('an id or a unique prefix selects a row, whatever characters it contains', async ({ onTestFinished }) => {
+      const q = await queue(onTestFinished)
+      for (const id of ['row', 'row_1', 'rowa1', '50%', '50\\x']) await insert(q, { id })
+      await q.admin.assignProject()
+      expect(await q.admin.findIds('row')).toEqual(['row'])
+      expect(await q.admin.findIds('row_')).toEqual(['row_1'])
+      expect(await q.admin.findIds('50%')).toEqual(['50%'])
+      expect(await q.admin.findIds('50\\')).toEqual(['50\\x'])
+      expect(await q.admin.findIds('5')).toHaveLength(2)
+      expect(await q.admin.findIds('')).toEqual([])
+      expect((await executeDecision(q.admin, 'cancelled', { ids: ['row'] }, { by: 'a test' })).ids).toEqual(['row'])
+      for (const ids of [['rowa', '5'], ['rowa', 'nothing'], ['']])
+        await expect(executeDecision(q.admin, 'cancelled', { ids }, { by: 'a test' })).rejects.toMatchObject({
+          exitCode: 2,
+        })
+      expect(await q.admin.countByStatus({})).toEqual({ queued: 4, cancelled: 1 })
+    })
+
+    test('a row inserted by SQL is assigned once; a ref or an id that was queued before has no effect', async ({
+      onTestFinished,
+    }) => {
+      const q = await queue(onTestFinished)
+      await insert(q, { id: 'a', ref: 'order-1' })
+      expect(await q.admin.assignProject()).toBe(1)
+      await insert(q, { id: 'b', ref: 'order-1' })
+      await insert(q, { id: 'a', ref: 'order-2' })
+      await insert(q, { id: 'c', ref: 'order-3' })
+      await q.admin.assignProject()
+      expect(await q.admin.list({}, 10)).toMatchObject([
+        { id: 'a', status: 'queued', ref: 'order-1' },
+        { id: 'b', status: 'cancelled', ref: null, error: 'its ref was queued before' },
+        { id: 'c', status: 'queued', ref: 'order-3' },
+      ])
+      expect(await q.admin.listNewest({}, 2)).toMatchObject([{ id: 'c' }, { id: 'b' }])
+      expect((await q.admin.listEvents('b')).map(({ to }) => to)).toEqual(['queued', 'cancelled'])
+    })
+
+    test('a ref that failed or conflicted may be queued again, corrected', async ({ onTestFinished }) => {
+      const q = await queue(onTestFinished)
+      for (const ref of ['open', 'failed', 'conflict']) await insert(q, { id: ref, ref })
+      await q.admin.assignProject()
+      for (const status of ['failed', 'conflict']) await settle(q, status, status)
+      expect(await q.admin.findDuplicateRefs(['open', 'failed', 'conflict', 'strange'])).toEqual(new Set(['open']))
+      expect(await q.admin.findDuplicateRefs([])).toEqual(new Set())
+    })
+
+    test('an expired write-back can be retried; an expiry in the future stays', async ({ onTestFinished }) => {
+      const q = await queue(onTestFinished)
+      await insert(q, { id: 'late', expires_at: '2020-01-01T00:00:00Z' })
+      await insert(q, { id: 'early', expires_at: '2999-01-01T00:00:00Z' })
+      await q.admin.assignProject()
+      await settle(q, 'late', 'expired')
+      await settle(q, 'early', 'failed')
+      expect(
+        await executeDecision(q.admin, 'retried', { statuses: ['expired', 'failed'] }, { by: 'a test' }),
+      ).toMatchObject({
+        moved: 2,
+      })
+      expect(await q.admin.list({}, 10)).toMatchObject([
+        { id: 'late', status: 'queued', expiresAt: null },
+        { id: 'early', status: 'queued', expiresAt: '2999-01-01T00:00:00Z' },
+      ])
+    })
+  })
+}

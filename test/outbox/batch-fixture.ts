@@ -1,0 +1,58 @@
+/** An outbox with batches of flags, without a service. */
+import { onTestFinished } from 'vitest'
+import type { Warehouse } from '../../src/app/open.ts'
+import type { EnqueueOptions } from '../../src/outbox/core/admin.ts'
+import type { Writeback } from '../../src/outbox/core/repository.ts'
+import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
+import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import type { OutboxRepository } from '../../src/outbox/sql/repository.ts'
+import type { TestDatabase } from '../support/databases.ts'
+
+export const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
+
+export const conversation = (n: number) => `${String(n).padStart(8, '0')}-5a2b-4c3d-8e9f-0a1b2c3d4e5f`
+
+export async function openOutbox(database: TestDatabase) {
+  const place = await database.make()
+  onTestFinished(() => place.drop())
+  const warehouse = await place.open()
+  return { place, warehouse, admin: warehouse.outboxAdmin(project), outbox: warehouse.outbox(project) }
+}
+
+export function flag(n: number, own: Partial<WritebackRequest> = {}): WritebackRequest {
+  const payload = { handled: true }
+  const request = { operation: 'handled', target: conversation(n), payload, ref: null, expect: null, expiresAt: null }
+  return { ...request, ...own } as WritebackRequest
+}
+
+/** The batch `flags`, with as many flags, each for its own conversation; returns their ids. */
+export async function queueFlags(admin: OutboxAdmin, rows: number, options: Partial<EnqueueOptions> = {}) {
+  const queued = { status: 'queued', batchId: 'flags', createdBy: 'ann', expiresAt: null, ...options } as const
+  const chunks = []
+  for (let from = 0; from < rows; from += 200)
+    chunks.push(Array.from({ length: Math.min(200, rows - from) }, (_, n) => flag(from + n)))
+  const result = await admin.enqueue(chunks, queued)
+  return 'ids' in result ? result.ids : []
+}
+
+export function insertFlag(warehouse: Warehouse, row: Readonly<Record<string, string | null>>) {
+  const all = { project_id: project, operation: 'handled', conversation_id: conversation(99), ...row }
+  const quoted = Object.values({ ...all, payload: '{"handled":true}' }).map((text) =>
+    text === null ? 'null' : `'${text}'`,
+  )
+  return warehouse.query(
+    `insert into writebacks (${Object.keys(all).join(', ')}, payload) values (${quoted.join(', ')})`,
+  )
+}
+
+/** Claims the first write-back that can be claimed. */
+export async function claimFirst(outbox: OutboxRepository): Promise<Writeback> {
+  const [first] = await outbox.findClaimable(Date.now(), 1)
+  const claimed = await outbox.claim(first!.id, Date.now())
+  return claimed!
+}
+
+/** Whether it may be sent. */
+export function markSending(outbox: OutboxRepository, writeback: Writeback): Promise<boolean> {
+  return outbox.markSending(writeback, { before: { handledAt: null } }, Date.now(), Date.now() + 60_000)
+}

@@ -1,0 +1,164 @@
+/** Batches: how they come into being, count their rows and are found — in both databases. */
+
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { migrations } from '../../schema/migrations/migrations.ts'
+import { requireBatch } from '../../src/outbox/find-batch.ts'
+import { type Db, openKysely } from '../../src/warehouse/connection-pool.ts'
+import { migrate } from '../../src/warehouse/migrate.ts'
+import { openPostgresPool } from '../../src/warehouse/postgres.ts'
+import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
+import { conversation, flag, insertFlag, openOutbox, project, queueFlags } from './batch-fixture.ts'
+
+for (const database of databases) {
+  describe(`batches — ${database.name}`, () => {
+    test('rows with a batch_id of their own have a batch, which counts them', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      await insertFlag(warehouse, { batch_id: 'nightly', created_by: 'bi' })
+      await insertFlag(warehouse, { batch_id: 'nightly', created_by: 'cron', status: 'draft' })
+      await insertFlag(warehouse, { batch_id: null })
+      const counted = { id: 'nightly', title: null, rows: 2, createdBy: 'bi', counts: { queued: 1, draft: 1 } }
+      expect(await admin.listBatches(10)).toMatchObject([counted])
+      await warehouse.query(`update writebacks set batch_id = 'other' where status = 'draft'`)
+      expect(await admin.findBatch('nightly')).toMatchObject({ rows: 1 })
+      expect(await admin.findBatch('other')).toMatchObject({ rows: 1, createdBy: 'cron', state: 'draft' })
+      await warehouse.query(`delete from writebacks where batch_id = 'other'`)
+      expect(await admin.findBatch('other')).toMatchObject({ rows: 0 })
+    })
+
+    test('a row inserted by SQL cannot claim that it was approved', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      await insertFlag(warehouse, { approved_by: 'boss', decided_by: 'boss', undo_until: '99999999999999' })
+      expect(await admin.list({}, 1)).toMatchObject([{ approvedBy: null, decidedBy: null, undoUntil: null }])
+    })
+
+    test('the batches of rows without a project move to the only project with them', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      await insertFlag(warehouse, { project_id: '', batch_id: 'nightly' })
+      await admin.assignProject()
+      expect(await admin.listBatches(10)).toMatchObject([{ id: 'nightly', rows: 1, counts: { queued: 1 } }])
+      expect(await warehouse.query(`select 1 from writeback_batches where project_id = ''`)).toEqual([])
+    })
+
+    test('an import says what its batch is; one whose refs are all known leaves no batch', async () => {
+      const { admin } = await openOutbox(database)
+      const batch = { title: 'Late orders', source: 'orders.csv', note: 'see #12', reverts: null }
+      await queueFlags(admin, 2, { batch })
+      expect(await admin.findBatch('flags')).toMatchObject({ ...batch, rows: 2, createdBy: 'ann', state: 'sending' })
+      const [first] = await admin.list({}, 1)
+      const options = { status: 'queued', batchId: 'second', createdBy: 'ann', expiresAt: null } as const
+      expect(await admin.enqueue([[flag(0, { ref: first!.ref })]], options)).toMatchObject({ queued: 0, known: 1 })
+      expect(await admin.findBatch('second')).toBeNull()
+    })
+
+    test('a corrected row belongs to the batch of its correction', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      const [id] = await queueFlags(admin, 1)
+      await warehouse.query(`update writebacks set status = 'failed', ref = 'r1' where id = '${id}'`)
+      const options = { status: 'queued', batchId: 'corrected', createdBy: 'ann', expiresAt: null } as const
+      await admin.enqueue([[flag(0, { ref: 'r1' })]], options)
+      expect(await admin.findBatch('flags')).toMatchObject({ rows: 0 })
+      expect(await admin.findBatch('corrected')).toMatchObject({ rows: 1, counts: { queued: 1 } })
+    })
+
+    test('a file whose rows were all corrected by another one is not imported again', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      const [first, second] = ['0123456789ab', 'ba9876543210']
+      const options = { status: 'queued', createdBy: 'ann', expiresAt: null } as const
+      await admin.enqueue([[flag(0)]], { ...options, batchId: `first-${first}` }, first)
+      await warehouse.query(`update writebacks set status = 'failed', ref = 'r1'`)
+      await admin.enqueue([[flag(0, { ref: 'r1' })]], { ...options, batchId: `second-${second}` }, second)
+      const again = await admin.enqueue([[flag(0)]], { ...options, batchId: `renamed-${first}` }, first)
+      expect(again).toEqual({ importedAs: `first-${first}` })
+    })
+
+    test('they are listed page by page, the newest first', async () => {
+      const { admin } = await openOutbox(database)
+      for (const batchId of ['a', 'b', 'c']) await queueFlags(admin, 1, { batchId })
+      const first = await admin.listBatches(2)
+      const rest = await admin.listBatches(2, first[1])
+      expect([...first, ...rest].map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+    })
+
+    test('a name that does not exist is an error with what is near it; a unique beginning is enough', async () => {
+      const { admin } = await openOutbox(database)
+      await queueFlags(admin, 1, { batchId: 'replies-0123456789ab' })
+      await queueFlags(admin, 1, { batchId: 'refunds-ba9876543210' })
+      expect(await requireBatch(admin, 'repl')).toMatchObject({ id: 'replies-0123456789ab' })
+      const near = { exitCode: 2, next: 'write replies-0123456789ab' }
+      await expect(requireBatch(admin, 'replys-0123456789ab')).rejects.toMatchObject(near)
+      await expect(requireBatch(admin, 're')).rejects.toMatchObject({ why: 'several batches begin with re' })
+    })
+
+    test('a batch is finished when its last write-back is settled, and open again after a retry', async () => {
+      const { warehouse, admin, outbox } = await openOutbox(database)
+      const [first, second] = await queueFlags(admin, 2)
+      const settle = (id: string) =>
+        warehouse.query(
+          `update writebacks set status = 'failed', finished_at = '2026-01-02T00:00:00Z' where id = '${id}'`,
+        )
+      await settle(first!)
+      await outbox.recordFinishedBatches()
+      expect(await admin.findBatch('flags')).toMatchObject({ finishedAt: null, state: 'sending' })
+      await settle(second!)
+      expect(await admin.findBatch('flags')).toMatchObject({ finishedAt: '2026-01-02T00:00:00Z', state: 'done' })
+      await outbox.recordFinishedBatches()
+      const stored = () => warehouse.query('select finished_at from writeback_batches')
+      expect(await stored()).toEqual([{ finished_at: '2026-01-02T00:00:00Z' }])
+      await admin.decide('retried', { ids: [first!] }, { by: 'ann' })
+      expect(await stored()).toEqual([{ finished_at: null }])
+    })
+
+    test('reasons that differ only in ids are one reason', async () => {
+      const { warehouse, admin } = await openOutbox(database)
+      const ids = await queueFlags(admin, 3)
+      for (const [n, id] of ids.entries())
+        await warehouse.query(`update writebacks set status = 'failed',
+          error = 'the service answered 404: no conversation ${conversation(n)}' where id = '${id}'`)
+      const reason = 'the service answered 404: no conversation …'
+      expect(await admin.groupReasons({ batch: 'flags' })).toEqual([
+        { status: 'failed', reason, count: 3, example: ids.toSorted()[0] },
+      ])
+    })
+
+    test('the batches of an earlier version come with the upgrade', async () => {
+      const place = await database.makeEmpty()
+      onTestFinished(() => place.drop())
+      const db = await openEarlier(place)
+      for (const [batch, status] of [
+        ['done', 'queued'],
+        ['done', 'draft'],
+        ['open', 'queued'],
+      ])
+        await sql`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status, created_by)
+          values (${project}, 'handled', ${conversation(1)}, '{"handled":true}', ${batch}, ${status}, 'ann')`.execute(
+          db,
+        )
+      await sql`update writebacks set status = 'cancelled', finished_at = '2026-01-02T00:00:00Z' where batch_id = 'done'`.execute(
+        db,
+      )
+      await db.destroy()
+      const admin = (await place.open()).outboxAdmin(project)
+      expect(await admin.findBatch('done')).toMatchObject({
+        rows: 2,
+        createdBy: 'ann',
+        finishedAt: '2026-01-02T00:00:00Z',
+      })
+      expect(await admin.findBatch('open')).toMatchObject({ rows: 1, finishedAt: null, state: 'sending' })
+    })
+  })
+}
+
+/** A warehouse before batches were rows. */
+async function openEarlier(place: DatabaseInstance): Promise<Db> {
+  const url = place.url ?? ''
+  const pool =
+    place.kind === 'sqlite'
+      ? openSqlitePool(url.slice('sqlite:'.length), { mustExist: false, synchronous: 'normal' })
+      : await openPostgresPool(url)
+  const db = openKysely(pool)
+  const { '0014_batches': _, '0035_changed_approvals': __, ...earlier } = migrations
+  await migrate(db, place.kind, earlier)
+  return db
+}

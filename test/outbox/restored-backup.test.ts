@@ -1,0 +1,202 @@
+/** A warehouse that went back in time, as after a restored backup, sends nothing until a person has said how to go on. */
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { resumeRestored } from '../../src/app/batches.ts'
+import { startTestRedis } from '../jobs/queue-fixtures.ts'
+import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
+import { usualPolicy } from '../support/budget-policy.ts'
+import { findPrograms } from '../support/postgres-server.ts'
+import { startWorkerInProcess, workerConfig } from '../worker/in-process-worker.ts'
+import { createOutboxFixture, type OutboxFixture, performedWrites } from './outbox-fixture.ts'
+
+type Kind = 'sqlite' | 'postgres'
+
+/** As docs/guide.md says it: the file is put in its place, or the dump restored. */
+async function backUp(kind: Kind, { instance, warehouse }: OutboxFixture): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-backup-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const copy = join(folder, 'backup')
+  if (kind === 'sqlite') {
+    const path = instance.url!.slice('sqlite:'.length)
+    await warehouse.query(`vacuum into '${copy}'`)
+    return async () => {
+      await warehouse.close()
+      for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true })
+      copyFileSync(copy, path)
+    }
+  }
+  const url = new URL(instance.url!)
+  url.searchParams.delete('schema')
+  const programs = await findPrograms()
+  const run = (program: string, ...args: string[]) => execFileSync(join(programs, program), args, { stdio: 'ignore' })
+  run('pg_dump', '--format=custom', '--file', copy, url.href)
+  return async () => void run('pg_restore', '--clean', '--if-exists', '--dbname', url.href, copy)
+}
+
+/** SQLite has a file beside it, Postgres the Redis of the queue. */
+async function queueUrlFor(kind: Kind): Promise<string> {
+  if (kind === 'sqlite') return 'embedded'
+  const url = `${await startTestRedis()}/13`
+  const redis = new Redis(url)
+  await redis.flushdb()
+  redis.disconnect()
+  return url
+}
+
+async function restoreAfterSending(kind: Kind) {
+  const fixture = await createOutboxFixture({ database: kind, mirrored: false })
+  const queueUrl = await queueUrlFor(kind)
+  const { sandbox, conversation, visitor } = fixture
+  await fixture.queue(
+    ...[0, 1, 2].map((n) => ({
+      operation: 'message',
+      conversation_id: conversation(n),
+      content: `Reply ${n}.`,
+      sender_name: 'Ann',
+    })),
+    { operation: 'note', visitor_id: visitor(0), content: 'Called.' },
+  )
+  const restore = await backUp(kind, fixture)
+  expect(await fixture.push({ queueUrl })).toMatchObject({ settled: { succeeded: 4 } })
+  await restore()
+  const warehouse = await fixture.instance.open()
+  const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
+  const statuses = async () =>
+    (await warehouse.outboxAdmin(sandbox.projectId).list({}, 100)).map(({ status }) => status)
+  return {
+    ...fixture,
+    warehouse,
+    project,
+    queueUrl,
+    statuses,
+    config: { ...configOf(fixture.instance.url!, project), queueUrl },
+  }
+}
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  describe(`after a backup was restored (${kind})`, () => {
+    test('push sends nothing of what was queued in it, and status says why', async () => {
+      const { push, queueUrl, sandbox, warehouse, statuses } = await restoreAfterSending(kind)
+      await expect(push({ queueUrl })).rejects.toThrow(
+        /nothing is sent .* older than the last write-back that was sent/,
+      )
+      await expect(push({ queueUrl })).rejects.toThrow(/older than/)
+      expect(await statuses()).toEqual(['queued', 'queued', 'queued', 'queued'])
+      expect(performedWrites(sandbox)).toHaveLength(4)
+      const { held } = await warehouse.status(sandbox.projectId, Date.now(), usualPolicy)
+      expect(held).toMatchObject({ why: expect.stringMatching(/0 sends of 4/) })
+    })
+
+    test('a person makes drafts of it, and what is queued later is sent', async () => {
+      const { push, queueUrl, sandbox, warehouse, statuses, visitor, config, project } = await restoreAfterSending(kind)
+      const by = { by: 'ann', queued: 'draft' } as const
+      await expect(resumeRestored(config, project, by)).rejects.toThrow(/is not held/)
+      await push({ queueUrl }).catch(() => {})
+      expect(await resumeRestored(config, project, by)).toMatchObject({ drafts: 4 })
+      expect(await statuses()).toEqual(['draft', 'draft', 'draft', 'draft'])
+      await warehouse.query(`insert into writebacks (operation, visitor_id, payload)
+        values ('note', '${visitor(1)}', '{"content":"Later."}')`)
+      expect(await push({ queueUrl })).toMatchObject({ settled: { succeeded: 1 } })
+      expect(await push({ queueUrl })).toMatchObject({ outcome: 'done' })
+      expect(performedWrites(sandbox)).toHaveLength(5)
+    })
+
+    test('a worker sends nothing, and says so in its log, its metrics and /readyz', async () => {
+      const { queueUrl, sandbox, instance, project } = await restoreAfterSending(kind)
+      const off = { kind: 'off' } as const
+      const schedules = { incremental: off, reconcile: off, analytics: off, availability: off, audit: off }
+      const config = workerConfig({ ...instance, databaseUrl: instance.url!, queueUrl }, [{ ...project, schedules }], {
+        http: { host: '127.0.0.1', port: 0 },
+      })
+      const worker = await startWorkerInProcess(config)
+      await worker.waitFor(({ event }) => event === 'sending.held')
+      const answer = await fetch(`${worker.address}/readyz`)
+      expect([answer.status, await answer.json()]).toEqual([
+        200,
+        { ready: true, missing: [], sendingHeld: [project.name] },
+      ])
+      const metrics = await (await fetch(`${worker.address}/metrics`)).text()
+      expect(metrics).toContain(`deskmirror_sending_held{project="${project.name}"} 1`)
+      expect(performedWrites(sandbox)).toHaveLength(4)
+    })
+  })
+}
+
+test('a warehouse that continues is never taken for a restored one, however many processes send', async () => {
+  const { queue, push, visitors, sandbox, conversations } = await createOutboxFixture()
+  await queue(
+    ...visitors().map((id) => ({ operation: 'note', visitor_id: id, content: 'Called.' })),
+    ...conversations().map((id) => ({ operation: 'handled', conversation_id: id, handled: true })),
+  )
+  const reports = await Promise.all([push(), push(), push()])
+  expect(reports.map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done'])
+  expect(performedWrites(sandbox)).toHaveLength(24)
+})
+
+test('a file of SQLite that has sent, and is restored without the file beside it, sends nothing', async () => {
+  const fixture = await createOutboxFixture()
+  const { queue, push, instance, visitor, sandbox } = fixture
+  const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
+  await queue(note)
+  await push()
+  await queue({ ...note, content: 'Called again.' })
+  const restore = await backUp('sqlite', fixture)
+  await push()
+  await restore()
+  rmSync(`${instance.url!.slice('sqlite:'.length)}-sends`)
+  await expect(push()).rejects.toThrow(/sends is missing, which knows what was sent/)
+  const by = { by: 'ann', queued: 'send' } as const
+  await resumeRestored(configOf(instance.url!, fixture.project), fixture.project, by)
+  expect(await push()).toMatchObject({ settled: { succeeded: 1 } })
+  expect(await push()).toMatchObject({ outcome: 'done' })
+  expect(performedWrites(sandbox)).toHaveLength(3)
+})
+
+test('a damaged file beside the warehouse is not taken for an empty one', async () => {
+  const { push, queue, warehouse, conversation, instance } = await createOutboxFixture()
+  const path = `${instance.url!.slice('sqlite:'.length)}-sends`
+  writeFileSync(path, '{"damaged')
+  await queue({ operation: 'handled', conversation_id: conversation(0), handled: true })
+  await expect(push()).rejects.toThrow(/sends, which knows what was sent, cannot be read .*: correct or move it first/)
+  expect(readFileSync(path, 'utf8')).toBe('{"damaged')
+  expect(await warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
+})
+
+test('a backup of a version that did not count sends is noticed by the file beside it', async () => {
+  const { push, warehouse, config, project, sandbox } = await restoreAfterSending('sqlite')
+  await warehouse.query("update sync_sends set token = 'another' where project_id = ''")
+  await warehouse.query("update sync_schema set applied_at = '2090-01-01T00:00:00Z' where name = '0025_retention'")
+  await expect(push()).rejects.toThrow(/it is of an earlier version/)
+  expect(await resumeRestored(config, project, { by: 'ann', queued: 'draft' })).toMatchObject({ drafts: 4 })
+  expect(await push()).toMatchObject({ outcome: 'done' })
+  expect(performedWrites(sandbox)).toHaveLength(4)
+})
+
+for (const kind of ['sqlite', 'postgres'] as const)
+  test(`two replies that are there already hold what is behind them, where nothing else knows of them (${kind})`, async () => {
+    const { queue, push, conversation, visitor, sandbox, project, instance } = await createOutboxFixture({
+      database: kind,
+    })
+    const reply = (n: number) =>
+      ({ operation: 'message', conversation_id: conversation(n), content: 'Found.', sender_name: 'Ann' }) as const
+    const note = { operation: 'note', visitor_id: visitor(0), content: 'Called.' }
+    await queue(reply(0))
+    sandbox.mutate.agentReplies(conversation(0), 'Found.', 'Ann')
+    await push()
+    expect(await push()).toMatchObject({ outcome: 'done' })
+    await queue(reply(1), reply(2))
+    for (const n of [1, 2]) sandbox.mutate.agentReplies(conversation(n), 'Found.', 'Ann')
+    await push().catch(() => {})
+    await queue(reply(3), note)
+    sandbox.mutate.agentReplies(conversation(3), 'Found.', 'Ann')
+    await expect(push()).rejects.toThrow(/replies were in their conversations already, as after a restored backup/)
+    expect(performedWrites(sandbox)).toHaveLength(0)
+    await resumeRestored(configOf(instance.url!, project), project, { by: 'ann', queued: 'send' })
+    await push()
+    expect(await push()).toMatchObject({ outcome: 'done' })
+    expect(performedWrites(sandbox)).toHaveLength(1)
+  })

@@ -1,0 +1,124 @@
+/** The life cycle of a worker process, with the service and the warehouse, on each kind of queue. */
+import { expect, onTestFailed, test } from 'vitest'
+import type { Warehouse } from '../../src/app/open.ts'
+import type { MutationKind } from '../../src/sandbox/mutations.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { findDifferences } from '../mirror/sync/sync-sandbox.ts'
+import { sampled } from '../support/sampled.ts'
+import { workerStores } from './fixtures.ts'
+import type { LogLine, LogReader } from './log-reader.ts'
+import { startWorkerProcess } from './worker-process.ts'
+
+const size = {
+  conversations: 50,
+  visitors: 15,
+  calls: 12,
+  messagesPerConversation: [1, 6],
+  activityPerVisitor: [0, 4],
+  days: 5,
+} as const
+
+/** Changes that the lists show at once, except a second change within one second, which they show two minutes later. */
+const visible: readonly MutationKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
+
+/** Changes with distinct times: of changes that share the last second, none is known to be complete. */
+function change(sandbox: Sandbox, count: number): void {
+  for (let nth = 0; nth < count; nth += 1) {
+    sandbox.advance(2000)
+    sandbox.applyRandomMutations(1, nth, visible)
+  }
+}
+
+/** Resolves when the mirror equals the service. */
+async function waitUntilEqual(worker: LogReader, warehouse: Warehouse, sandbox: Sandbox): Promise<void> {
+  let differences = await findDifferences(warehouse, sandbox)
+  onTestFailed(() => void process.stderr.write(`Differences: ${JSON.stringify(differences.slice(0, 5))}\n`))
+  while (differences.length > 0) {
+    await worker.waitForNext()
+    differences = await findDifferences(warehouse, sandbox)
+  }
+}
+
+const startTime = ({ time, took_ms }: LogLine) => Date.parse(time) - Number(took_ms)
+
+/** The conversations whose messages were requested. */
+const requestedConversations = (sandbox: Sandbox) =>
+  sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
+
+/** Signs in to the worker's console by a one-time link and leaves its live numbers open. */
+async function listenToConsole(address: string, { auditLog }: Warehouse): Promise<{ ended: Promise<unknown> }> {
+  await auditLog.storeLink('code', 60_000, Date.now())
+  const body = new URLSearchParams({ name: 'ann', code: 'code' })
+  const headers = { origin: address }
+  const signedIn = await fetch(`${address}/console/sign-in`, { method: 'POST', body, headers, redirect: 'manual' })
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const stream = await fetch(`${address}/console/p/default/live`, { headers: { cookie } })
+  expect(stream.headers.get('content-type')).toBe('text/event-stream')
+  return { ended: stream.text().catch(() => 'cut off') }
+}
+
+for (const { kind, make } of sampled(workerStores, ({ kind }) => kind !== 'postgres')) {
+  test(`a worker mirrors, follows changes, stops on request, and continues where it stopped — ${kind}`, async () => {
+    const stores = await make()
+    const sandbox = await startSandbox({ seed: 5, size, switches: { 'rate.kind': 'off', 'latency.after': 5 } })
+    const warehouse = await stores.open()
+    try {
+      const first = startWorkerProcess(stores, sandbox)
+      await waitUntilEqual(first, warehouse, sandbox)
+      // Logged before anything is opened, which can take a while.
+      expect(first.log[0]).toMatchObject({ event: 'worker.starting', queue: kind })
+
+      // The first sync after the changes reads all of them.
+      const changedAt = Date.now()
+      change(sandbox, 25)
+      await waitUntilEqual(first, warehouse, sandbox)
+      const seen = first.log.filter(
+        (line) => line.stream === 'conversations' && startTime(line) > changedAt && line.changed !== 0,
+      )
+      expect(seen.length).toBeLessThanOrEqual(1)
+
+      // On SIGTERM during its work it exits cleanly and soon.
+      const { address } = await first.waitFor(({ event }) => event === 'http.opened')
+      const live = await listenToConsole(String(address), warehouse)
+      sandbox.setSwitches({ 'latency.after': 150 })
+      const changedAgainAt = Date.now()
+      change(sandbox, 40)
+      const { id: newest } = sandbox.mutate.addConversation()
+      await first.waitFor(
+        ({ event, stream, changed, time }) =>
+          event === 'sync.ended' && stream === 'conversations' && changed !== 0 && Date.parse(time) > changedAgainAt,
+      )
+      first.child.kill('SIGTERM')
+      const stoppedAt = performance.now()
+      expect(await first.ended).toBe(0)
+      expect(performance.now() - stoppedAt).toBeLessThan(10_000)
+      await live.ended
+      const [counted] = await warehouse.query('select sum(requests) as requests from budget_minutes')
+      expect(Number(counted?.requests)).toBeGreaterThan(80)
+      expect(first.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
+      expect(await warehouse.query('select 1 from sync_runs where finished_at is null')).toEqual([])
+
+      // The next worker reads only what is missing, and children whose last second may not have been complete when they were
+      // read. (Young rows are read once more minutes later, when late changes have arrived.)
+      const behind = new Set((await findDifferences(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!))
+      expect(behind.size).toBeGreaterThan(0)
+      const uncertain = await warehouse.query(
+        `select parent_id from sync_children where stream = 'messages' and fetched = wanted and due_at < ${Date.now() + 60_000}`,
+      )
+      expect(uncertain.length).toBeLessThan(5)
+      for (const { parent_id } of uncertain) behind.add(String(parent_id))
+      sandbox.setSwitches({ 'latency.after': 1 })
+      sandbox.resetLog()
+      const second = startWorkerProcess(stores, sandbox)
+      await waitUntilEqual(second, warehouse, sandbox)
+      const read = requestedConversations(sandbox).filter((id) => id !== newest)
+      expect(read.filter((id) => !behind.has(id))).toEqual([])
+      expect(new Set(read).size).toBe(read.length)
+      second.child.kill('SIGTERM')
+      expect(await second.ended).toBe(0)
+    } finally {
+      await sandbox.stop()
+      await stores.drop()
+    }
+  })
+}
