@@ -9,9 +9,16 @@ type Times = readonly RowTimes[]
 
 /**
  * The rest of the range behind a page that was read in this direction, and the order by which it is safe; null if the edge
- * of the page did not advance. `rest` null: nothing is left.
+ * of the page did not advance. `rest` null: nothing is left. `isAtEdge`: the page was requested from the edge of the range,
+ * so a time that stays behind it does not order the list; a page from elsewhere says nothing about that.
  */
-export function restAfterPage(way: ScanDirection, range: TimeRange, assumed: SortOrder, times: Times) {
+export function restAfterPage(
+  way: ScanDirection,
+  range: TimeRange,
+  assumed: SortOrder,
+  times: Times,
+  { isAtEdge }: { readonly isAtEdge: boolean },
+) {
   const isForward = way === 'forward'
   const hasMoved = (at: EpochSeconds) =>
     isForward
@@ -20,7 +27,7 @@ export function restAfterPage(way: ScanDirection, range: TimeRange, assumed: Sor
   const edgeOf = (order: SortOrder) => (isForward ? completeUpTo(order, times) : completeDownTo(order, times))
   const safestEdge = edgeOf(assumed)
   const isMoved = safestEdge !== undefined && hasMoved(safestEdge)
-  const order = isMoved ? assumed : dropUnmovedFields(assumed, times, hasMoved)
+  const order = isMoved || !isAtEdge ? assumed : dropUnmovedFields(assumed, times, hasMoved)
   const edge = edgeOf(order)
   if (edge === undefined || !hasMoved(edge)) return null
   const rest: TimeRange = isForward ? { ...range, lo: edge, seenLo: true } : { ...range, hi: edge, seenHi: true }

@@ -90,7 +90,7 @@ function isBeyond(reading: Reading, page: ScanPage, row: RowTimes, way: ScanDire
 /** True if the page leads on. */
 function leaveEdge(reading: Reading, range: TimeRange, way: ScanDirection, page: ScanPage): boolean {
   const order = orderOf(reading, page)
-  const left = order === null ? null : restAfterPage(way, range, order, page.times)
+  const left = order === null ? null : restAfterPage(way, range, order, page.times, { isAtEdge: true })
   if (left === null) return false
   replaceRange(reading, left.rest === null ? [] : [left.rest], page, way)
   return true

@@ -201,7 +201,7 @@ function leavePage(reading: Reading, range: TimeRange, move: Move, page: ScanPag
   // The same rows again lead nowhere, whatever their times say.
   if (before !== null && !showsNewRows(page, before)) return false
   const order = orderOf(reading, page)
-  const rests = order === null ? null : restsAfter(range, way, order, page)
+  const rests = order === null ? null : restsAfter(range, way, order, page, way === move)
   if (rests === null) return false
   const { profile } = reading
   // At the end of a list no time advances, which says nothing about the order.
@@ -214,9 +214,15 @@ function leavePage(reading: Reading, range: TimeRange, move: Move, page: ScanPag
 type Rests = { readonly order: SortOrder; readonly ranges: readonly TimeRange[] }
 
 /** `way` null: the rows of the page are all there are between its first and last, and both sides are left. */
-function restsAfter(range: TimeRange, way: ScanDirection | null, order: SortOrder, page: ScanPage): Rests | null {
+function restsAfter(
+  range: TimeRange,
+  way: ScanDirection | null,
+  order: SortOrder,
+  page: ScanPage,
+  isAtEdge: boolean,
+): Rests | null {
   const ways: readonly ScanDirection[] = way === null ? ['forward', 'backward'] : [way]
-  const found = ways.map((each) => restAfterPage(each, range, order, page.times))
+  const found = ways.map((each) => restAfterPage(each, range, order, page.times, { isAtEdge }))
   const [first] = found
   if (first == null || found.includes(null)) return null
   return { order: first.order, ranges: found.flatMap((it) => it?.rest ?? []) }
@@ -230,7 +236,7 @@ function* readUnordered(reading: Reading, start: TimeRange, first: ScanPage): Re
   let [range, page] = [start, first]
   for (let isReported = false; ; ) {
     const order = conservativeOrder(page.times)
-    const rest = order && restAfterPage('forward', range, order, page.times)?.rest
+    const rest = order && restAfterPage('forward', range, order, page.times, { isAtEdge: true })?.rest
     const isUsable = movesFor(range, reading.profile).includes('forward')
     const bounds = rest ? boundsOf('forward', rest, reading.profile) : {}
     const reply = rest && isUsable ? yield* request(reading, bounds) : null

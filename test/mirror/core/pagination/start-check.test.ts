@@ -74,6 +74,18 @@ function createChangingList(list: ListEndpoint, scenario: Scenario) {
   return { items, get: dated, stopChanges }
 }
 
+/**
+ * `since` is ignored, so its page begins at the newest end, not at the edge of the range. That one time of its rows is
+ * behind the edge does not show that the list is ordered by the other.
+ */
+const ignoredBound: Scenario = {
+  ...{ kind: 'unknown', n: 200, apart: 4000, written: 60, moved: 1, takes: 1, ahead: 0 },
+  behaviour: {
+    ...{ lower: 'inclusive', upper: 'inclusive', from: 'oldest', unbounded: 'newest', shown: 'as taken' },
+    ...{ hasMore: 'page is full', ignores: 'lower', limit: 'honoured' },
+  },
+}
+
 test('no row is lost without a reported gap, whichever end comes first, whatever is added meanwhile, whatever the clocks show', async () => {
   await fc.assert(
     fc.asyncProperty(scenarios, async (scenario) => {
@@ -102,7 +114,7 @@ test('no row is lost without a reported gap, whichever end comes first, whatever
       const whole = await scan()
       if (whole.missed.length === 0) expect(items.filter(({ id }) => !whole.ids.has(id))).toEqual([])
     }),
-    { numRuns: 300 },
+    { numRuns: 300, examples: [[ignoredBound]] },
   )
 })
 
