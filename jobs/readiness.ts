@@ -1,7 +1,7 @@
 /** Whether the worker is ready: the warehouse and the queue respond, and it is not stopping. */
 
 import type { Warehouse } from '../src/app/open.ts'
-import { withTimeout } from '../src/http/cache.ts'
+import { withTimeout } from '../src/http/remember-results.ts'
 import type { ReadinessResult } from '../src/http/server.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'

@@ -3,18 +3,26 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Logger } from '../log.ts'
 import type { ProjectHealth } from '../maintenance/core/health.ts'
-import type { FailingJob } from '../maintenance/core/job-failure.ts'
-import { auditedStreams } from '../mirror/core/audit.ts'
-import type { SyncMode, SyncOutcome } from '../mirror/core/mirror.ts'
+import type { FailingJob, JobIdentity } from '../maintenance/core/job-failure.ts'
+import { type AuditResult, auditedStreams } from '../mirror/core/audit.ts'
+import type { StreamReport, SyncMode, SyncOutcome } from '../mirror/core/mirror.ts'
+import type { WritebackStatus } from '../outbox/core/state.ts'
+import type { ApiFailure } from '../service/core/api-failure.ts'
+import type { Priority } from '../service/core/priority.ts'
 import type { ProjectName } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import type { WorkerMetrics } from '../worker/resources.ts'
-import { cacheResult, withTimeout } from './cache.ts'
+import { rememberResults, withTimeout } from './remember-results.ts'
 import type { ReadinessResult } from './server.ts'
 
 /** Sync runs and requests are counted as they end; the mirror's health is read on each scrape. */
 export type Metrics = ReturnType<typeof createMetrics>
+
+/** What the parts of a worker count. */
+export type WorkerMetrics = Pick<
+  Metrics,
+  'countRequest' | 'countStream' | 'countAudit' | 'countSettled' | 'countJobFailure'
+>
 
 export type MetricsOptions = {
   readonly readHealth: () => Promise<readonly ProjectHealth[]>
@@ -27,7 +35,11 @@ export type MetricsOptions = {
   readonly now?: () => EpochMs
 }
 
-const cacheMs: Ms = 10_000
+const upHelp = {
+  health_up: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
+}
+
+const rememberedMs: Ms = 10_000
 /** Shorter than Prometheus's scrape timeout. */
 const readTimeoutMs: Ms = 8000
 
@@ -40,44 +52,36 @@ export function createMetrics({
 }: MetricsOptions) {
   const registry = new Registry()
   const { startAtZero, ...counters } = createCounters(registry)
-  const up = new Gauge({
-    name: 'deskmirror_health_up',
-    help: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
-    registers: [registry],
-  })
-  const healthGauges = createHealthGauges(registry)
-  const workerGauges = createWorkerGauges(registry)
+  const showUp = createGauges(registry, upHelp, [])
+  const showHealth = createHealthGauges(registry)
+  const showWorker = createWorkerGauges(registry)
   let measuresProcess = false
-  /** Its histogram of the event loop wakes the process a hundred times a second, half of what an idle worker costs. */
-  const measureProcess = () => {
-    if (!measuresProcess) collectDefaultMetrics({ register: registry })
-    measuresProcess = true
-  }
-
-  const cachedHealth = cacheResult(readHealth, cacheMs, now)
+  const health = rememberResults({ maxAgeMs: rememberedMs, now, read: readHealth })
   let wasUp = true
   const refresh = async () => {
-    workerGauges.update(failingJobs(), await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []), now())
+    showWorker(failingJobs(), await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []), now())
     try {
-      const all = await withTimeout(readTimeoutMs, cachedHealth())
-      healthGauges.update(all)
+      const all = await withTimeout(readTimeoutMs, health.get('', null))
+      showHealth(all)
       for (const { project } of all) startAtZero(project)
-      up.set(1)
       if (!wasUp) log.info({ event: 'health.read_recovered' })
       wasUp = true
     } catch (error) {
-      up.set(0)
-      healthGauges.clear()
+      // No value is better than an outdated one.
+      showHealth([])
       if (wasUp) log.warn({ event: 'health.read_failed', why: errorText(error) })
       wasUp = false
     }
+    showUp([[{}, { health_up: Number(wasUp) }]])
   }
   return {
     registry,
     contentType: registry.contentType,
     /** Never fails: what cannot be read is left out, and `deskmirror_health_up` is 0. */
     text: async () => {
-      measureProcess()
+      // Its histogram of the event loop wakes the process a hundred times a second, half of what an idle worker costs.
+      if (!measuresProcess) collectDefaultMetrics({ register: registry })
+      measuresProcess = true
       await refresh()
       return registry.metrics()
     },
@@ -85,38 +89,43 @@ export function createMetrics({
   }
 }
 
+type SyncRun = { stream: StreamName; mode: SyncMode | 'audit'; outcome: SyncOutcome; tookMs: Ms }
+
 function createCounters(registry: Registry) {
-  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+  const counter = (name: string, labelNames: readonly string[], help: string) =>
     new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
   const requests = counter(
     'requests',
-    'Requests by priority (write, fresh, backfill, reconcile) and outcome (ok, throttled, transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
     ['project', 'priority', 'outcome'],
+    'Requests by priority (write, fresh, backfill, reconcile) and outcome (ok, throttled, transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
   )
-  const throttled = counter('throttled', 'Requests that the service answered by 429: something else uses the key', [
-    'project',
-  ])
-  const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
-  const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
+  const throttled = counter(
+    'throttled',
+    ['project'],
+    'Requests that the service answered by 429: something else uses the key',
+  )
+  const perStream = ['project', 'stream']
+  const read = counter('rows_read', perStream, 'Rows that the service sent')
+  const changed = counter('rows_changed', perStream, 'Rows that were new or different')
   const settled = counter(
     'writebacks_settled',
-    'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
     ['project', 'status'],
+    'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
   )
-  const audited = counter('audited_rows', 'Rows that audits read again and compared', ['project', 'stream'])
-  const auditDifferences = counter('audit_differences', 'Rows that an audit found to differ', ['project', 'stream'])
-  const jobs = counter('jobs', 'Jobs by result', ['queue', 'result'])
+  const audited = counter('audited_rows', perStream, 'Rows that audits read again and compared')
+  const auditDifferences = counter('audit_differences', perStream, 'Rows that an audit found to differ')
+  const jobs = counter('jobs', ['queue', 'result'], 'Jobs by result')
   const deliveries = counter(
     'webhooks',
-    'Webhook deliveries by outcome: accepted, repeated, full (5,000 wait already), rejected (not signed with a secret of the project)',
     ['project', 'outcome'],
+    'Webhook deliveries by outcome: accepted, repeated, full (5,000 wait already), rejected (not signed with a secret of the project)',
   )
   const jobFailures = counter(
     'job_failures',
-    'Jobs that failed: a sync (pass), write-backs, webhooks, a schedule, housekeeping, maintenance, outbox_poll',
     ['job', 'project', 'stream'],
+    'Jobs that failed: a sync (pass), write-backs, webhooks, a schedule, housekeeping, maintenance, outbox_poll',
   )
-  const queueErrors = counter('queue_errors', "Errors of the queue's server", [])
+  const queueErrors = counter('queue_errors', [], "Errors of the queue's server")
   const syncRuns = new Histogram({
     name: 'deskmirror_sync_duration_seconds',
     help: 'Duration of sync jobs by mode (incremental, reconcile, audit) and outcome',
@@ -124,151 +133,135 @@ function createCounters(registry: Registry) {
     buckets: [0.1, 0.5, 2, 10, 30, 60, 300, 900, 3600, 4 * 3600],
     registers: [registry],
   })
-  const workerMetrics: WorkerMetrics = {
-    countRequest: ({ project, priority, outcome }) => {
-      requests.inc({ project, priority, outcome })
-      if (outcome === 'throttled') throttled.inc({ project })
+  return {
+    /** A request got a response, or was given up. */
+    countRequest: (request: { project: ProjectName; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }): void => {
+      requests.inc(request)
+      if (request.outcome === 'throttled') throttled.inc({ project: request.project })
     },
-    countStream: (project, { stream, ...report }) => {
+    countStream: (project: ProjectName, { stream, ...report }: StreamReport): void => {
       read.inc({ project, stream }, report.rows)
       changed.inc({ project, stream }, report.changed)
     },
-    countAudit: (project, { stream, compared, differing }) => {
+    /** An audit has finished. */
+    countAudit: (project: ProjectName, { stream, compared, differing }: AuditResult): void => {
       audited.inc({ project, stream }, compared)
       auditDifferences.inc({ project, stream }, differing)
     },
-    countSettled: (writeback) => settled.inc(writeback),
-    countJobFailure: ({ job, project, stream }) =>
-      jobFailures.inc({ job, project: project?.name ?? '', stream: stream ?? '' }),
-  }
-  return {
-    ...workerMetrics,
+    /** A write-back reached this status. */
+    countSettled: (writeback: { project: ProjectName; status: WritebackStatus }): void => settled.inc(writeback),
+    countJobFailure: (identity: JobIdentity): void => jobFailures.inc(jobLabels(identity)),
     /** `increase()` ignores a counter's first value: without a 0 the first 429, or difference, would not show. */
-    startAtZero: (project: ProjectName) => {
+    startAtZero: (project: ProjectName): void => {
       throttled.inc({ project }, 0)
       for (const stream of auditedStreams) auditDifferences.inc({ project, stream }, 0)
     },
-    observeSyncRun: ({
-      tookMs,
-      ...labels
-    }: {
-      stream: StreamName
-      mode: SyncMode | 'audit'
-      outcome: SyncOutcome
-      tookMs: Ms
-    }) => syncRuns.observe(labels, tookMs / 1000),
+    observeSyncRun: ({ tookMs, ...labels }: SyncRun): void => syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
-    countDelivery: (project: ProjectName | null, outcome: string) =>
+    countDelivery: (project: ProjectName | null, outcome: string): void =>
       deliveries.inc({ project: project ?? '', outcome }),
-    /** Counts a job by its result. */
-    countJob: (job: { queue: string; result: string }) => jobs.inc(job),
-    /** Counts an error of the queue's store. */
-    countQueueError: () => queueErrors.inc(),
+    countJob: (job: { queue: string; result: string }): void => jobs.inc(job),
+    countQueueError: (): void => queueErrors.inc(),
   }
 }
 
-/** The gauges: of each project's mirror, and of the worker itself. They show the last update, and nothing older. */
-const gaugeMaker = (registry: Registry) => (name: string, help: string, labelNames: readonly string[]) =>
-  new Gauge({ name: `deskmirror_${name}`, help, labelNames, registers: [registry] })
+function jobLabels({ job, project, stream }: JobIdentity) {
+  return { job, project: project?.name ?? '', stream: stream ?? '' }
+}
 
+type Samples<Name extends string> = Iterable<
+  readonly [labels: Readonly<Record<string, string>>, values: Readonly<Record<Name, number | null>>]
+>
+
+/** Gauges with the same labels, with the help of each. They show the last samples, and nothing older; null: no sample. */
+function createGauges<Name extends string>(registry: Registry, help: Readonly<Record<Name, string>>, labels: string[]) {
+  const gauges = (Object.keys(help) as Name[]).map((key) => {
+    const options = { name: `deskmirror_${key}`, help: help[key], labelNames: labels, registers: [registry] }
+    return { key, gauge: new Gauge(options) }
+  })
+  return (samples: Samples<Name>): void => {
+    for (const { gauge } of gauges) gauge.reset()
+    for (const [of, values] of samples)
+      for (const { key, gauge } of gauges) if (values[key] !== null) gauge.set(of, values[key])
+  }
+}
+
+const streamHelp = {
+  lag_seconds: 'Time since the stream last completed; absent before the first completion',
+  pending_children: 'Conversations, visitors and calls whose children are still to be read',
+  stream_failed: '1: the last sync run of the stream failed',
+  stream_skipped: '1: the stream is not read because the key lacks its scope',
+}
+
+const projectHelp = {
+  open_gaps: 'Rows or ranges known to be missing',
+  project_paused: '1: nothing is read because the service denies the key',
+  sending_held: '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
+  budget_limit: 'Requests in a window that the key allows',
+  budget_slots: 'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
+  budget_slots_in_use: 'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
+  budget_paused_seconds: 'How long the key still pauses after a 429',
+  budget_closed_seconds: 'How long no request is sent because recent ones may not be counted',
+}
+
+const writebackHelp = { writebacks: 'Write-backs by state; uncertain ones need a person' }
+
+/** Of each project's mirror. */
 function createHealthGauges(registry: Registry) {
-  const create = gaugeMaker(registry)
-  const all: Gauge[] = []
-  const gauge = (name: string, help: string, ...others: readonly string[]) => {
-    const created = create(name, help, ['project', ...others])
-    all.push(created)
-    return created
-  }
-  const lag = gauge('lag_seconds', 'Time since the stream last completed; absent before the first completion', 'stream')
-  const pendingChildren = gauge(
-    'pending_children',
-    'Conversations, visitors and calls whose children are still to be read',
-    'stream',
-  )
-  const failed = gauge('stream_failed', '1: the last sync run of the stream failed', 'stream')
-  const skipped = gauge('stream_skipped', '1: the stream is not read because the key lacks its scope', 'stream')
-  const gaps = gauge('open_gaps', 'Rows or ranges known to be missing')
-  const writebacks = gauge('writebacks', 'Write-backs by state; uncertain ones need a person', 'state')
-  const paused = gauge('project_paused', '1: nothing is read because the service denies the key')
-  const held = gauge(
-    'sending_held',
-    '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
-  )
-  const limit = gauge('budget_limit', 'Requests in a window that the key allows')
-  const slots = gauge(
-    'budget_slots',
-    'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
-  )
-  const inUse = gauge(
-    'budget_slots_in_use',
-    'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
-  )
-  const pausedSeconds = gauge('budget_paused_seconds', 'How long the key still pauses after a 429')
-  const closedSeconds = gauge(
-    'budget_closed_seconds',
-    'How long no request is sent because recent ones may not be counted',
-  )
-
-  const showStreams = ({ project, streams }: ProjectHealth) => {
-    for (const { stream, ...health } of streams) {
-      if (health.lagMs !== null) lag.set({ project, stream }, health.lagMs / 1000)
-      pendingChildren.set({ project, stream }, health.pendingChildren)
-      failed.set({ project, stream }, Number(health.isFailed))
-      skipped.set({ project, stream }, Number(health.isSkipped))
-    }
-  }
-  const showBudget = ({ project, budget }: ProjectHealth) => {
-    if (budget === null) return
-    limit.set({ project }, budget.limit)
-    slots.set({ project }, budget.slots)
-    inUse.set({ project }, budget.inUse)
-    pausedSeconds.set({ project }, (budget.pausedForMs ?? 0) / 1000)
-    closedSeconds.set({ project }, (budget.closedForMs ?? 0) / 1000)
-  }
-  const clear = () => {
-    for (const gauge of all) gauge.reset()
-  }
-  return {
-    /** No value is better than an outdated one. */
-    clear,
-    update: (projects: readonly ProjectHealth[]) => {
-      clear()
-      for (const health of projects) {
-        const { project } = health
-        showStreams(health)
-        showBudget(health)
-        gaps.set({ project }, health.gaps)
-        paused.set({ project }, Number(health.isPaused))
-        held.set({ project }, Number(health.isHeld))
-        for (const [state, rows] of Object.entries(health.writebacks)) writebacks.set({ project, state }, rows)
-      }
-    },
+  const showStreams = createGauges(registry, streamHelp, ['project', 'stream'])
+  const showProjects = createGauges(registry, projectHelp, ['project'])
+  const showWritebacks = createGauges(registry, writebackHelp, ['project', 'state'])
+  return (all: readonly ProjectHealth[]): void => {
+    showStreams(
+      all.flatMap(({ project, streams }) => streams.map((it) => [{ project, stream: it.stream }, streamValues(it)])),
+    )
+    showProjects(all.map((health) => [{ project: health.project }, projectValues(health)]))
+    showWritebacks(
+      all.flatMap(({ project, writebacks }) =>
+        Object.entries(writebacks).map(([state, rows]) => [{ project, state }, { writebacks: rows }]),
+      ),
+    )
   }
 }
+
+function streamValues({ lagMs, pendingChildren, isFailed, isSkipped }: ProjectHealth['streams'][number]) {
+  return {
+    lag_seconds: lagMs === null ? null : lagMs / 1000,
+    pending_children: pendingChildren,
+    stream_failed: Number(isFailed),
+    stream_skipped: Number(isSkipped),
+  }
+}
+
+function projectValues({ gaps, isPaused, isHeld, budget }: ProjectHealth) {
+  return {
+    open_gaps: gaps,
+    project_paused: Number(isPaused),
+    sending_held: Number(isHeld),
+    budget_limit: budget?.limit ?? null,
+    budget_slots: budget?.slots ?? null,
+    budget_slots_in_use: budget?.inUse ?? null,
+    budget_paused_seconds: budget === null ? null : (budget.pausedForMs ?? 0) / 1000,
+    budget_closed_seconds: budget === null ? null : (budget.closedForMs ?? 0) / 1000,
+  }
+}
+
+const failingHelp = { job_failing_seconds: 'Time since the job first failed; absent for jobs that do not fail' }
+const queueHelp = { queue_paused: '1: someone paused the queue, so none of its jobs runs' }
+const readyHelp = { ready: '1: the part (warehouse, queue) can be used; worker: it is not stopping' }
 
 /** Of its failing jobs, and the readiness of its dependencies. */
 function createWorkerGauges(registry: Registry) {
-  const gauge = gaugeMaker(registry)
-  const failingSeconds = gauge(
-    'job_failing_seconds',
-    'Time since the job first failed; absent for jobs that do not fail',
-    ['job', 'project', 'stream'],
-  )
-  const queuePaused = gauge('queue_paused', '1: someone paused the queue, so none of its jobs runs', ['queue'])
-  const isReady = gauge('ready', '1: the part (warehouse, queue) can be used; worker: it is not stopping', ['part'])
-  return {
-    update: (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs) => {
-      failingSeconds.reset()
-      // The shortest first: lanes, and modes of a stream, share labels, and the longest is to remain.
-      const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)
-      for (const { identity, failure } of longestLast) {
-        const labels = { job: identity.job, project: identity.project?.name ?? '', stream: identity.stream ?? '' }
-        failingSeconds.set(labels, Math.max(0, now - failure.since) / 1000)
-      }
-      queuePaused.reset()
-      for (const { identity } of failing) if (identity.job === 'queue') queuePaused.set({ queue: identity.key }, 1)
-      isReady.reset()
-      for (const { name, ok } of ready) isReady.set({ part: name }, Number(ok))
-    },
+  const showFailing = createGauges(registry, failingHelp, ['job', 'project', 'stream'])
+  const showPaused = createGauges(registry, queueHelp, ['queue'])
+  const showReady = createGauges(registry, readyHelp, ['part'])
+  return (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs): void => {
+    // The shortest first: lanes, and modes of a stream, share labels, and the longest is to remain.
+    const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)
+    const failingFor = ({ since }: FailingJob['failure']) => Math.max(0, now - since) / 1000
+    showFailing(longestLast.map((it) => [jobLabels(it.identity), { job_failing_seconds: failingFor(it.failure) }]))
+    const paused = failing.filter(({ identity }) => identity.job === 'queue')
+    showPaused(paused.map(({ identity }) => [{ queue: identity.key }, { queue_paused: 1 }]))
+    showReady(ready.map(({ name, ok }) => [{ part: name }, { ready: Number(ok) }]))
   }
 }

@@ -9,8 +9,8 @@ import { errorText } from '../values/system-error-text.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { type Attempts, createAttempts, createTokenHook, disabledHook, localHostHook } from './auth.ts'
-import { cacheResult, withTimeout } from './cache.ts'
 import { lazyRoutes, serverOptions } from './lazy-routes.ts'
+import { rememberResults, withTimeout } from './remember-results.ts'
 
 /** One dependency of the worker. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
@@ -107,33 +107,35 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
 }
 
 function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): void {
-  const readiness = cacheResult(() => withTimeout(5000, health.checkReadiness()), 1000, Date.now)
+  const rememberFor1s = { maxAgeMs: 1000, now: Date.now }
+  const readiness = rememberResults({ ...rememberFor1s, read: () => withTimeout(5000, health.checkReadiness()) })
+  const held = rememberResults({
+    ...rememberFor1s,
+    read: async () => withTimeout(5000, health.listHeld?.() ?? Promise.resolve([])),
+  })
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'))
   app.get('/healthz', (_, reply) => {
     const isAlive = health.isAlive()
     return reply.code(isAlive ? 200 : 503).send({ alive: isAlive })
   })
   let lastMissing = ''
-  const held = cacheResult(() => withTimeout(5000, health.listHeld?.() ?? Promise.resolve([])), 1000, Date.now)
   app.get('/readyz', async (_, reply) => {
-    const missing = (await readiness().catch(toFailedResult)).filter(({ ok }) => !ok)
+    const missing = (
+      await readiness.get('', null).catch((error: unknown) => [{ name: 'readiness', ok: false, why: errorText(error) }])
+    ).filter(({ ok }) => !ok)
     const names = missing.map(({ name }) => name).join()
     // Probes come every few seconds, so only a change is logged.
     if (names !== lastMissing && names === '') log.info({ event: 'http.ready' })
     else if (names !== lastMissing)
       log.warn({ event: 'http.not_ready', missing: missing.map(({ name, why }) => ({ name, why })) })
     lastMissing = names
-    const sendingHeld = await held().catch(() => [])
+    const sendingHeld = await held.get('', null).catch(() => [])
     return reply.code(missing.length === 0 ? 200 : 503).send({
       ready: missing.length === 0,
       missing: missing.map(({ name }) => name),
       ...(sendingHeld.length === 0 ? {} : { sendingHeld }),
     })
   })
-}
-
-function toFailedResult(error: unknown): readonly ReadinessResult[] {
-  return [{ name: 'readiness', ok: false, why: errorText(error) }]
 }
 
 /** An unauthenticated client learns only the kind of an error; the log has the rest. */

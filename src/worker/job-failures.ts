@@ -3,6 +3,7 @@
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
 
+import type { WorkerMetrics } from '../http/metrics.ts'
 import type { Logger } from '../log.ts'
 import {
   type FailingJob,
@@ -17,7 +18,6 @@ import { errorText } from '../values/system-error-text.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { WarehouseError } from '../warehouse/explain-error.ts'
-import type { WorkerMetrics } from './resources.ts'
 
 export type JobFailures = ReturnType<typeof createJobFailures>
 

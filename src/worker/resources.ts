@@ -6,32 +6,10 @@ import { withRequestCounting } from '../app/request-counting.ts'
 import type { SendRecord } from '../app/send-record.ts'
 import { type Service, type ServiceOptions, withService } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
+import type { WorkerMetrics } from '../http/metrics.ts'
 import type { Logger } from '../log.ts'
-import type { JobIdentity } from '../maintenance/core/job-failure.ts'
-import type { AuditResult } from '../mirror/core/audit.ts'
-import type { StreamReport } from '../mirror/core/mirror.ts'
-import type { WritebackStatus } from '../outbox/core/state.ts'
 import type { Connections } from '../service/connections.ts'
-import type { ApiFailure } from '../service/core/api-failure.ts'
-import type { Priority } from '../service/core/priority.ts'
 import type { RequestPurpose } from '../service/sql/request-counts.ts'
-import type { ProjectName } from '../values/project.ts'
-
-/** The metrics that this folder counts, implemented by `createMetrics`. */
-export type WorkerMetrics = {
-  /** A request got a response, or was given up. */
-  readonly countRequest: (request: {
-    project: ProjectName
-    priority: Priority
-    outcome: 'ok' | ApiFailure['kind']
-  }) => void
-  readonly countStream: (project: ProjectName, report: StreamReport) => void
-  /** An audit has finished. */
-  readonly countAudit: (project: ProjectName, result: AuditResult) => void
-  /** A write-back reached this status. */
-  readonly countSettled: (writeback: { project: ProjectName; status: WritebackStatus }) => void
-  readonly countJobFailure: (identity: JobIdentity) => void
-}
 
 export type WorkerContextOptions = { readonly log: Logger; readonly metrics: WorkerMetrics }
 

@@ -16,7 +16,6 @@ const remaining: readonly string[] = [
   'src/values/field-path.ts imports ../../schema/',
   'src/mirror/verify/read-digests.ts imports ../../export/',
   'src/mirror/sql/discovered-columns/widen-column.ts imports ../../../analytics/',
-  'src/http/metrics.ts imports ../worker/',
   'src/app/open.ts imports ',
 ]
 

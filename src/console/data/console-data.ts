@@ -1,7 +1,7 @@
 /** What the pages show: read from the warehouse, apart from all other work, and joined with the configuration. */
 
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import { rememberResults } from '../../app/remember-results.ts'
+import { rememberResults } from '../../http/remember-results.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { DayRow, OverviewData, StreamData, StreamRow } from '../core/data.ts'
 import type { ConsoleReads } from '../sql/console-reads.ts'

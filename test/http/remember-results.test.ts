@@ -1,31 +1,30 @@
-/** The cache of expensive results: one read at a time, and its result for a while. */
+/** Expensive results: one read at a time, and its result for a while. */
 import { expect, test } from 'vitest'
-import { cacheResult, withTimeout } from '../../src/http/cache.ts'
+import { rememberResults, withTimeout } from '../../src/http/remember-results.ts'
 
 test('concurrent calls share one read', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   let reads = 0
-  const read = cacheResult(
-    () => {
+  const { get } = rememberResults({
+    ...{ maxAgeMs: 1000, now: () => 0 },
+    read: () => {
       reads += 1
       return promise
     },
-    1000,
-    () => 0,
-  )
-  const answers = [read(), read(), read()]
+  })
+  const answers = [get('', null), get('', null), get('', null)]
   resolve('the answer')
   expect(await Promise.all(answers)).toEqual(['the answer', 'the answer', 'the answer'])
   expect(reads).toBe(1)
 })
 
-test('a failure is not cached', async () => {
+test('a failure is not remembered', async () => {
   const answers = [() => Promise.reject(new Error('unavailable')), () => Promise.resolve('recovered')]
-  const read = cacheResult(
-    () => (answers.shift() ?? answers[0]!)(),
-    1000,
-    () => 0,
-  )
+  const { get } = rememberResults({
+    ...{ maxAgeMs: 1000, now: () => 0 },
+    read: (): Promise<string> => (answers.shift() ?? answers[0]!)(),
+  })
+  const read = () => get('', null)
   await expect(read()).rejects.toThrow('unavailable')
   expect(await read()).toBe('recovered')
 })

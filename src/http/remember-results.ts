@@ -87,3 +87,10 @@ export function createTurns() {
     return turn
   }
 }
+
+/** Rejects after `timeoutMs`. The work itself continues. */
+export function withTimeout<T>(timeoutMs: Ms, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs)
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer))
+}
