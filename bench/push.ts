@@ -94,7 +94,7 @@ async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<v
   })
   const warehouse = await openWarehouse(databaseUrl)
   const options = { status: 'queued', batchId: null, createdBy: 'bench', expiresAt: null } as const
-  await warehouse.outboxAdmin(sandbox.projectId).enqueue(
+  await warehouse.outbox(sandbox.projectId).enqueue(
     (async function* () {
       yield requests
     })(),

@@ -136,7 +136,7 @@ async function queueBatch(warehouse: Warehouse, projectId: string): Promise<stri
   ])
   const batch = { title: 'Parcels of Monday', source: 'parcels.csv', note: 'Agreed with logistics.', reverts: null }
   const options = { status: 'draft', batchId: 'parcels', createdBy: 'olga', expiresAt: null, batch } as const
-  await warehouse.outboxAdmin(projectId).enqueue([requests], options)
+  await warehouse.outbox(projectId).enqueue([requests], options)
   const [reply] = await warehouse.query(`select conversation_id, content, created_at from messages
     where kind = 'utterance' and sender_type = 'agent' order by created_at desc limit 1`)
   const content = JSON.stringify({ content: reply?.content, sender_name: 'Ann' }).replaceAll("'", "''")

@@ -20,8 +20,7 @@ import { requireBatch } from '../outbox/find-batch.ts'
 import { type RevertRequest, revertBatch } from '../outbox/revert.ts'
 import { compareWithChecks } from '../outbox/review/review-source.ts'
 import { evaluateCircuits, outcomesConsidered } from '../outbox/send/circuit-breaker.ts'
-import type { OutboxAdmin } from '../outbox/sql/admin.ts'
-import type { ReviewReader } from '../outbox/sql/review-rows.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { BudgetPolicy } from '../service/core/budget.ts'
 import type { ProjectName } from '../values/project.ts'
 import { toTimestamp } from '../values/time.ts'
@@ -59,20 +58,19 @@ export function showBatch(config: Config, project: ProjectConfig, name: string):
 
 /** The same with an open warehouse, for pages and for watching. */
 export async function readBatch(
-  admin: OutboxAdmin,
+  admin: Outbox,
   warehouse: Warehouse,
   project: BatchProject,
   name: string,
 ): Promise<BatchReport> {
   const batch = await requireBatch(admin, name, 'nothing was shown')
   const approval = await admin.digestOf({ batch: batch.id, statuses: approvable })
-  const reader = warehouse.reviewReader(project.projectId)
   return {
     project: project.name,
     batch,
-    outcomes: await readOutcomes(admin, reader, batch.id),
+    outcomes: await readOutcomes(admin, batch.id),
     reasons: await admin.groupReasons({ batch: batch.id }),
-    checked: await compareWithChecks(admin, reader, batch.id),
+    checked: await compareWithChecks(admin, admin, batch.id),
     estimate: await estimateBatch(admin, warehouse, project, batch),
     approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
     revertedBy: await admin.findRevertOf(batch.id),
@@ -80,18 +78,18 @@ export async function readBatch(
   }
 }
 
-async function readOutcomes(admin: OutboxAdmin, reader: ReviewReader, batch: string): Promise<readonly BatchOutcome[]> {
+async function readOutcomes(admin: Outbox, batch: string): Promise<readonly BatchOutcome[]> {
   const outcomes: BatchOutcome[] = []
   for (const { operation, status, count } of await admin.countByOperation({ batch })) {
     const entries = await admin.list({ batch, operations: [operation], statuses: [status] }, samplesPerOutcome)
-    outcomes.push({ operation, status, count, samples: await nameEntries(reader, entries) })
+    outcomes.push({ operation, status, count, samples: await nameEntries(admin, entries) })
   }
   return outcomes
 }
 
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
 export async function estimateBatch(
-  admin: OutboxAdmin,
+  admin: Outbox,
   warehouse: Warehouse,
   project: BatchProject,
   { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
@@ -109,7 +107,7 @@ export async function estimateBatch(
   const limits = await readSlotLimits(warehouse, project)
   const clock = await warehouse.readClock()
   const now = clock()
-  const rest = longestRest([await circuitRest(warehouse, project, id, now), await admin.findRest(id)], now)
+  const rest = longestRest([await circuitRest(admin, id, now), await admin.findBatchRest(id)], now)
   return {
     ...none,
     ahead,
@@ -119,8 +117,8 @@ export async function estimateBatch(
   }
 }
 
-async function circuitRest(warehouse: Warehouse, { projectId }: BatchProject, batch: string, now: number) {
-  const outcomes = await warehouse.outbox(projectId).listRecentOutcomes(outcomesConsidered)
+async function circuitRest(admin: Outbox, batch: string, now: number) {
+  const outcomes = await admin.listRecentOutcomes(outcomesConsidered)
   const { all, batches } = evaluateCircuits(outcomes, now)
   const open = all ?? batches.get(batch)
   return open === undefined ? null : { until: open.until, because: open.why }
@@ -186,9 +184,8 @@ function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decis
 /** Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or was taken back before. */
 export function revertBatchOf(config: Config, project: ProjectConfig, request: RevertRequest): Promise<RevertReport> {
   return withOutbox(config, project, async (admin, warehouse) => {
-    const source = warehouse.revertSource(project.projectId)
-    const { notReverted, ...report } = await revertBatch(admin, source, request)
-    const targets = await warehouse.reviewReader(project.projectId).readTargets(notReverted)
+    const { notReverted, ...report } = await revertBatch(admin, request)
+    const targets = await admin.readTargets(notReverted)
     const named = notReverted.map((row, index) => ({ ...row, visitorName: visitorNameOf(targets[index] ?? null) }))
     return { project: project.name, ...report, notReverted: named, ...(await clockNotices(warehouse)) }
   })

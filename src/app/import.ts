@@ -15,7 +15,7 @@ import {
 } from '../outbox/import/import-file.ts'
 import { createLaneEnds } from '../outbox/review/review-rows.ts'
 import type { OnReviews } from '../outbox/review/review-source.ts'
-import type { OutboxAdmin } from '../outbox/sql/admin.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
@@ -50,7 +50,7 @@ export function importWritebacks(
         await onReview(review)
         await options.onChecked(check)
       }
-      const lookups = warehouse.importLookups(projectId)
+      const lookups = warehouse.outbox(projectId)
       const importOptions = { ...options, onChecked, onValid: laneEnds.register, project: name, approveOver, lookups }
       const result = await importWithRetries(admin, file, importOptions, warehouseRetry)
       if (result.outcome === 'mistaken' || result.outcome === 'imported before') return result
@@ -61,7 +61,7 @@ export function importWritebacks(
 
 /** The same bytes are never queued twice, so the whole import can be retried. */
 async function importWithRetries(
-  admin: OutboxAdmin,
+  admin: Outbox,
   file: ImportFile,
   options: ImportOptions,
   warehouseRetry: WarehouseRetry,
@@ -78,7 +78,7 @@ async function importWithRetries(
 }
 
 async function readQueuedImport(
-  admin: OutboxAdmin,
+  admin: Outbox,
   project: ProjectName,
   batch: string,
   check: CheckResult,
@@ -106,7 +106,7 @@ export function previewImport(
   const { name, approveOver } = project
   return withImportBuffer(source, (file) =>
     withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
-      const lookups = warehouse.importLookups(project.projectId)
+      const lookups = warehouse.outbox(project.projectId)
       const laneEnds = createLaneEnds()
       const checkOptions = { ...options, project: name, lookups, onProgress: () => {}, onValid: laneEnds.register }
       const checked = await checkFile(admin, file, checkOptions)

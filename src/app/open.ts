@@ -26,12 +26,8 @@ import { rememberRowCounts } from '../mirror/sql/row-counts.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
 import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
-import { createOutboxAdmin, type OutboxAdmin } from '../outbox/sql/admin.ts'
 import { createAuditLog } from '../outbox/sql/audit-log.ts'
-import { createImportLookups } from '../outbox/sql/import-lookups.ts'
-import { createOutboxRepository } from '../outbox/sql/repository.ts'
-import { createRevertSource } from '../outbox/sql/revert-source.ts'
-import { createReviewReader, type ReviewReader } from '../outbox/sql/review-rows.ts'
+import { createOutbox, type Outbox } from '../outbox/sql/outbox.ts'
 import { createSends } from '../outbox/sql/sends.ts'
 import type { BudgetPolicy } from '../service/core/budget.ts'
 import { createBudgetHistory } from '../service/sql/budget-history.ts'
@@ -47,9 +43,6 @@ import { createProjectDb } from '../warehouse/project-db.ts'
 import { withSnapshotOf } from '../warehouse/snapshot.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
-
-/** What people look at before they decide. */
-type OutboxReads = { readonly admin: OutboxAdmin; readonly reader: ReviewReader }
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 
@@ -77,22 +70,15 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     mirror: (project: ProjectId, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
     /** The facts of the project for analysts, by these settings. */
     facts: (project: ProjectId, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
-    /** The project's queue of write-backs: for the sender, and for people. */
-    outbox: (project: ProjectId) => createOutboxRepository(ofProject(project)),
-    outboxAdmin: (project: ProjectId) => createOutboxAdmin(ofProject(project)),
+    /** The project's queue of write-backs. */
+    outbox: (project: ProjectId) => createOutbox(ofProject(project)),
     /** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
-    outboxSnapshot: <T>(project: ProjectId, work: (reads: OutboxReads) => Promise<T>): Promise<T> =>
-      withSnapshotOf(db, kind, (frozen) => {
-        const context = createProjectDb(frozen, kind, project)
-        return work({ admin: createOutboxAdmin(context), reader: createReviewReader(context) })
-      }),
+    outboxSnapshot: <T>(project: ProjectId, work: (outbox: Outbox) => Promise<T>): Promise<T> =>
+      withSnapshotOf(db, kind, (frozen) => work(createOutbox(createProjectDb(frozen, kind, project)))),
     /** The clock by which decisions, graces, expiries and claims go. */
     readClock: () => readClock(db, kind),
     /** How often the project has sent, and whether sending is held. */
     sends: (project: ProjectId) => createSends(ofProject(project)),
-    revertSource: (project: ProjectId) => createRevertSource(ofProject(project)),
-    reviewReader: (project: ProjectId) => createReviewReader(ofProject(project)),
-    importLookups: (project: ProjectId) => createImportLookups(ofProject(project)),
     /** Locks streams of the project for this process, and closes runs of dead processes. */
     lockStreams: (project: ProjectId, streams: readonly string[], now: EpochMs) =>
       acquireStreamLocks(ofProject(project), streams, now),

@@ -16,8 +16,7 @@ import type { WritebackRequest } from '../outbox/core/writeback-request.ts'
 import { executeDecision } from '../outbox/decide.ts'
 import { requireBatch, resolveIds } from '../outbox/find-batch.ts'
 import { needsApproval } from '../outbox/import/import-file.ts'
-import type { OutboxAdmin } from '../outbox/sql/admin.ts'
-import type { ReviewReader } from '../outbox/sql/review-rows.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
 import { estimateWritesMs } from '../service/core/estimate.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
@@ -57,7 +56,7 @@ export function listWritebacks(
     const entries = await (newest ? admin.listNewest(named, limit) : admin.list(named, limit))
     return {
       project: project.name,
-      writebacks: await nameEntries(warehouse.reviewReader(project.projectId), entries),
+      writebacks: await nameEntries(admin, entries),
       counts: await admin.countByStatus(named),
       nameless: await warehouse.projects.countWithoutProject(),
     }
@@ -65,7 +64,7 @@ export function listWritebacks(
 }
 
 /** A batch may be named by a unique beginning of its name. */
-async function nameBatch(admin: OutboxAdmin, filter: OutboxFilter): Promise<OutboxFilter> {
+async function nameBatch(admin: Outbox, filter: OutboxFilter): Promise<OutboxFilter> {
   const { batch } = filter
   return batch === undefined
     ? filter
@@ -95,22 +94,19 @@ export function forEachWriteback(
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, (admin, warehouse) =>
-    readWriteback(admin, warehouse.reviewReader(project.projectId), project, id),
-  )
+  return withOutbox(config, project, (admin) => readWriteback(admin, project, id))
 }
 
 /** The same with an open warehouse, for pages. */
 export async function readWriteback(
-  admin: OutboxAdmin,
-  reader: ReviewReader,
+  admin: Outbox,
   project: Pick<ProjectConfig, 'name'>,
   id: string,
 ): Promise<ShowWritebackReport> {
   const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
-  const [writeback] = await nameEntries(reader, entries)
+  const [writeback] = await nameEntries(admin, entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
-  const [check = null] = await reader.readChecks([writeback.id])
+  const [check = null] = await admin.readChecks([writeback.id])
   const target = writeback.conversationId ?? writeback.visitorId ?? ''
   const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
   const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
@@ -142,7 +138,7 @@ export function decideWritebacks(
   const isAll = Object.values(selection).every((restriction) => restriction === undefined)
   const orWithoutProject = isOnly && decision === 'cancelled' && isAll
   return withWarehouse(config, async (warehouse) => {
-    const admin = warehouse.outboxAdmin(project.projectId)
+    const admin = warehouse.outbox(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
     const filter = orWithoutProject ? { ...selection, orWithoutProject } : selection
     const { approveGraceMs: graceMs, approveOwn } = project
@@ -155,7 +151,7 @@ export function decideWritebacks(
 export function withOutbox<T>(
   config: Config,
   project: ProjectConfig,
-  work: (admin: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
+  work: (admin: Outbox, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
 }
@@ -165,25 +161,21 @@ export function withRetryingOutbox<T>(
   config: Config,
   project: ProjectConfig,
   options: WarehouseRetryOptions,
-  work: (admin: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
+  work: (admin: Outbox, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
   return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
     work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
   )
 }
 
-async function openOutboxAdmin(
-  config: Config,
-  { projectId }: ProjectConfig,
-  warehouse: Warehouse,
-): Promise<OutboxAdmin> {
-  const admin = warehouse.outboxAdmin(projectId)
+async function openOutboxAdmin(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<Outbox> {
+  const admin = warehouse.outbox(projectId)
   if (config.projects.length === 1) await admin.assignProject()
   return admin
 }
 
 /** Write-backs that are queued or in flight. */
-export async function countUnsettled(admin: OutboxAdmin): Promise<number> {
+export async function countUnsettled(admin: Outbox): Promise<number> {
   const { queued = 0, sending = 0 } = await admin.countByStatus({ statuses: ['queued', 'sending'] })
   return queued + sending
 }

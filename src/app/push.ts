@@ -5,7 +5,7 @@ import { estimateBatchMs, type OperationCounts } from '../outbox/core/batch-esti
 import type { PushProgress, PushReport } from '../outbox/core/reports.ts'
 import { type Operation, operations } from '../outbox/core/writeback-request.ts'
 import { type SendProgress, sendQueued } from '../outbox/send/send-queued.ts'
-import type { OutboxAdmin } from '../outbox/sql/admin.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { BudgetView, SlotLimits } from '../service/core/budget.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { projectCommandHint } from '../values/user-error.ts'
@@ -58,7 +58,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       await refreshFacts(warehouse, project, { signal, log })
       if (result.fatalFailure !== null)
         throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
-      const heldLanes = (await admin.listBlockedLanes()).length
+      const queue = await admin.countByStatus({})
       const notices = [
         ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
         ...missingScopeNotices(result.denied),
@@ -68,13 +68,13 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         project: project.name,
         settled: result.outcomes.counts,
         reasons: result.outcomes.reasons,
-        queue: await admin.countByStatus({}),
+        queue,
         stopped: await listStopped(admin),
         tookMs: Date.now() - startedAt,
         requests: service.client.requestCount(),
         outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
         notices,
-        heldLanes,
+        heldLanes: queue.uncertain ?? 0,
       }
     }
     const send = async (budgets: RequestBudgets) => {
@@ -90,13 +90,13 @@ export async function pushProject(config: Config, project: ProjectConfig, option
 
 const maxStopped = 20
 
-async function listStopped(admin: OutboxAdmin): Promise<PushReport['stopped']> {
+async function listStopped(admin: Outbox): Promise<PushReport['stopped']> {
   const batches = await admin.listStoppedBatches(maxStopped)
   return batches.flatMap(({ id, counts: { draft } }) => (draft === undefined ? [] : [{ batch: id, drafts: draft }]))
 }
 
 /** Write-backs that are queued or in flight. */
-async function countUnsettledByOperation(admin: OutboxAdmin): Promise<OperationCounts> {
+async function countUnsettledByOperation(admin: Outbox): Promise<OperationCounts> {
   const counts: Partial<Record<Operation, number>> = {}
   for (const { operation, count } of await admin.countByOperation({ statuses: ['queued', 'sending'] }))
     counts[operation] = (counts[operation] ?? 0) + count
@@ -127,5 +127,5 @@ export function toPushProgress(
 
 /** Write-backs in flight are not sent again. */
 function revokeSending(config: Config, project: ProjectConfig): Promise<void> {
-  return withWarehouse(config, ({ outboxAdmin }) => outboxAdmin(project.projectId).revokeSending(readOnlySetting))
+  return withWarehouse(config, ({ outbox }) => outbox(project.projectId).revokeSending(readOnlySetting))
 }

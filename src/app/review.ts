@@ -66,7 +66,7 @@ export async function reviewImportFile(
   const checked = await askService(config, project, warehouse, check, (deps, limit) => checkImport(source, deps, limit))
   const review = await reviewImport(
     source,
-    { reader: warehouse.reviewReader(project.projectId), now },
+    { reader: warehouse.outbox(project.projectId), now },
     checked.result ?? new Map(),
     onReviews,
   )
@@ -84,9 +84,9 @@ export function reviewQueuedBatch(
     const { requests } = await askService(config, project, warehouse, check, (deps, limit) =>
       checkBatch(batchSource(deps.reader, batch), deps, limit),
     )
-    return warehouse.outboxSnapshot(project.projectId, async ({ reader, admin: { digestOf } }) => {
+    return warehouse.outboxSnapshot(project.projectId, async (reader) => {
       const review = await reviewBatch(batchSource(reader, batch), { reader, now }, onReviews)
-      return { review, drafts: await digestOf({ batch, statuses: approvable }), requests }
+      return { review, drafts: await reader.digestOf({ batch, statuses: approvable }), requests }
     })
   })
 }
@@ -101,7 +101,7 @@ async function askService<T>(
 ): Promise<{ readonly result: T | null; readonly requests: number }> {
   if (check === null || check.limit === 0) return { result: null, requests: 0 }
   const { limit, signal, log, onProgress, onBudget } = check
-  const reader = warehouse.reviewReader(project.projectId)
+  const reader = warehouse.outbox(project.projectId)
   return withRequestBudgets(config, warehouse, log, (budgets) =>
     withService({ ...project, readOnly: true }, budgets.forProject(project), { signal, log }, async (service) => {
       const onChecked = (rows: number) => {

@@ -5,8 +5,7 @@
 import pRetry from 'p-retry'
 import type { Mirror } from '../mirror/core/mirror.ts'
 import type { LockResult } from '../mirror/sql/stream-locks.ts'
-import type { OutboxAdmin } from '../outbox/sql/admin.ts'
-import type { OutboxRepository } from '../outbox/sql/repository.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { Ms } from '../values/time.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import type { Warehouse } from './open.ts'
@@ -100,9 +99,6 @@ const retryingMembers: {
   console: notRetried,
   auditLog: notRetried,
   reportData: notRetried,
-  revertSource: notRetried,
-  reviewReader: notRetried,
-  importLookups: notRetried,
   listProjects: notRetried,
   erasure: notRetried,
   // An audit and a migration continue when they are started again.
@@ -133,7 +129,6 @@ const retryingMembers: {
   behaviours: opensRetried,
   mirror: (open, retry) => (project, options) => retryingMirror(open(project, options), retry),
   outbox: (open, retry) => (project) => retryingOutbox(open(project), retry),
-  outboxAdmin: (open, retry) => (project) => retryingOutboxAdmin(open(project), retry),
   // A lock whose response was lost is held by no process, and expires.
   lockStreams:
     (lock, retry) =>
@@ -168,12 +163,15 @@ function retryingLock(lock: LockResult, retry: WarehouseRetry): LockResult {
 
 /**
  * `markSending` is not retried: if it is not known whether it was recorded, nothing is sent. Lost claims are found again
- * when their lease expires.
+ * when their lease expires. Enqueued rows may come from a stream that can be read only once, and people repeat their own
+ * decisions.
  */
-function retryingOutbox(outbox: OutboxRepository, retry: WarehouseRetry): OutboxRepository {
+function retryingOutbox(outbox: Outbox, retry: WarehouseRetry): Outbox {
   const why = 'the warehouse did not answer when this was marked as sending, so nothing was sent'
+  const { enqueue, decide, readLanes } = outbox
   return {
     ...retryAllMethods(outbox, retry),
+    ...{ enqueue, decide, readLanes },
     markSending: async (writeback, ...rest) => {
       try {
         return await outbox.markSending(writeback, ...rest)
@@ -184,12 +182,6 @@ function retryingOutbox(outbox: OutboxRepository, retry: WarehouseRetry): Outbox
       }
     },
   }
-}
-
-/** Not retried: enqueued rows may come from a stream that can be read only once, and people repeat their own decisions. */
-function retryingOutboxAdmin(admin: OutboxAdmin, retry: WarehouseRetry): OutboxAdmin {
-  const { enqueue, decide } = admin
-  return { ...retryAllMethods(admin, retry), enqueue, decide }
 }
 
 function retryAllMethods<T extends object>(port: T, retry: WarehouseRetry): T {

@@ -3,7 +3,7 @@ import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { WritebackDeps } from '../outbox/operations/operation-handler.ts'
-import type { OutboxRepository } from '../outbox/sql/repository.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Warehouse } from './open.ts'
 import type { Service } from './service.ts'
@@ -37,7 +37,7 @@ export async function writebackDeps(
  * Retries storing an outcome while the database restarts, for about half a minute, because only this process knows the
  * response. Commands with warehouse retries wait longer anyway. Storing an outcome is idempotent.
  */
-function withSettleRetries(outbox: OutboxRepository, warehouseRetry: WarehouseRetry | undefined): OutboxRepository {
+function withSettleRetries(outbox: Outbox, warehouseRetry: WarehouseRetry | undefined): Outbox {
   if (warehouseRetry !== undefined) return outbox
   const retryOptions = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
   return {

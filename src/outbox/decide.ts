@@ -5,10 +5,10 @@ import type { OutboxDecision } from './core/decisions.ts'
 import type { DecisionReport } from './core/reports.ts'
 import { nextState, type StatusCounts, toStoredState, type WritebackStatus, writebackStatuses } from './core/state.ts'
 import { requireBatch, resolveIds } from './find-batch.ts'
-import type { OutboxAdmin } from './sql/admin.ts'
+import type { Outbox } from './sql/outbox.ts'
 
 /** Parts of ids and of the batch's name become whole ones. */
-async function resolveSelection(admin: OutboxAdmin, selection: OutboxFilter): Promise<OutboxFilter> {
+async function resolveSelection(admin: Outbox, selection: OutboxFilter): Promise<OutboxFilter> {
   const { ids, batch } = selection
   return {
     ...selection,
@@ -30,19 +30,19 @@ type ShownTerms = DecisionTerms & { readonly shown?: ShownSelection }
  * about drafts alone.
  */
 export function executeDecision(
-  admin: OutboxAdmin,
+  admin: Outbox,
   decision: OutboxDecision,
   selection: OutboxFilter,
   terms: DecisionTerms,
 ): Promise<Omit<DecisionReport, 'project'>>
 export function executeDecision(
-  admin: OutboxAdmin,
+  admin: Outbox,
   decision: OutboxDecision,
   selection: OutboxFilter,
   terms: ShownTerms,
 ): Promise<Omit<DecisionReport, 'project'> | Omit<SelectionMismatch, 'project'>>
 export async function executeDecision(
-  admin: OutboxAdmin,
+  admin: Outbox,
   decision: OutboxDecision,
   selection: OutboxFilter,
   { shown, ...terms }: ShownTerms,
@@ -66,7 +66,7 @@ export const approvable = ['draft'] as const satisfies readonly WritebackStatus[
 
 /** `before`: rows with the statuses that the decision leads to, as they were. */
 async function explainDecision(
-  admin: OutboxAdmin,
+  admin: Outbox,
   filter: OutboxFilter,
   made: DecisionMade,
   before: StatusCounts,
@@ -91,7 +91,7 @@ async function explainDecision(
 
 /** Why nothing was decided. */
 export async function describeMismatch(
-  admin: OutboxAdmin,
+  admin: Outbox,
   filter: OutboxFilter,
   now: SelectionMismatch['now'],
 ): Promise<Omit<SelectionMismatch, 'project'>> {
@@ -142,11 +142,7 @@ function stayedByStatus(counts: StatusCounts, decision: OutboxDecision): Decisio
 }
 
 /** Rows whose status allows the decision, and something else does not: their batch is stopped, or one's own approval. */
-async function refusedRows(
-  admin: OutboxAdmin,
-  filter: OutboxFilter,
-  made: DecisionMade,
-): Promise<DecisionReport['stayed']> {
+async function refusedRows(admin: Outbox, filter: OutboxFilter, made: DecisionMade): Promise<DecisionReport['stayed']> {
   if (made.decision !== 'approved' && made.decision !== 'approval_undone') return []
   const statuses = writebackStatuses.filter((status) => statusAfter(status, made.decision) !== null)
   const allowed = restrictStatuses(filter, statuses)
@@ -157,7 +153,7 @@ async function refusedRows(
 }
 
 async function stayedById(
-  admin: OutboxAdmin,
+  admin: Outbox,
   ids: readonly string[],
   moved: ReadonlySet<string>,
   made: DecisionMade,

@@ -2,18 +2,14 @@
 import { nearestNames } from '../values/nearest-names.ts'
 import { UserError } from '../values/user-error.ts'
 import type { BatchSummary } from './core/batches.ts'
-import type { OutboxAdmin } from './sql/admin.ts'
+import type { Outbox } from './sql/outbox.ts'
 
 /** Names further back are not suggested. */
 const namesConsidered = 10_000
 const maxSuggestions = 3
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none, or several. */
-export async function requireBatch(
-  admin: OutboxAdmin,
-  name: string,
-  what = 'nothing was changed',
-): Promise<BatchSummary> {
+export async function requireBatch(admin: Outbox, name: string, what = 'nothing was changed'): Promise<BatchSummary> {
   const batch = await admin.findBatch(name)
   if (batch !== null) return batch
   const names = await admin.listBatchNames(namesConsidered)
@@ -42,7 +38,7 @@ function withoutDigest(name: string): string {
  * `parts`: ids, or unique beginnings or ends of them. Throws UserError if one matches no id or several.
  */
 export async function resolveIds(
-  admin: Pick<OutboxAdmin, 'findIds' | 'list'>,
+  admin: Pick<Outbox, 'findIds' | 'list'>,
   parts: readonly string[],
 ): Promise<readonly string[]> {
   const found: string[] = []
@@ -57,7 +53,7 @@ export async function resolveIds(
 }
 
 /** A decision about what was shown names thousands by their whole ids. */
-async function findWholeIds(admin: Pick<OutboxAdmin, 'list'>, parts: readonly string[]): Promise<ReadonlySet<string>> {
+async function findWholeIds(admin: Pick<Outbox, 'list'>, parts: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   const size = 1000
   for (let start = 0; parts.length > 1 && start < parts.length; start += size) {

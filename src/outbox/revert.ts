@@ -3,15 +3,10 @@
 import { UserError } from '../values/user-error.ts'
 import type { DecisionTerms } from './core/admin.ts'
 import type { BatchSummary, NotReverted, RevertReport } from './core/batches.ts'
-import { type LaneToRevert, revertLane } from './core/revert.ts'
+import { revertLane } from './core/revert.ts'
 import type { WritebackRequest } from './core/writeback-request.ts'
 import { requireBatch } from './find-batch.ts'
-import type { OutboxAdmin } from './sql/admin.ts'
-
-type RevertSource = {
-  /** The rows of a batch that were not taken back, by conversation and visitor, with what the mirror shows of each. */
-  readonly readLanes: (batch: string) => AsyncIterable<LaneToRevert>
-}
+import type { Outbox } from './sql/outbox.ts'
 
 /** `batch`: its name or a unique beginning of it. `by`: who takes it back. */
 export type RevertRequest = { readonly batch: string } & Pick<DecisionTerms, 'by' | 'audit'>
@@ -21,8 +16,7 @@ const rowsReported = 1000
 
 /** Throws UserError if it can still be sent, or was taken back before. */
 export async function revertBatch(
-  admin: OutboxAdmin,
-  source: RevertSource,
+  admin: Outbox,
   { batch: name, ...request }: RevertRequest,
 ): Promise<Omit<RevertReport, 'project' | 'notReverted'> & { readonly notReverted: readonly NotReverted[] }> {
   const batch = await requireBatch(admin, name)
@@ -32,7 +26,7 @@ export async function revertBatch(
   const counts: Partial<Record<NotReverted['outcome'], number>> = {}
   const notReverted: NotReverted[] = []
   let arrived = 0
-  for await (const lane of source.readLanes(batch.id)) {
+  for await (const lane of admin.readLanes(batch.id)) {
     const revert = revertLane(lane)
     arrived += lane.rows.filter(({ status }) => status === 'succeeded').length
     // The ref keeps two people who take it back at the same time from queueing it twice.
@@ -48,7 +42,7 @@ export async function revertBatch(
 }
 
 async function queueDrafts(
-  admin: OutboxAdmin,
+  admin: Outbox,
   requests: readonly WritebackRequest[],
   {
     revertId,
@@ -84,7 +78,7 @@ function requireSettled({ id, stoppedAt, counts }: BatchSummary): void {
 }
 
 /** Of what has been taken back nothing is left to take back. */
-async function rejectReverted(admin: OutboxAdmin, id: string): Promise<void> {
+async function rejectReverted(admin: Outbox, id: string): Promise<void> {
   const name = await admin.findRevertOf(id)
   if (name === null) return
   throw new UserError({
@@ -96,7 +90,7 @@ async function rejectReverted(admin: OutboxAdmin, id: string): Promise<void> {
 }
 
 /** The name must not end like an import's. */
-async function chooseName(admin: OutboxAdmin, id: string): Promise<string> {
+async function chooseName(admin: Outbox, id: string): Promise<string> {
   for (let n = 1; ; n++) {
     const name = n === 1 ? `${id}-revert` : `${id}-revert-${n}`
     if ((await admin.findBatch(name)) === null) return name

@@ -48,7 +48,7 @@ export function createOutboxLanes(resources: WorkerResources) {
   const revoked = new Set<string>()
   const revokeOnce = async (projects: readonly ProjectConfig[]) => {
     for (const { projectId } of projects.filter((project) => !revoked.has(project.projectId))) {
-      await warehouse.outboxAdmin(projectId).revokeSending(readOnlySetting)
+      await warehouse.outbox(projectId).revokeSending(readOnlySetting)
       revoked.add(projectId)
     }
   }
@@ -77,7 +77,7 @@ export function createOutboxLanes(resources: WorkerResources) {
     findReady: async (projects: readonly ProjectConfig[]) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
       const [project] = writable
-      if (project !== undefined && projects.length === 1) await warehouse.outboxAdmin(project.projectId).assignProject()
+      if (project !== undefined && projects.length === 1) await warehouse.outbox(project.projectId).assignProject()
       const waiting = await warehouse.projects.listWithWritebacks()
       await revokeOnce(projects.filter(({ readOnly }) => readOnly))
       const clockNotice = project === undefined ? null : await findClockNotice(warehouse)

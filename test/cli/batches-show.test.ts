@@ -9,7 +9,7 @@ import * as watching from '../../src/app/watch-batch.ts'
 import { toBatchProgress } from '../../src/app/watch-batch.ts'
 import { writebackCommand } from '../../src/cli/writeback.ts'
 import type { BatchReport } from '../../src/outbox/core/batches.ts'
-import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { conversation, queueFlags } from '../outbox/batch-fixture.ts'
 import { databases } from '../support/databases.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
@@ -18,7 +18,7 @@ import { runCommand } from './run-command.ts'
 const useCases = { ...batches, ...review, ...watching }
 
 let warehouse: Warehouse
-let admin: OutboxAdmin
+let admin: Outbox
 let url: string
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ beforeEach(async () => {
   onTestFinished(() => place.drop())
   url = place.url!
   warehouse = await place.open()
-  admin = warehouse.outboxAdmin('p')
+  admin = warehouse.outbox('p')
 })
 
 function run(...args: readonly string[]) {

@@ -7,7 +7,7 @@ import * as review from '../../src/app/review.ts'
 import * as selection from '../../src/app/review.ts'
 import { writebackCommand } from '../../src/cli/writeback.ts'
 import type { EnqueueOptions } from '../../src/outbox/core/admin.ts'
-import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { queueFlags } from '../outbox/batch-fixture.ts'
 import { databases } from '../support/databases.ts'
 import { runCommand } from './run-command.ts'
@@ -15,7 +15,7 @@ import { runCommand } from './run-command.ts'
 const useCases = { ...batches, ...outbox, ...review, ...selection }
 
 let warehouse: Warehouse
-let admin: OutboxAdmin
+let admin: Outbox
 let url: string
 
 beforeEach(async () => {
@@ -23,7 +23,7 @@ beforeEach(async () => {
   onTestFinished(() => place.drop())
   url = place.url!
   warehouse = await place.open()
-  admin = warehouse.outboxAdmin('p')
+  admin = warehouse.outbox('p')
 })
 
 /** `variables`: without the prefix. */

@@ -63,7 +63,7 @@ describe.concurrent('a file that a person made', () => {
       exit: 0,
       document: { outcome: 'draft', queued: 5, ignoredColumns: ['Owner'], notices: [{ count: 1 }] },
     })
-    expect(await d.warehouse.outboxAdmin(d.service.projectId).listBatches(9)).toMatchObject([
+    expect(await d.warehouse.outbox(d.service.projectId).listBatches(9)).toMatchObject([
       {
         ...{ id: imported.document.batch, title: 'Apology', note: 'As agreed', source: 'my replies.csv', rows: 5 },
         ...{ createdBy: 'Zoë', counts: { draft: 5 } },

@@ -11,7 +11,7 @@ import { useConsole } from './routes/console-server.ts'
 
 const [first, second] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const
 
-async function fill({ mirror, query, outboxAdmin }: Warehouse) {
+async function fill({ mirror, query, outbox }: Warehouse) {
   const main = mirror('main')
   const talks = [first, second].map((id) => conversation(id, { visitor_id: 'v1', waiting_since: timeAt(5) }))
   await main.commit(commit('visitors', [visitor('v1', {}, { name: 'Zoë' })]))
@@ -23,7 +23,7 @@ async function fill({ mirror, query, outboxAdmin }: Warehouse) {
       ...({ operation: 'message', target, payload: { content: `${batchId} ${n}\u200b`, sender_name: 'Ann' } } as const),
       ...{ ref: null, expect: null, expiresAt: null },
     }))
-    await outboxAdmin('main').enqueue([requests], { status: 'draft', batchId, createdBy: 'olga', expiresAt: null })
+    await outbox('main').enqueue([requests], { status: 'draft', batchId, createdBy: 'olga', expiresAt: null })
   }
   await query(`insert into writebacks (project_id, id, operation, conversation_id, payload, batch_id, status)
     values ('main', 'h1', 'handled', '${second}', '{"handled":true}', 'flags', 'queued')`)
@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-const countsOf = async (batch: string) => (await console.warehouse.outboxAdmin('main').findBatch(batch))?.counts
+const countsOf = async (batch: string) => (await console.warehouse.outbox('main').findBatch(batch))?.counts
 
 test('an approver picks a row, approves the batch, and undoes it, with keys only', async () => {
   const page = await openPage(browser, console, 'ann')
@@ -96,14 +96,14 @@ test('an operator decides an uncertain reply beside its thread', async () => {
   expect(await accessibilityProblems(page)).toEqual([])
   await page.getByRole('button', { name: 'It arrived' }).click()
   await page.getByText('It arrived.', { exact: false }).first().waitFor()
-  expect((await console.warehouse.outboxAdmin('main').list({ ids: ['u1'] }, 1))[0]?.status).toBe('succeeded')
+  expect((await console.warehouse.outbox('main').list({ ids: ['u1'] }, 1))[0]?.status).toBe('succeeded')
   expect(page.violations).toEqual([])
 })
 
 test('an approval of rows that have changed since they were shown does nothing, and says what changed', async () => {
   const page = await openPage(browser, console, 'ann')
   await page.go('/console/p/main/confirm?decision=approve&batch=changed')
-  const admin = console.warehouse.outboxAdmin('main')
+  const admin = console.warehouse.outbox('main')
   const [row] = await admin.list({ batch: 'changed' }, 1)
   await admin.decide('cancelled', { ids: [row?.id ?? ''] }, { by: 'bea' })
   await page.getByRole('button', { name: 'Approve 2 write-backs' }).click()

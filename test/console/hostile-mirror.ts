@@ -17,7 +17,7 @@ const attacks = [
 export const attack = attacks.join(' ')
 
 export async function fillHostile(
-  { mirror, query, outboxAdmin, auditLog, budgetHistory, facts }: Warehouse,
+  { mirror, query, outbox, auditLog, budgetHistory, facts }: Warehouse,
   settings: Parameters<Warehouse['facts']>[1],
 ) {
   const main = mirror('main')
@@ -63,7 +63,7 @@ export async function fillHostile(
   await query(
     `insert into service_behaviours (project_id, name, value, evidence, learned_at) values ('main', ${text}, ${text}, ${text}, '${timeAt(1)}')`,
   )
-  await queueHostile({ query, outboxAdmin })
+  await queueHostile({ query, outbox })
   await query(
     `insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found) values ('main', 'd1', '2999-01-01T00:00:00Z', 1, '{}', 1, ${text})`,
   )
@@ -77,14 +77,14 @@ export async function fillHostile(
 }
 
 /** A batch whose every text is hostile, and a write-back of each kind that a person may look at. */
-async function queueHostile({ query, outboxAdmin }: Pick<Warehouse, 'query' | 'outboxAdmin'>): Promise<void> {
+async function queueHostile({ query, outbox }: Pick<Warehouse, 'query' | 'outbox'>): Promise<void> {
   const common = { ref: null, expect: null, expiresAt: null }
   const payload = { content: attack, sender_name: attack.slice(0, 60) }
   const reply = { ...common, operation: 'message', target: known, payload } as const
   const correction = { ...common, operation: 'visitor', target: known, payload: { name: attack.slice(0, 60) } } as const
   const batch = { title: attack, source: attack, note: attack, reverts: null }
   const options = { status: 'draft', batchId: hostileBatch, createdBy: attack, expiresAt: null, batch } as const
-  await outboxAdmin('main').enqueue([[reply, correction, reply, reply]], options)
+  await outbox('main').enqueue([[reply, correction, reply, reply]], options)
   const text = `'${attack.replaceAll("'", "''")}'`
   const nth = (n: number) =>
     `(select id from writebacks where batch_id = '${hostileBatch}' order by seq limit 1 offset ${n})`

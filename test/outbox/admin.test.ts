@@ -1,14 +1,14 @@
-/** OutboxAdmin on each database: id prefixes, duplicate refs, rows inserted by SQL, and expiry. */
+/** Outbox on each database: id prefixes, duplicate refs, rows inserted by SQL, and expiry. */
 import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
 import { executeDecision } from '../../src/outbox/decide.ts'
-import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 
-type OutboxUnderTest = { readonly warehouse: Warehouse; readonly admin: OutboxAdmin; readonly place: DatabaseInstance }
+type OutboxUnderTest = { readonly warehouse: Warehouse; readonly admin: Outbox; readonly place: DatabaseInstance }
 
 /** Inserts by SQL, as a BI tool does. */
 function insert({ warehouse }: OutboxUnderTest, row: Readonly<Record<string, string>>) {
@@ -27,7 +27,7 @@ for (const database of databases) {
       const place = await database.make()
       atEnd(() => place.drop())
       const warehouse = await place.open()
-      return { place, warehouse, admin: warehouse.outboxAdmin(project) }
+      return { place, warehouse, admin: warehouse.outbox(project) }
     }
 
     test('an id or a unique prefix selects a row, whatever characters it contains', async ({ onTestFinished }) => {

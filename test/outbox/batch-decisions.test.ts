@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/admin.ts'
 import { executeDecision } from '../../src/outbox/decide.ts'
-import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
 import { claimFirst, conversation, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 const drafts: OutboxFilter = { batch: 'flags', statuses: ['draft'] }
-const approve = (admin: OutboxAdmin, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
+const approve = (admin: Outbox, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
   executeDecision(admin, 'approved', selection, { ...bea, shown: { filter: { batch: 'flags' }, digest } })
 
 const bea: DecisionTerms = { by: 'bea', graceMs: 60_000 }
@@ -118,7 +118,7 @@ for (const database of databases) {
       expect(await outbox.findClaimable(Date.now(), 9)).toEqual([])
       expect(await outbox.hasPending()).toBe(true)
       expect(await outbox.findClaimable(Date.now() + 61_000, 9)).toHaveLength(2)
-      expect(await admin.findRest('flags')).toMatchObject({ because: 'its approval can still be taken back' })
+      expect(await admin.findBatchRest('flags')).toMatchObject({ because: 'its approval can still be taken back' })
       const undone = await executeDecision(admin, 'approval_undone', { approvedBy: 'bea' }, { by: 'bea' })
       expect(undone).toMatchObject({ moved: 2, stayed: [] })
       expect(await admin.findBatch('flags')).toMatchObject({ approvedBy: null, approvedAt: null, counts: { draft: 2 } })
@@ -285,7 +285,7 @@ for (const database of databases) {
       const claimed = []
       for (const { id } of await outbox.findClaimable(Date.now(), 60))
         claimed.push((await outbox.claim(id, Date.now()))!)
-      const person = (await place.open()).outboxAdmin(project)
+      const person = (await place.open()).outbox(project)
       const leaving = claimed.map((writeback) => markSending(outbox, writeback))
       await leaving[0]
       const stopped = await person.decideBatch('stopped', 'flags', 'bea')

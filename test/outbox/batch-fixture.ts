@@ -4,8 +4,7 @@ import type { Warehouse } from '../../src/app/open.ts'
 import type { EnqueueOptions } from '../../src/outbox/core/admin.ts'
 import type { Writeback } from '../../src/outbox/core/repository.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
-import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
-import type { OutboxRepository } from '../../src/outbox/sql/repository.ts'
+import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
 export const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
@@ -16,7 +15,7 @@ export async function openOutbox(database: TestDatabase) {
   const place = await database.make()
   onTestFinished(() => place.drop())
   const warehouse = await place.open()
-  return { place, warehouse, admin: warehouse.outboxAdmin(project), outbox: warehouse.outbox(project) }
+  return { place, warehouse, admin: warehouse.outbox(project), outbox: warehouse.outbox(project) }
 }
 
 export function flag(n: number, own: Partial<WritebackRequest> = {}): WritebackRequest {
@@ -26,7 +25,7 @@ export function flag(n: number, own: Partial<WritebackRequest> = {}): WritebackR
 }
 
 /** The batch `flags`, with as many flags, each for its own conversation; returns their ids. */
-export async function queueFlags(admin: OutboxAdmin, rows: number, options: Partial<EnqueueOptions> = {}) {
+export async function queueFlags(admin: Outbox, rows: number, options: Partial<EnqueueOptions> = {}) {
   const queued = { status: 'queued', batchId: 'flags', createdBy: 'ann', expiresAt: null, ...options } as const
   const chunks = []
   for (let from = 0; from < rows; from += 200)
@@ -46,13 +45,13 @@ export function insertFlag(warehouse: Warehouse, row: Readonly<Record<string, st
 }
 
 /** Claims the first write-back that can be claimed. */
-export async function claimFirst(outbox: OutboxRepository): Promise<Writeback> {
+export async function claimFirst(outbox: Outbox): Promise<Writeback> {
   const [first] = await outbox.findClaimable(Date.now(), 1)
   const claimed = await outbox.claim(first!.id, Date.now())
   return claimed!
 }
 
 /** Whether it may be sent. */
-export function markSending(outbox: OutboxRepository, writeback: Writeback): Promise<boolean> {
+export function markSending(outbox: Outbox, writeback: Writeback): Promise<boolean> {
   return outbox.markSending(writeback, { before: { handledAt: null } }, Date.now(), Date.now() + 60_000)
 }

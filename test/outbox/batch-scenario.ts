@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { decideBatch, revertBatchOf, showBatch } from '../../src/app/batches.ts'
 import { decideWritebacks } from '../../src/app/outbox.ts'
-import type { OutboxAdmin } from '../../src/outbox/sql/admin.ts'
+import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { configOf, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { createRandomInt, type Kills, pushWithKills, type RandomInt } from './killed-senders.ts'
 import { createOutboxFixture, type OutboxFixture, type RequestLine, toRequest } from './outbox-fixture.ts'
@@ -64,7 +64,7 @@ function createRun(fixture: OutboxFixture) {
   const { instance, sandbox, warehouse } = fixture
   const project = projectConfigOf(sandbox, { approveGraceMs: 0, approveOwn: false })
   const config = configOf(instance.url ?? '', project)
-  const admin: OutboxAdmin = warehouse.outboxAdmin(sandbox.projectId)
+  const admin: Outbox = warehouse.outbox(sandbox.projectId)
   const countsOf = async (batch: string) => (await admin.findBatch(batch))?.counts ?? {}
   return {
     queueDrafts: async (lines: readonly RequestLine[]) => {
@@ -165,7 +165,7 @@ function hasArrived(
   return Object.entries(payload).every(([field, value]) => (state as Record<string, unknown>)[field] === value)
 }
 
-async function countLasting(admin: OutboxAdmin): Promise<number> {
+async function countLasting(admin: Outbox): Promise<number> {
   const counts = await admin.countByOperation({ batch: batchName, statuses: ['succeeded'] })
   const lasting = counts.filter(({ operation }) => operation === 'message' || operation === 'note')
   return lasting.reduce((sum, { count }) => sum + count, 0)

@@ -139,7 +139,7 @@ for (const database of databases) {
         db,
       )
       await db.destroy()
-      const admin = (await place.open()).outboxAdmin(project)
+      const admin = (await place.open()).outbox(project)
       expect(await admin.findBatch('done')).toMatchObject({
         rows: 2,
         createdBy: 'ann',

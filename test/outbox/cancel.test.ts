@@ -31,7 +31,7 @@ async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { o
     await warehouse.query('alter table writebacks enable trigger user')
     await warehouse.query(`select setval('writebacks_seq', ${rows})`)
   }
-  return { place, warehouse, admin: warehouse.outboxAdmin(project), outbox: warehouse.outbox(project) }
+  return { place, warehouse, admin: warehouse.outbox(project), outbox: warehouse.outbox(project) }
 }
 
 const isCancelling = 'select 1 from writeback_cancellations where finished_at is null'
@@ -95,7 +95,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const claimed = []
       for (const { id } of await outbox.findClaimable(Date.now(), 120))
         claimed.push((await outbox.claim(id, Date.now()))!)
-      const person = (await place.open()).outboxAdmin(project)
+      const person = (await place.open()).outbox(project)
       const leaving = claimed.map((writeback) => outbox.markSending(writeback, {}, Date.now(), Date.now()))
       await leaving[0]
       const { moved } = await executeDecision(person, 'cancelled', {}, { by: 'ann' })

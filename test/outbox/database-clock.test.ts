@@ -30,10 +30,10 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
     expect(Number(left?.ms)).toBeGreaterThan(25_000)
     expect(Number(left?.ms)).toBeLessThan(30_001)
     expect(Number(left?.differs)).toBe(0)
-    expect(await admin.findRest('flags')).not.toBeNull()
+    expect(await admin.findBatchRest('flags')).not.toBeNull()
     await admin.decideBatch('stopped', 'flags', 'bea')
     await admin.decideBatch('resumed', 'flags', 'bea')
-    expect(await admin.findRest('flags')).not.toBeNull()
+    expect(await admin.findBatchRest('flags')).not.toBeNull()
     const reads = createWritebackReads(
       async () => warehouse,
       async () => warehouse,
@@ -53,7 +53,7 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
     const { project, instance, conversation, ...o } = await createOutboxFixture({ database: 'postgres' })
     const flag = (n: number) => toRequest({ operation: 'handled', conversation_id: conversation(n), handled: true })
     const options = { status: 'queued', batchId: 'flags', createdBy: 'ann', expiresAt: null } as const
-    const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
+    const admin = o.warehouse.outbox(o.sandbox.projectId)
     await admin.enqueue(singleItem([flag(0)]), options)
     const config = configOf(instance.url ?? '', project)
     const request = { batch: 'flags', by: 'ann' }
@@ -67,7 +67,7 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
 
   test('nothing is sent within a grace or after an expiry, and the command says that the clock is off', async () => {
     const o = await createOutboxFixture({ database: 'postgres', project: { approveGraceMs: 30_000 } })
-    const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
+    const admin = o.warehouse.outbox(o.sandbox.projectId)
     const inSeconds = (n: number) => new Date(Date.now() + n * 1000).toISOString().replace(/\.\d+/, '')
     const flag = (n: number) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true })
     await o.queue({ ...flag(0), expires_at: inSeconds(-30) }, { ...flag(1), expires_at: inSeconds(30) }, flag(2))

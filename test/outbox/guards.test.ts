@@ -192,7 +192,7 @@ test('a retried conflict is sent', async () => {
   o.sandbox.mutate.renameVisitor(id, 'Augusta', null)
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
-  const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
+  const admin = o.warehouse.outbox(o.sandbox.projectId)
   await admin.decide('retried', { ids: [first!] }, { by: 'a test' })
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])

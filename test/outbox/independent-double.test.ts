@@ -280,7 +280,7 @@ test('a correction that arrives after its verifications is taken back to what wa
   service.visitor.name = 'Ada'
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
-  const [lane] = await Array.fromAsync(o.warehouse.revertSource(ids.project).readLanes('late'))
+  const [lane] = await Array.fromAsync(o.warehouse.outbox(ids.project).readLanes('late'))
   expect(revertLane(lane!).request?.payload).toEqual({ name: 'Vi' })
 })
 

@@ -196,7 +196,7 @@ export async function createOutboxFor(double: IndependentDouble, database: 'sqli
   const warehouse = await instance.open()
   const base = { projectId: ids.project, baseUrl: double.baseUrl, widgetUrl: double.baseUrl, key: 'svc_live_x' }
   const project = (over: Partial<ProjectConfig>) => projectConfigOf(base as never, { verifyAfterMs: 60, ...over })
-  const admin = warehouse.outboxAdmin(ids.project)
+  const admin = warehouse.outbox(ids.project)
   return {
     url: instance.url!,
     warehouse,

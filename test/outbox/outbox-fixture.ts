@@ -64,7 +64,7 @@ export async function createOutboxFixture({
   addSendRecord(instance)
   if (mirrored) await syncOnce(instance.url!, sandbox, { streams: ['conversations', 'messages', 'visitors'] })
   const warehouse = await instance.open()
-  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  const admin = warehouse.outbox(sandbox.projectId)
   const projectWith = (over: Partial<ProjectConfig>) =>
     projectConfigOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
   const idsOf = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id!)

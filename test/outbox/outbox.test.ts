@@ -47,9 +47,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const [id] = await o.queue(reply(o.conversation(0), 'Never.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const claimed = await outbox.claim(id!, Date.now())
-      expect(
-        await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('cancelled', {}, { by: 'a test' }),
-      ).toMatchObject({
+      expect(await o.warehouse.outbox(o.sandbox.projectId).decide('cancelled', {}, { by: 'a test' })).toMatchObject({
         ids: [id],
       })
       expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
@@ -58,7 +56,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('sends one write-back of a lane at a time, even if an earlier one is retried meanwhile', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
-      const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
+      const admin = o.warehouse.outbox(o.sandbox.projectId)
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const [first] = await o.queue(reply(o.conversation(0), 'First.'))
       await admin.decide('cancelled', {}, { by: 'a test' })

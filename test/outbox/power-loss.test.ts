@@ -10,7 +10,7 @@ import { connectService } from '../../src/app/service.ts'
 import { writebackDeps } from '../../src/app/writeback-deps.ts'
 import type { WritebackDeps } from '../../src/outbox/operations/operation-handler.ts'
 import { sendQueued } from '../../src/outbox/send/send-queued.ts'
-import type { OutboxRepository } from '../../src/outbox/sql/repository.ts'
+import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../src/service/rate-limit/state-store.ts'
 import { type Db, openKysely } from '../../src/warehouse/connection-pool.ts'
@@ -40,7 +40,7 @@ function failing(
       return result
     }
   const { outbox } = deps
-  const watched: OutboxRepository = {
+  const watched: Outbox = {
     ...outbox,
     claim: around(outbox.claim),
     markSending: around(outbox.markSending),

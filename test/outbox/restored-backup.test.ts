@@ -65,8 +65,7 @@ async function restoreAfterSending(kind: Kind) {
   await restore()
   const warehouse = await fixture.instance.open()
   const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
-  const statuses = async () =>
-    (await warehouse.outboxAdmin(sandbox.projectId).list({}, 100)).map(({ status }) => status)
+  const statuses = async () => (await warehouse.outbox(sandbox.projectId).list({}, 100)).map(({ status }) => status)
   return {
     ...fixture,
     warehouse,

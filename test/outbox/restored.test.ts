@@ -22,7 +22,7 @@ async function sendAndRestore(o: OutboxFixture) {
       ...{ signal: new AbortController().signal, onProgress: () => {}, onBudget: () => {}, despiteFailures: false },
       log: pino({ level: 'silent' }),
     })
-  return { url, push, warehouse, admin: warehouse.outboxAdmin(o.sandbox.projectId) }
+  return { url, push, warehouse, admin: warehouse.outbox(o.sandbox.projectId) }
 }
 
 async function restored(url: string) {

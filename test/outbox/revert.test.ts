@@ -4,7 +4,7 @@ import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../.
 import { revertLane } from '../../src/outbox/core/revert.ts'
 import { revertBatch } from '../../src/outbox/revert.ts'
 import { databases } from '../support/databases.ts'
-import { claimFirst, conversation, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
+import { claimFirst, conversation, markSending, openOutbox, queueFlags } from './batch-fixture.ts'
 
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const sentAt = '2026-03-01T10:00:00Z'
@@ -223,14 +223,13 @@ for (const database of databases)
         `update writebacks set status = 'succeeded', finished_at = '${sentAt}', evidence = '${evidence}' where id = '${id}'`,
       )
     }
-    const source = warehouse.revertSource(project)
-    expect(await revertBatch(admin, source, { batch: 'names', by: 'ann' })).toMatchObject({ queued: 1, counts: {} })
+    expect(await revertBatch(admin, { batch: 'names', by: 'ann' })).toMatchObject({ queued: 1, counts: {} })
     expect(await admin.list({ batch: 'names-revert' }, 9)).toMatchObject([{ payload: { name: 'Before' } }])
   })
 
 for (const database of databases) {
   test(`what a stopped batch sends after it was taken back can be taken back then — ${database.name}`, async () => {
-    const { warehouse, admin, outbox } = await openOutbox(database)
+    const { admin, outbox } = await openOutbox(database)
     await queueFlags(admin, 5)
     const send = async (rows: number) => {
       for (let n = 0; n < rows; n += 1) {
@@ -239,8 +238,7 @@ for (const database of databases) {
         await outbox.settleSent(claimed, { event: 'accepted', why: 'it was done' })
       }
     }
-    const source = warehouse.revertSource(project)
-    const revert = () => revertBatch(admin, source, { batch: 'flags', by: 'bea' })
+    const revert = () => revertBatch(admin, { batch: 'flags', by: 'bea' })
     const targetsOf = async (batch: string) =>
       (await admin.list({ batch }, 9)).map(({ conversationId }) => conversationId)
     await send(2)

@@ -101,7 +101,7 @@ test('a flag that was approved before its reply stands against it, as it then do
   const fixture = await createOutboxFixture()
   const { sandbox, warehouse } = fixture
   const conversation_id = fixture.conversation(0)
-  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  const admin = warehouse.outbox(sandbox.projectId)
   await queueBatch(fixture, [
     { operation: 'message', conversation_id, content: 'Done.', sender_name: 'Ann' },
     { operation: 'handled', conversation_id, handled: true },

@@ -68,13 +68,13 @@ export function createPlainRows({ conversation, visitor }: OutboxFixture): reado
 
 export async function queueBatch({ warehouse, sandbox }: OutboxFixture, rows: readonly RequestLine[]): Promise<void> {
   const options = { status: 'queued', batchId: batch, createdBy: 'test', expiresAt: null } as const
-  await warehouse.outboxAdmin(sandbox.projectId).enqueue(singleItem(rows.map(toRequest)), options)
+  await warehouse.outbox(sandbox.projectId).enqueue(singleItem(rows.map(toRequest)), options)
 }
 
 export type ReviewedRows = { readonly summary: ReviewSummary; readonly reviews: readonly CheckedReview[] }
 
 function partsOf({ warehouse, sandbox }: OutboxFixture) {
-  return { reader: warehouse.reviewReader(sandbox.projectId), now: Date.now() }
+  return { reader: warehouse.outbox(sandbox.projectId), now: Date.now() }
 }
 
 export async function reviewLines(fixture: OutboxFixture, rows: readonly RequestLine[]): Promise<ReviewedRows> {
@@ -113,8 +113,8 @@ export async function reviewQueued(fixture: OutboxFixture): Promise<ReviewedRows
 
 /** What the checked rows did, beside what the check had shown. */
 export function compareQueued({ warehouse, sandbox }: OutboxFixture): Promise<CheckedOutcomes> {
-  const admin = warehouse.outboxAdmin(sandbox.projectId)
-  return compareWithChecks(admin, warehouse.reviewReader(sandbox.projectId), batch)
+  const admin = warehouse.outbox(sandbox.projectId)
+  return compareWithChecks(admin, warehouse.outbox(sandbox.projectId), batch)
 }
 
 /** Asks the service about all rows, as `--check` does. */

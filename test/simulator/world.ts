@@ -177,7 +177,7 @@ async function runPhases(world: World, clock: { wallOffset: Ms }): Promise<void>
   const warehouse = await database.openUnscheduled(world.spectator)
   if (plan.pushers > 0) {
     await runQuietly('push', pushProgram(true))
-    const entries = await warehouse.outboxAdmin(sandbox.projectId).list({}, 1000)
+    const entries = await warehouse.outbox(sandbox.projectId).list({}, 1000)
     failures.push(...checkWritebacks(sandbox, entries, world.cancelled))
   }
   if (plan.syncers > 0) {

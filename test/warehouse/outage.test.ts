@@ -174,7 +174,7 @@ describe('a connection that breaks before the response to a commit', () => {
     expect(written).toBeGreaterThan(ids.length * 2)
     const sent = sandbox.ledger().map(({ body }) => (body as { readonly content: string }).content)
     expect(sent.toSorted()).toEqual(ids.map((id) => `To ${id}`).toSorted())
-    expect(await opened.outboxAdmin(sandbox.projectId).countByStatus({})).toEqual({ succeeded: ids.length })
+    expect(await opened.outbox(sandbox.projectId).countByStatus({})).toEqual({ succeeded: ids.length })
   })
 
   test('in an import: everything is queued once', async () => {
@@ -194,7 +194,7 @@ describe('a connection that breaks before the response to a commit', () => {
     const report = await importWritebacks(configOf(proxy.url, project), project, given, importing)
     expect(report).toMatchObject({ outcome: 'queued', queued: 3, known: 0 })
     expect(lost).toBe(1)
-    expect(await opened.outboxAdmin(sandbox.projectId).countByStatus({})).toEqual({ queued: 3 })
+    expect(await opened.outbox(sandbox.projectId).countByStatus({})).toEqual({ queued: 3 })
   })
 })
 

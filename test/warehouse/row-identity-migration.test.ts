@@ -48,7 +48,7 @@ test.for(databases)('the rows are joined with all of their children — $name', 
   )
   expect(await list('select distinct lane from writebacks')).toEqual([`conversation/${id}`])
   const targets = [upper, id, mixed].map((target) => ({ operation: 'handled', target }) as const)
-  const found = await warehouse.reviewReader('p').readTargets(targets)
+  const found = await warehouse.outbox('p').readTargets(targets)
   expect(found.map((state) => state?.kind)).toEqual(['conversation', 'conversation', 'conversation'])
   expect(await list('select parent_id, due_at, whole from sync_children')).toEqual([`${mixed} 1 1`])
   await warehouse.close()

@@ -111,7 +111,7 @@ test('stops a batch at once, goes on with it, and says when it was finished', as
   const project = projectConfigOf(sandbox, noSchedules)
   const config = workerConfig(stores, [project])
   const warehouse = await stores.open()
-  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  const admin = warehouse.outbox(sandbox.projectId)
   const requests = [...sandbox.truth('conversations')].map(({ id }) => {
     const payload = { content: 'We are on it.', sender_name: 'Ann' }
     return { operation: 'message', target: id!, payload, ref: null, expect: null, expiresAt: null } as const

@@ -75,7 +75,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
       signal?: AbortSignal,
     ): Promise<BatchData | null> => {
       const warehouse = await open(project.projectId)
-      const admin = warehouse.outboxAdmin(project.projectId)
+      const admin = warehouse.outbox(project.projectId)
       if ((await admin.findBatch(name)) === null) return null
       const report = await readBatch(admin, warehouse, toBatchProject(project), name)
       const { id, counts } = report.batch
@@ -94,9 +94,9 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     /** Null: there is no such write-back. */
     writeback: async (project: ConsoleProject, id: string): Promise<WritebackData | null> => {
       const warehouse = await open(project.projectId)
-      const shown = await warehouse.outboxSnapshot(project.projectId, async ({ admin, reader }) => {
-        const { entries, named } = await admin.readSelection({ ids: [id] }, 1)
-        return entries.length === 0 ? null : { named, report: await readWriteback(admin, reader, project, id) }
+      const shown = await warehouse.outboxSnapshot(project.projectId, async (outbox) => {
+        const { entries, named } = await outbox.readSelection({ ids: [id] }, 1)
+        return entries.length === 0 ? null : { named, report: await readWriteback(outbox, project, id) }
       })
       if (shown === null) return null
       const { conversationId } = shown.report.writeback
@@ -107,13 +107,13 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     /** What a decision is about, and the digest that names it. */
     selection: async (project: ConsoleProject, filter: OutboxFilter, limit: number): Promise<SelectionData> => {
       const warehouse = await open(project.projectId)
-      return warehouse.outboxSnapshot(project.projectId, async ({ admin, reader }) => {
-        const { entries, named } = await admin.readSelection(filter, limit)
+      return warehouse.outboxSnapshot(project.projectId, async (outbox) => {
+        const { entries, named } = await outbox.readSelection(filter, limit)
         return {
           named,
-          entries: await nameEntries(reader, entries),
-          operations: await admin.countByOperation(filter),
-          batch: filter.batch === undefined ? null : await admin.findBatch(filter.batch),
+          entries: await nameEntries(outbox, entries),
+          operations: await outbox.countByOperation(filter),
+          batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
         }
       })
     },
@@ -136,7 +136,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
     /** Of the newest batches that are under way, for live numbers. */
     progress: async (project: ConsoleProject) => {
       const warehouse = await open(project.projectId)
-      const admin = warehouse.outboxAdmin(project.projectId)
+      const admin = warehouse.outbox(project.projectId)
       const moving = (await admin.listBatches(batchesPerPage)).filter(({ state }) => state !== 'done')
       const read = moving.slice(0, watchedBatches).map(async (batch) => ({
         batch,
@@ -177,7 +177,7 @@ async function listWritebacks(
   project: ConsoleProject,
   { status, after, before }: ListRequest,
 ): Promise<WritebacksData> {
-  const admin = warehouse.outboxAdmin(project.projectId)
+  const admin = warehouse.outbox(project.projectId)
   const counts = await admin.countByStatus({})
   if (status !== null) {
     const shown = await listRows(warehouse, project, { statuses: [status] }, after)
@@ -198,11 +198,11 @@ async function listRows(
   filter: OutboxFilter,
   after: string | null,
 ) {
-  const admin = warehouse.outboxAdmin(projectId)
+  const admin = warehouse.outbox(projectId)
   const seq = after !== null && /^\d{1,15}$/.test(after) ? Number(after) : 0
   const entries = await admin.list(filter, rowsPerPage, seq)
   return {
-    entries: await nameEntries(warehouse.reviewReader(projectId), entries),
+    entries: await nameEntries(warehouse.outbox(projectId), entries),
     next: entries.length < rowsPerPage ? null : String(entries.at(-1)?.seq ?? ''),
   }
 }
@@ -218,7 +218,7 @@ async function pageOfReview(
   const rows = (review?.rows ?? []).filter((row) => row.position > from && (would === null || row.outcome === would))
   const page = rows.slice(0, rowsPerPage)
   const ids = page.map(({ id }) => id)
-  const entries = ids.length === 0 ? [] : await warehouse.outboxAdmin(projectId).list({ ids }, ids.length)
+  const entries = ids.length === 0 ? [] : await warehouse.outbox(projectId).list({ ids }, ids.length)
   const payloads = new Map(entries.map(({ id, payload }) => [id, payload]))
   return {
     reviewed: page.map((row) => ({ ...row, payload: payloads.get(row.id) ?? {} })),
@@ -282,7 +282,7 @@ async function review(
   onReviews: (reviews: readonly CheckedReview[]) => Promise<void>,
   signal: AbortSignal,
 ) {
-  const reader = warehouse.reviewReader(projectId)
+  const reader = warehouse.outbox(projectId)
   const clock = await warehouse.readClock()
   const listBatch: typeof reader.listBatch = async (...page) => {
     signal.throwIfAborted()

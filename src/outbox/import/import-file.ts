@@ -7,7 +7,7 @@ import type { EnqueueOptions } from '../core/admin.ts'
 import type { NewAuditEvent } from '../core/audit-event.ts'
 import type { QueuedImport, RejectedImport } from '../core/reports.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
-import type { OutboxAdmin } from '../sql/admin.ts'
+import type { Outbox } from '../sql/outbox.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
 import type { ImportLine } from './csv-parser.ts'
 import type { ImportBuffer } from './import-buffer.ts'
@@ -51,7 +51,7 @@ const rowsPerInsert = 200
 const checksWhileOvertaken = 3
 
 export async function importRequests(
-  admin: OutboxAdmin,
+  admin: Outbox,
   file: ImportFile,
   options: ImportOptions,
   checksLeft = checksWhileOvertaken,
@@ -89,7 +89,7 @@ export function toQueuedImport(
 
 /** Validates every row, and writes those with mistakes to a file. */
 export async function checkFile(
-  admin: Pick<OutboxAdmin, 'importedAs'>,
+  admin: Pick<Outbox, 'importedAs'>,
   file: ImportFile,
   { project, mistakesPath, onProgress, ...options }: CheckFileOptions,
 ): Promise<RejectedImport | CheckResult> {

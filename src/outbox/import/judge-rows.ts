@@ -8,7 +8,8 @@ import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { toWords } from '../core/same-words.ts'
 import { expiryMistakes, type WritebackRequest } from '../core/writeback-request.ts'
-import type { EarlierReply, ImportLookups, QueuedRef } from '../sql/import-lookups.ts'
+import type { EarlierReply, QueuedRef } from '../sql/import-lookups.ts'
+import type { ImportLookups } from '../sql/outbox.ts'
 import type { ImportLine } from './csv-parser.ts'
 
 export type JudgeOptions = {

@@ -14,7 +14,7 @@ import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { Evidence, Transition, Writeback } from '../core/repository.ts'
 import { type Operation, operationTypes, type RequestFor } from '../core/writeback-request.ts'
-import type { OutboxRepository } from '../sql/repository.ts'
+import type { Outbox } from '../sql/outbox.ts'
 
 /** The result of the check just before a send. */
 export type PreconditionResult =
@@ -67,7 +67,7 @@ export type WritebackDeps = {
    * any byte is sent; the request is sent only if it returns true. Throws ApiError.
    */
   readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
-  readonly outbox: OutboxRepository
+  readonly outbox: Outbox
   readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
   /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms

@@ -13,14 +13,14 @@ import { type GuardFacts, noOwnEdits } from '../core/review-guards.ts'
 import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
 import { createHandler } from '../operations/handlers.ts'
 import { targetPath, type WritebackDeps } from '../operations/operation-handler.ts'
-import type { ReviewReader } from '../sql/review-rows.ts'
+import type { Outbox } from '../sql/outbox.ts'
 import { type ReviewSource, type RowToReview, reviewRows } from './review-rows.ts'
 
 /** `writeback`: as it is queued; absent if it is not. */
 type RowToCheck = RowToReview & { readonly writeback?: Writeback }
 
 export type CheckDeps = WritebackDeps & {
-  readonly reader: ReviewReader
+  readonly reader: Outbox
   readonly onChecked: (rows: number) => void
 }
 

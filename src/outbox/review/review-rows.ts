@@ -6,7 +6,7 @@ import { type ReviewFacts, type ReviewRow, reviewRow, type WritebackReview } fro
 import { findObstacleInMirror } from '../core/review-guards.ts'
 import { applyAhead, emptyLane, type LaneState, type RowAhead } from '../core/review-lane.ts'
 import { operationTypes, toLaneName } from '../core/writeback-request.ts'
-import type { ReviewReader } from '../sql/review-rows.ts'
+import type { Outbox } from '../sql/outbox.ts'
 
 /** A row with what is needed to find what is ahead of it and to check it. */
 export type RowToReview = {
@@ -27,7 +27,7 @@ export type ReviewSource<Row extends RowToReview = RowToReview> = {
 }
 
 type ReviewDeps<Row extends RowToReview> = {
-  readonly readAhead: ReviewReader['readAhead']
+  readonly readAhead: Outbox['readAhead']
   /** One for each row. */
   readonly readFacts: (rows: readonly Row[]) => Promise<readonly ReviewFacts[]>
   readonly now: EpochMs
@@ -79,7 +79,7 @@ async function findLaneEnds({ rows }: ReviewSource): Promise<LaneEnds> {
 }
 
 /** Facts from the mirror, without a request. */
-export function readMirrorFacts(reader: ReviewReader) {
+export function readMirrorFacts(reader: Outbox) {
   return async (sources: readonly RowToReview[]): Promise<readonly ReviewFacts[]> => {
     const facts = await reader.readFacts(sources.map(({ row }) => row))
     return sources.flatMap(({ row }, index) => {

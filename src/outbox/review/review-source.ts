@@ -13,8 +13,8 @@ import {
 import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
 import { parseRequest, type WritebackRequest } from '../core/writeback-request.ts'
 import type { ImportLine } from '../import/csv-parser.ts'
-import type { OutboxAdmin } from '../sql/admin.ts'
-import type { QueuedRow, ReviewReader } from '../sql/review-rows.ts'
+import type { Outbox } from '../sql/outbox.ts'
+import type { QueuedRow } from '../sql/review-rows.ts'
 import { type CheckDeps, checkRows } from './check-rows.ts'
 import {
   type LaneEnds,
@@ -26,7 +26,7 @@ import {
 } from './review-rows.ts'
 
 type ReviewParts = {
-  readonly reader: ReviewReader
+  readonly reader: Outbox
   readonly now: EpochMs
 }
 
@@ -125,7 +125,7 @@ function withExpiry(request: WritebackRequest, expiresAt: string | null): Writeb
 export type BatchRow = RowToReview & Pick<QueuedRow, 'epoch' | 'writeback'>
 
 /** The drafts and the queued rows, numbered within the whole batch. */
-export function batchSource(reader: ReviewReader, batch: string): ReviewSource<BatchRow> {
+export function batchSource(reader: Outbox, batch: string): ReviewSource<BatchRow> {
   async function* rows(): AsyncGenerator<BatchRow> {
     let position = 0
     for (let after = 0, isLast = false; !isLast; ) {
@@ -159,8 +159,8 @@ const rowsPerRead = 200
 const maxSamples = 20
 
 export async function compareWithChecks(
-  admin: Pick<OutboxAdmin, 'list'>,
-  reader: Pick<ReviewReader, 'listChecked' | 'readTargets'>,
+  admin: Pick<Outbox, 'list'>,
+  reader: Pick<Outbox, 'listChecked' | 'readTargets'>,
   batch: string,
 ): Promise<CheckedOutcomes> {
   const first = new Map<string, Deviation>()

@@ -159,7 +159,7 @@ type QueuedTimes = {
   readonly why: string | null
 }
 
-export async function findRest({ db, kind, project, typed }: ProjectDb, batch: string): Promise<Rest | null> {
+export async function findBatchRest({ db, kind, project, typed }: ProjectDb, batch: string): Promise<Rest | null> {
   const clock = await readClock(db, kind)
   const now = typed('integer', clock())
   const { rows } = await sql<QueuedTimes>`

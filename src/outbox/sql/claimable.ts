@@ -11,7 +11,8 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Rest } from '../core/batch-estimate.ts'
 import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/repository.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
-import { inStoppedBatchSql } from './open-decisions.ts'
+import { followDecisions } from './batch-decisions.ts'
+import { hasOpenDecision, inStoppedBatchSql } from './open-decisions.ts'
 import { decodeEvidence, type OutboxRow, operationSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
@@ -57,16 +58,21 @@ export async function findDeadOwners({ db, kind, project }: ProjectDb): Promise<
   return new Map(dead.map(({ owner, claims }) => [owner, Number(claims)]))
 }
 
+/** Rows follow earlier decisions before new claims, for at most this long at a time. */
+const applyForMs: Ms = 500
+
 /**
- * Claims of dead processes come on top of `limit`: in the queue, the job of such a lane stays locked for a while, and
- * the lanes behind it would wait for that.
+ * The first write-back of each lane that can be claimed now: those to be verified, then the others; oldest first. Claims of
+ * dead processes come on top of `limit`: in the queue, the job of such a lane stays locked for a while, and the lanes behind
+ * it would wait for that.
  */
 export async function findClaimable(
   context: ProjectDb,
   now: EpochMs,
   limit: number,
   filter: ClaimFilter = {},
-): Promise<ClaimableWriteback[]> {
+): Promise<readonly ClaimableWriteback[]> {
+  if (!(await followDecisions(context, performance.now() + applyForMs))) return []
   const deadOwners = await findDeadOwners(context)
   const claimable = claimableSql(now, deadOwners)
   const count = [...deadOwners.values()].reduce((sum, claims) => sum + claims, limit)
@@ -83,7 +89,10 @@ export async function findClaimable(
   return rows
 }
 
-export async function hasPending({ db, project }: ProjectDb, filter: ClaimFilter = {}): Promise<boolean> {
+/** Whether anything remains to do, now or later, without a person's decision. */
+export async function hasPending(context: ProjectDb, filter: ClaimFilter = {}): Promise<boolean> {
+  const { db, project } = context
+  if (await hasOpenDecision(context)) return true
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${project} and status in ('queued','sending')
       and not (status = 'queued' and ${inStoppedBatchSql})

@@ -1,7 +1,7 @@
 /** Queues write-backs in SQL: all of an import in one transaction, or none, and each ref once. */
 import { sql } from 'kysely'
 import { acquireLock } from '../../warehouse/dialect.ts'
-import { inDurableTransactionOnce } from '../../warehouse/durable-transaction.ts'
+import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/durable-transaction.ts'
 import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -127,4 +127,46 @@ async function insertBatch(trx: ProjectDb, { batchId, batch, createdBy }: Enqueu
 async function deleteEmptyBatch({ db, project }: ProjectDb, { batchId }: EnqueueOptions): Promise<void> {
   if (batchId === null) return
   await sql`delete from writeback_batches where project_id = ${project} and id = ${batchId} and rows = 0`.execute(db)
+}
+
+/**
+ * Assigns rows that were inserted by SQL without a project to this project, if the warehouse holds no other. Returns how
+ * many. A row whose ref was queued before is cancelled.
+ */
+export async function assignProject(context: ProjectDb): Promise<number> {
+  const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(context.db)
+  if (rows.length === 0) return 0
+  return inDurableTransaction(context, async (trx) => {
+    const { db, project } = trx
+    const others = await sql`select 1 from sync_streams where project_id <> ${project} limit 1`.execute(db)
+    if (others.rows.length > 0) return 0
+    // A row whose id already exists in the project is a duplicate and is left alone.
+    const assignable = sql`project_id = '' and not exists (select 1 from writebacks same
+      where same.project_id = ${project} and same.id = writebacks.id)`
+    const known = sql`exists (select 1 from writebacks known
+      where known.project_id = ${project} and known.ref = writebacks.ref)`
+    await sql`update writeback_events set project_id = ${project} where project_id = '' and writeback_id in
+      (select id from writebacks where ${assignable})`.execute(db)
+    const why = 'its ref was queued before'
+    await sql`update writebacks set project_id = ${project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
+      finished_at = ${toTimeValue(trx)} where ${assignable} and ${known}`.execute(db)
+    const { numAffectedRows } = await sql`update writebacks set project_id = ${project} where ${assignable}`.execute(db)
+    await assignBatches({ ...context, db })
+    return Number(numAffectedRows ?? 0n)
+  })
+}
+
+/** Batches of rows without a project move with their rows. */
+async function assignBatches({ db, project }: ProjectDb): Promise<void> {
+  const isAffected = sql`exists (select 1 from writeback_batches nameless
+    where nameless.project_id = '' and nameless.id = writebacks.batch_id)`
+  await sql`insert into writeback_batches (project_id, id, rows, created_at, created_by)
+    select project_id, batch_id, count(*), min(created_at), min(created_by) from writebacks
+    where project_id = ${project} and batch_id is not null and ${isAffected} group by project_id, batch_id
+    on conflict (project_id, id) do update set rows = excluded.rows, finished_at = null,
+      done_to = case when writeback_batches.stopped_at is not null then 0 else writeback_batches.done_to end`.execute(
+    db,
+  )
+  await sql`delete from writeback_batches where project_id = '' and not exists (select 1 from writebacks
+    where writebacks.project_id = '' and writebacks.batch_id = writeback_batches.id)`.execute(db)
 }

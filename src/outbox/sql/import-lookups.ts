@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { teamSenderTypes } from '../../mirror/core/message-side.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
-import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type Operation, operationTypes, toLaneName, type WritebackRequest } from '../core/writeback-request.ts'
 import { effectiveStatus } from './open-decisions.ts'
 import { inAnyCase } from './row.ts'
@@ -22,14 +22,8 @@ export type EarlierReply = {
   readonly sentAt: string | null
 }
 
-export type ImportLookups = ReturnType<typeof createImportLookups>
-
-export function createImportLookups(context: ProjectDb) {
-  return ofProject(context, { findQueuedRefs, listReplies })
-}
-
 /** Replies to these conversations that were sent since this time, may have been, or are still to be sent. */
-async function listReplies(
+export async function listReplies(
   context: ProjectDb,
   conversations: readonly string[],
   since: string,
@@ -49,7 +43,10 @@ type RefRow = {
 }
 
 /** By ref, what is queued or was sent with it, by the same rule as an insert, and without those whose words were deleted, as nothing can be compared with them. */
-async function findQueuedRefs(context: ProjectDb, refs: readonly string[]): Promise<ReadonlyMap<string, QueuedRef>> {
+export async function findQueuedRefs(
+  context: ProjectDb,
+  refs: readonly string[],
+): Promise<ReadonlyMap<string, QueuedRef>> {
   if (refs.length === 0) return new Map()
   const { db, kind } = context
   const stored = [...new Set(refs)].map((ref) => encodeText(kind, ref))

@@ -33,12 +33,8 @@ type StoredRow = {
 /** Of the last send. The event log goes by no clock, and a person may have queued an earlier row again behind a later one. */
 const sentSql = lastEventSeq(sql`event.to_status = 'sending'`)
 
-export function createRevertSource(context: ProjectDb) {
-  return { readLanes: (batch: string) => readLanes(context, batch) }
-}
-
 /** The last lane of a page may go on in the next one. */
-async function* readLanes(context: ProjectDb, batch: string): AsyncGenerator<LaneToRevert> {
+export async function* readLanes(context: ProjectDb, batch: string): AsyncGenerator<LaneToRevert> {
   let rest: readonly StoredRow[] = []
   const isNew = sql`erased_at is null and (status <> 'succeeded' or ${await notRevertedSql(context, batch)})`
   for (let from = { lane: '', seq: 0 }; ; ) {

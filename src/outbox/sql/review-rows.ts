@@ -1,11 +1,11 @@
-/** ReviewReader in SQL: the rows of a batch, what is ahead of them in their lanes, and stored results of checks. */
+/** Outbox in SQL: the rows of a batch, what is ahead of them in their lanes, and stored results of checks. */
 import { type RawBuilder, sql } from 'kysely'
 import { z } from 'zod'
 import { tryParseJson } from '../../values/json.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
-import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Writeback } from '../core/repository.ts'
 import { type ReviewReason, reviewOutcomes, reviewReasons } from '../core/review.ts'
 import type { CheckedRow, ReadCheck, StoredCheck } from '../core/review-check.ts'
@@ -13,14 +13,7 @@ import type { RowAhead } from '../core/review-lane.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import { effectiveStatus } from './open-decisions.ts'
-import { readFacts, readTargets } from './review-facts.ts'
 import { decodeEvidence, type OutboxRow, stateBefore, toWriteback } from './row.ts'
-
-export type ReviewReader = ReturnType<typeof createReviewReader>
-
-export function createReviewReader(context: ProjectDb) {
-  return ofProject(context, { readFacts, readTargets, readAhead, listBatch, readChecks, listChecked, storeChecks })
-}
 
 /** A row of a batch. */
 export type QueuedRow = { readonly seq: number; readonly epoch: number; readonly writeback: Writeback }
@@ -41,7 +34,7 @@ async function selectRows(
 }
 
 /** All rows of the batch, whatever their status, in queue order. */
-async function listBatch(
+export async function listBatch(
   context: ProjectDb,
   batch: string,
   afterSeq: number,
@@ -55,7 +48,7 @@ async function listBatch(
 const openSql = sql`status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))})`
 
 /** Of these lanes, in queue order. `batch`: its open rows are left out; null: none are. Of it, what has left, and the replies, on which later flags depend. */
-async function readAhead(
+export async function readAhead(
   context: ProjectDb,
   lanes: readonly string[],
   batch: string | null,
@@ -102,7 +95,10 @@ const joined = sql`writeback_previews preview join writebacks on writebacks.proj
   and writebacks.id = preview.writeback_id`
 
 /** The last one of each row that was checked. */
-async function readChecks({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<readonly ReadCheck[]> {
+export async function readChecks(
+  { db, kind, project }: ProjectDb,
+  ids: readonly string[],
+): Promise<readonly ReadCheck[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<CheckRow & { epoch: number }>`
     select writebacks.id, writebacks.epoch, ${checkColumns} from ${joined}
@@ -114,7 +110,7 @@ async function readChecks({ db, kind, project }: ProjectDb, ids: readonly string
 }
 
 /** Of a batch, the checked rows that were sent or refused, in queue order. */
-async function listChecked(
+export async function listChecked(
   { db, kind, project }: ProjectDb,
   batch: string,
   afterSeq: number,
@@ -160,7 +156,7 @@ function isReason(name: string | null): name is ReviewReason {
 }
 
 /** Replaces earlier results. */
-async function storeChecks(context: ProjectDb, checks: readonly StoredCheck[]): Promise<void> {
+export async function storeChecks(context: ProjectDb, checks: readonly StoredCheck[]): Promise<void> {
   if (checks.length === 0) return
   const { kind, project, typed } = context
   const text = (plain: string | null) => typed('text', plain === null ? null : encodeText(kind, plain))

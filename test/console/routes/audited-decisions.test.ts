@@ -5,7 +5,7 @@ import { csv, fillTargets, importFile, targets } from './import-file.ts'
 
 test('what cannot be recorded is not decided, whatever the decision is', async () => {
   const at = await startConsole(fillTargets)
-  const admin = at.warehouse.outboxAdmin('main')
+  const admin = at.warehouse.outbox('main')
   const flags = targets.slice(0, 3).map((target) => {
     const payload = { handled: true } as const
     return { operation: 'handled' as const, target, payload, ref: null, expect: null, expiresAt: null }

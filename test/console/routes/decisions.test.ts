@@ -38,7 +38,7 @@ async function confirm(person: string, query: string, over: Record<string, strin
 
 const page = async (path: string, person = 'ann') =>
   (await console.ask(`/console/p/main${path}`, { headers: { cookie: await console.signIn(person) } })).text
-const admin = () => console.warehouse.outboxAdmin('main')
+const admin = () => console.warehouse.outbox('main')
 const countsOf = async (batch: string) => (await admin().findBatch(batch))?.counts
 const lastEvents = async (count: number) =>
   (await console.warehouse.auditLog.list(null, 30))
@@ -190,9 +190,9 @@ describe('a decision needs', () => {
   test('another person, where nobody approves what they queued', async () => {
     const strict = await startConsole(fillTargets, { settings: { approveOwn: false } })
     await strict.warehouse
-      .outboxAdmin('main')
+      .outbox('main')
       .enqueue([[flag()]], { status: 'draft', batchId: 'own', createdBy: 'ann', expiresAt: null })
-    const { digest } = await strict.warehouse.outboxAdmin('main').digestOf({ batch: 'own', statuses: ['draft'] })
+    const { digest } = await strict.warehouse.outbox('main').digestOf({ batch: 'own', statuses: ['draft'] })
     const { status, text } = await decide('ann', { decision: 'approve', batch: 'own', digest }, strict)
     expect([status, text.includes('someone else has to approve it')]).toEqual([200, true])
   })

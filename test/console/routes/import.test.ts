@@ -55,7 +55,7 @@ describe('a file', () => {
       allowDuplicates: 'yes',
     })
     expect(status).toBe(303)
-    const batch = await console.warehouse.outboxAdmin('main').findBatch(location.split('/').at(-1) ?? '')
+    const batch = await console.warehouse.outbox('main').findBatch(location.split('/').at(-1) ?? '')
     expect([batch?.title, batch?.createdBy, batch?.counts]).toEqual(['Twice', 'olga', { draft: 2 }])
     expect((await importFile(console, 'again.csv', twice, { allowDuplicates: 'yes' })).text).toContain(
       'the same file was imported before',
@@ -80,7 +80,7 @@ describe('a file', () => {
     const body = `--B\r\nContent-Disposition: form-data; name="file"; filename="cut.csv"\r\n\r\n${csv(targets, 'Cut.')}\n`
     const ended = await console.ask('/console/p/main/import', { method: 'POST', headers, body })
     expect([ended.status, ended.text.includes('did not arrive whole')]).toEqual([422, true])
-    const batches = await console.warehouse.outboxAdmin('main').listBatches(20)
+    const batches = await console.warehouse.outbox('main').listBatches(20)
     expect(batches.filter(({ id }) => /large|cut/.test(id))).toEqual([])
   })
 

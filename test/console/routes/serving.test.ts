@@ -116,7 +116,7 @@ test.each([...oddNames, ...controlNames])(
       } as const
       const batch = { title: 'Named by SQL', source: 'test', note: null, reverts: null }
       const options = { status: 'draft', batchId: name, createdBy: 'olga', expiresAt: null, batch } as const
-      await warehouse.outboxAdmin('main').enqueue([[flag]], options)
+      await warehouse.outbox('main').enqueue([[flag]], options)
     })
     const headers = { cookie: await console.signIn('ann') }
     const { text } = await console.ask('/console/p/main/writebacks', { headers })
@@ -134,7 +134,7 @@ test.each([...oddNames, ...controlNames])(
       ).toString(),
     })
     expect([confirm.status, made.status]).toEqual([200, 303])
-    expect(await console.warehouse.outboxAdmin('main').countByStatus({})).toEqual({ queued: 1 })
+    expect(await console.warehouse.outbox('main').countByStatus({})).toEqual({ queued: 1 })
   },
 )
 

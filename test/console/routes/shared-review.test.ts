@@ -21,7 +21,7 @@ async function fill(warehouse: Warehouse) {
   })
   const batch = { title: 'Big', source: 'test', note: null, reverts: null }
   const options = { status: 'draft', batchId: 'big', createdBy: 'olga', expiresAt: null, batch } as const
-  await warehouse.outboxAdmin('main').enqueue([replies.slice(0, 600), replies.slice(600)], options)
+  await warehouse.outbox('main').enqueue([replies.slice(0, 600), replies.slice(600)], options)
 }
 
 /** `onRead`: called before each page of the batch is read. */
@@ -29,7 +29,7 @@ async function start(onRead: (batch: string) => void = () => {}) {
   const { warehouse, project } = await startConsole(fill)
   let reads = 0
   const counting = (id: string) => {
-    const reader = warehouse.reviewReader(id)
+    const reader = warehouse.outbox(id)
     const listBatch: typeof reader.listBatch = (...page) => {
       reads += 1
       onRead(page[0])
@@ -39,7 +39,7 @@ async function start(onRead: (batch: string) => void = () => {}) {
   }
   const console = createWritebackReads(
     async () => warehouse,
-    async () => ({ ...warehouse, reviewReader: counting }),
+    async () => ({ ...warehouse, outbox: counting }),
     Date.now,
   )
   const ask = (signal?: AbortSignal) => console.idsByOutcome(consoleProjectOf(project), 'big', 'would_send', signal)
@@ -95,7 +95,7 @@ test('the page of a batch ends its review with its client, and reviews of two ba
     expiresAt: null,
   } as const
   const options = { status: 'draft', batchId: 'small', createdBy: 'olga', expiresAt: null } as const
-  await warehouse.outboxAdmin('main').enqueue([[reply]], options)
+  await warehouse.outbox('main').enqueue([[reply]], options)
   await Promise.all([page('big'), page('small'), ask()])
   const all = 2 * alone.reads()
   await vi.waitUntil(() => order.includes('small') && order.filter((batch) => batch === 'big').length === all)

@@ -98,7 +98,7 @@ for (const db of databases) {
       ]
       await queue(...lines)
       await push()
-      const admin = warehouse.outboxAdmin(sandbox.projectId)
+      const admin = warehouse.outbox(sandbox.projectId)
       const batch = { title: 'Secret title', source: 'secret.csv', note: 'Secret words', reverts: null }
       const options = { status: 'draft', batchId: 'old', createdBy: 'ann', expiresAt: null, batch } as const
       await admin.enqueue(singleItem([toRequest(lines[3]!)].map((line) => ({ ...line, ref: 'n4' }))), options)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type CheckOptions, checkLines } from '../../../src/outbox/import/check-lines.ts'
 import { createRefIndex } from '../../../src/outbox/import/judge-rows.ts'
 import { parseLines } from '../../../src/outbox/import/parse-lines.ts'
-import type { ImportLookups } from '../../../src/outbox/sql/import-lookups.ts'
+import type { ImportLookups } from '../../../src/outbox/sql/outbox.ts'
 import { chunks, conversation, emptyLookups, visitor } from './request-fixtures.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')

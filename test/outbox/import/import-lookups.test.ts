@@ -14,7 +14,7 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
     sender_name: 'Ann',
   })
   const contentsOf = async (o: OutboxFixture, ...conversations: readonly string[]) => {
-    const found = await o.warehouse.importLookups(o.sandbox.projectId).listReplies(conversations, since)
+    const found = await o.warehouse.outbox(o.sandbox.projectId).listReplies(conversations, since)
     return found.filter(({ content }) => content.startsWith('our ')).map(({ content, sentAt }) => [content, sentAt])
   }
 
@@ -71,7 +71,7 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
       { operation: 'visitor', visitor_id: o.visitor(0), name: null, ref: 'c' },
     )
     await o.warehouse.query(`update writebacks set status = 'failed' where id = '${ids[1]}'`)
-    const { findQueuedRefs } = o.warehouse.importLookups(o.sandbox.projectId)
+    const { findQueuedRefs } = o.warehouse.outbox(o.sandbox.projectId)
     expect(await findQueuedRefs(['a"\u2028', 'b', 'c', 'd'])).toEqual(
       new Map([
         [
@@ -91,7 +91,7 @@ describe.each(databases.map(({ name }) => name))('on %s', (database) => {
 test('a reply whose cancellation is in force repeats nothing, even before its row has followed', async () => {
   const o = await createOutboxFixture({ mirrored: false })
   await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'our words', sender_name: 'Ann' })
-  const { listReplies } = o.warehouse.importLookups(o.sandbox.projectId)
+  const { listReplies } = o.warehouse.outbox(o.sandbox.projectId)
   expect(await listReplies([o.conversation(0)], since)).toHaveLength(1)
   await o.warehouse.query(`insert into writeback_cancellations
     (project_id, id, batch_id, nameless, up_to, done_to, cancelled_at, cancelled_by)

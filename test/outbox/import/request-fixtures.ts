@@ -7,7 +7,7 @@ import type { ImportLine } from '../../../src/outbox/import/csv-parser.ts'
 import type { ImportFormat } from '../../../src/outbox/import/file-form.ts'
 import { type ParseOptions, parseLines } from '../../../src/outbox/import/parse-lines.ts'
 import { textDamage } from '../../../src/outbox/import/spreadsheet-damage.ts'
-import type { ImportLookups } from '../../../src/outbox/sql/import-lookups.ts'
+import type { ImportLookups } from '../../../src/outbox/sql/outbox.ts'
 
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'

@@ -18,7 +18,7 @@ for (const database of databases)
       const buffer = await openImportBuffer(path)
       const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
       const people = { project: 'shop', createdBy: name, expiresAt: null, title: null, note: null }
-      const lookups = warehouse.importLookups(project)
+      const lookups = warehouse.outbox(project)
       const options = { ...rules, ...people, lookups, onChecked, onProgress: () => {} }
       return importRequests(admin, { buffer, name, parse: {} }, options).finally(buffer.close)
     }

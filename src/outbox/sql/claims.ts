@@ -1,16 +1,15 @@
 /**
- * What the sender of write-backs reads and stores. Every write is durable when it returns. Claims are compare-and-set, so
+ * Claims of write-backs, their sends and outcomes. Every write is durable when it returns. Claims are compare-and-set, so
  * only one of several processes succeeds. Two counters are fencing tokens: the column `epoch` that of a claim, `attempts`
  * that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { ServiceBehaviour } from '../../../schema/row.ts'
-import { readBehaviours, recordBehaviours as storeBehaviours } from '../../mirror/sql/learned-behaviours.ts'
+import { recordBehaviours } from '../../mirror/sql/learned-behaviours.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { forUpdate } from '../../warehouse/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
-import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
-import type { ClaimFilter, Evidence, SendOutcome, Transition, Writeback } from '../core/repository.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { Evidence, SendOutcome, Transition, Writeback } from '../core/repository.ts'
 import {
   fromStoredState,
   nextState,
@@ -20,28 +19,9 @@ import {
   type WritebackStatus,
 } from '../core/state.ts'
 import { hasExpired } from '../core/writeback-request.ts'
-import { acquireCancellationLock, findStop, followDecisions } from './batch-decisions.ts'
-import { recordFinishedBatches } from './batches.ts'
-import {
-  claimableSql,
-  currentOwner,
-  findDeadOwners,
-  findRest,
-  hasPending as hasUnsettled,
-  nextInLaneSql,
-  findClaimable as selectClaimable,
-  senderState,
-} from './claimable.ts'
-import {
-  findConversation,
-  findOwnEdits,
-  findPreviousReplyStatus,
-  findRequeueing,
-  hasUnmatchedDuplicate,
-  listMatchedMessageIds,
-  readMirroredMessages,
-} from './lane-history.ts'
-import { coveredByCancelSql, hasOpenDecision, inStoppedBatchSql } from './open-decisions.ts'
+import { acquireCancellationLock, findStop } from './batch-decisions.ts'
+import { claimableSql, currentOwner, findDeadOwners, nextInLaneSql, senderState } from './claimable.ts'
+import { coveredByCancelSql, inStoppedBatchSql } from './open-decisions.ts'
 import {
   decodeEvidence,
   encodeEvidence,
@@ -56,35 +36,6 @@ import { countSend } from './sends.ts'
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
 
-/** Rows follow earlier decisions before new claims, for at most this long at a time. */
-const applyForMs: Ms = 500
-
-export type OutboxRepository = ReturnType<typeof createOutboxRepository>
-
-export function createOutboxRepository(context: ProjectDb) {
-  return ofProject(context, {
-    ...{ findClaimable, hasPending, findRest, claim, markSending, settleSent, settle, release },
-    ...{ recordFinishedBatches, recordMessageId, listRecentOutcomes, readBehaviours, recordBehaviours },
-    ...{ listMatchedMessageIds, hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing },
-    ...{ readMirroredMessages, findConversation },
-  })
-}
-
-/** The first write-back of each lane that can be claimed now: those to be verified, then the others; oldest first. */
-async function findClaimable(context: ProjectDb, now: EpochMs, limit: number, filter?: ClaimFilter) {
-  const isFollowed = await followDecisions(context, performance.now() + applyForMs)
-  return isFollowed ? selectClaimable(context, now, limit, filter) : []
-}
-
-/** Whether anything remains to do, now or later, without a person's decision. */
-async function hasPending(context: ProjectDb, filter?: ClaimFilter): Promise<boolean> {
-  return (await hasOpenDecision(context)) || (await hasUnsettled(context, filter))
-}
-
-function recordBehaviours(context: ProjectDb, behaviours: readonly ServiceBehaviour[]): Promise<void> {
-  return inDurableTransaction(context, (trx) => storeBehaviours(trx, behaviours))
-}
-
 /** Statuses that accept the outcome of a send; the row may have been changed by SQL while it was in flight. */
 const acceptsSendResult = sql`status in ('sending','uncertain','queued','cancelled','expired')`
 
@@ -94,7 +45,7 @@ async function lockLane({ db, kind, project }: ProjectDb, lane: RawBuilder<unkno
 }
 
 /** Claims it for this process; null if another process has it or it is no longer first in its lane. */
-async function claim(context: ProjectDb, id: string, now: EpochMs): Promise<Writeback | null> {
+export async function claim(context: ProjectDb, id: string, now: EpochMs): Promise<Writeback | null> {
   const { kind, project, typed } = context
   const claimable = claimableSql(now, await findDeadOwners(context))
   return inDurableTransaction(context, async (trx) => {
@@ -127,7 +78,7 @@ async function withShownTarget(context: ProjectDb, writeback: Writeback): Promis
  * Records the send before the request goes out. False if it was superseded: it has expired, a person made another
  * decision, another write-back was put in front of it, or the claim was lost. `dueAt`: when to verify it.
  */
-function markSending(
+export function markSending(
   context: ProjectDb,
   writeback: Writeback,
   evidence: Evidence,
@@ -178,13 +129,13 @@ function isSettled(status: WritebackStatus): boolean {
 }
 
 /** Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. */
-function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
+export function settleSent(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`
   return settleIf(context, writeback, transition, ownership)
 }
 
 /** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
-function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
+export function settle(context: ProjectDb, writeback: Writeback, transition: Transition) {
   const ownership = sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`
   return settleIf(context, writeback, transition, ownership)
 }
@@ -224,7 +175,7 @@ function settleIf(
         evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
         due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0}
       where project_id = ${project} and id = ${writeback.id}`.execute(trx.db)
-    await storeBehaviours(trx, transition.observedBehaviours ?? [])
+    await recordBehaviours(trx, transition.observedBehaviours ?? [])
     return to
   })
 }
@@ -237,7 +188,7 @@ function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
 }
 
 /** Gives the claim back without a change of status. */
-async function release(
+export async function release(
   { db, kind, project, typed }: ProjectDb,
   writeback: Writeback,
   dueAt: EpochMs | null,
@@ -251,7 +202,11 @@ async function release(
 }
 
 /** A message id can be matched to only one write-back of a lane. */
-async function recordMessageId({ db, project }: ProjectDb, writeback: Writeback, messageId: string): Promise<void> {
+export async function recordMessageId(
+  { db, project }: ProjectDb,
+  writeback: Writeback,
+  messageId: string,
+): Promise<void> {
   const recorded = sql`
     update writebacks set message_id = ${messageId} where project_id = ${project} and id = ${writeback.id} and message_id is null
       and not exists (select 1 from writebacks other where other.project_id = ${project} and other.lane = ${writeback.lane}
@@ -260,7 +215,7 @@ async function recordMessageId({ db, project }: ProjectDb, writeback: Writeback,
 }
 
 /** The last settled replies and notes, newest first, for the circuit breaker. */
-async function listRecentOutcomes({ db, kind, project }: ProjectDb, limit: number): Promise<SendOutcome[]> {
+export async function listRecentOutcomes({ db, kind, project }: ProjectDb, limit: number): Promise<SendOutcome[]> {
   const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
   const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
     select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
