@@ -3,7 +3,7 @@
  * may be repeated, even if it was done and only its response was lost.
  */
 import pRetry from 'p-retry'
-import type { Mirror } from '../mirror/core/mirror.ts'
+import type { Mirror } from '../mirror/sql/mirror.ts'
 import type { LockResult } from '../mirror/sql/stream-locks.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { Ms } from '../values/time.ts'

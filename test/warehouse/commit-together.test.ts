@@ -1,7 +1,8 @@
 /** Pages of several readers in one transaction. */
 import { describe, expect, test } from 'vitest'
 import type { ChildStreamName } from '../../schema/stream-specs.ts'
-import type { ChildReadResult, Mirror, MirrorCommit } from '../../src/mirror/core/mirror.ts'
+import type { ChildReadResult, MirrorCommit } from '../../src/mirror/core/mirror.ts'
+import type { Mirror } from '../../src/mirror/sql/mirror.ts'
 import { databases } from '../support/databases.ts'
 import { activity, commit, conversation, message, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fieldsNotInColumns } from '../../src/mirror/core/message-fields.ts'
-import type { Mirror, MirrorReader } from '../../src/mirror/core/mirror.ts'
+import type { Mirror } from '../../src/mirror/sql/mirror.ts'
 import { messages } from '../../src/mirror/streams/messages.ts'
 import type { Json } from '../../src/values/json.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/values/json.ts'
@@ -106,7 +106,7 @@ const hostileMessages: readonly JsonObject[] = Array.from({ length: 400 }, (_, n
   return parseJson(stringifyJson(item as JsonObject)) as JsonObject
 })
 
-type ReadMirror = Mirror & MirrorReader
+type ReadMirror = Mirror
 
 async function readAll(mirror: ReadMirror): Promise<Map<string, Json>> {
   const found = new Map<string, Json>()

@@ -1,10 +1,11 @@
-/** The mirror of one project: implements the core's port `Mirror` in SQL. */
+/** The mirror of one project, in SQL. */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { ProjectId } from '../../values/project.ts'
+import type { EpochMs } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { createProjectDb } from '../../warehouse/project-db.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
-import type { Mirror, MirrorReader } from '../core/mirror.ts'
+import type { MirrorCommit, StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { recheckSet } from './conversation-changes.ts'
@@ -49,12 +50,14 @@ export type MirrorOptions = {
 /** How long a run rewrites rows of older versions before it begins. */
 const maxRewriteMs = 2000
 
+export type Mirror = ReturnType<typeof createMirror>
+
 export function createMirror(
   db: Db,
   kind: DatabaseKind,
   project: ProjectId,
   { schema = 'discover', lockToken, clock }: MirrorOptions,
-): Mirror & MirrorReader {
+) {
   let runId: string | null = null
   const projectDb = createProjectDb(db, kind, project, clock)
   const context: ProjectContext = {
@@ -70,12 +73,12 @@ export function createMirror(
   return {
     ...createReads(context),
     ...createWrites(context),
-    commit: async (page) => {
+    commit: async (page: MirrorCommit) => {
       const committed = await commit(page)
       if (committed.changed > 0) await statistics.rowsStored(committed.changed)
       return committed
     },
-    startRun: async (mode, now) => {
+    startRun: async (mode: SyncMode, now: EpochMs) => {
       context.fields.invalidate()
       runId = await startRun(context, mode, now, lockToken)
       // What is filled from `raw` may show values that need a still wider column: at most twice, to a number and to text.
@@ -87,7 +90,7 @@ export function createMirror(
       await rewriteRawFor(db, kind, maxRewriteMs)
       return runId
     },
-    finishRun: async (id, outcome, reports, now) => {
+    finishRun: async (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], now: EpochMs) => {
       await finishRun(context, id, outcome, reports, now)
       await statistics.runEnded()
     },
@@ -115,7 +118,7 @@ function createReads(context: ProjectContext) {
     readRows: readRows.bind(null, context),
     readRawById: readRawById.bind(null, context),
     readErased: readErased.bind(null, context),
-  } satisfies Partial<Mirror & MirrorReader>
+  }
 }
 
 type Write<A extends unknown[], T> = (context: ProjectContext, ...args: A) => Promise<T>
@@ -142,5 +145,5 @@ function createWrites(context: ProjectContext) {
     markDeleted: inOneTransaction(markDeleted),
     resolveGaps: serially(resolveGaps),
     heartbeat: recordRunHeartbeat.bind(null, context),
-  } satisfies Partial<Mirror>
+  }
 }

@@ -68,7 +68,11 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 }
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
-export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
+export async function readRawById(
+  { db, kind, project }: ProjectDb,
+  stream: StreamName,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const isAsked = isListStream(stream)
     ? sql`lower(${id}) ${inList(kind, lowered(ids))}`
@@ -87,6 +91,7 @@ export async function readRawById({ db, kind, project }: ProjectDb, stream: Stre
   )
 }
 
+/** Those of the ids, in lower case, that a person had erased: nothing of them is stored again. */
 export async function readErased({ db, kind, project }: ProjectDb, ids: readonly string[]) {
   const { rows } = await sql<{ id: string }>`
     select id from erased_ids where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)

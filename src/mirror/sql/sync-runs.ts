@@ -82,7 +82,10 @@ async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped,
 }
 
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
-export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
+export async function readStreamStatuses(
+  { db, project }: ProjectDb,
+  streams: readonly StreamName[],
+): Promise<ReadonlyMap<StreamName, StreamReadStatus>> {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   const toStatus = ({ synced_at, skipped }: (typeof rows)[number]): StreamReadStatus =>
     synced_at !== null ? 'complete' : skipped !== null ? 'skipped' : 'unfinished'

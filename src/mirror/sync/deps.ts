@@ -5,8 +5,9 @@ import type { ClientLog, LogEvent } from '../../service/client.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, EpochSeconds, Seconds } from '../../values/time.ts'
-import type { Mirror, SyncMode } from '../core/mirror.ts'
+import type { SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/reports.ts'
+import type { Mirror } from '../sql/mirror.ts'
 
 export type SyncDeps = {
   /** The project's id at the service. */

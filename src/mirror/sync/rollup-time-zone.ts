@@ -3,7 +3,8 @@
  * a person confirms it once: a typing error must not start it.
  */
 import { localDateOfDay } from '../../values/days.ts'
-import type { Mirror, StoredRollup } from '../core/mirror.ts'
+import type { StoredRollup } from '../core/mirror.ts'
+import type { Mirror } from '../sql/mirror.ts'
 
 /** The time zone that a person has confirmed. */
 const zoneCursor = 'analytics:zone'

@@ -18,8 +18,8 @@ import {
   type OpenAudit,
 } from '../core/audit-store.ts'
 import { isMassDeletion } from '../core/mass-deletion.ts'
-import type { Mirror, MirrorReader } from '../core/mirror.ts'
 import { createSample, type Random } from '../core/sample.ts'
+import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { type RereadDeps, rereadByIds } from '../sync/missing-rows.ts'
 import { auditedChild, type CompareDeps, compareParent, type ParentComparison } from './compare-parent.ts'
@@ -31,7 +31,7 @@ export type CatchUpResult = 'done' | 'not yet'
 
 export type AuditDeps = Omit<CompareDeps, 'mirror'> &
   Omit<RereadDeps, 'mirror'> & {
-    readonly mirror: Mirror & MirrorReader
+    readonly mirror: Mirror
     readonly store: AuditStore
     /** How many rows are drawn at most. */
     readonly sampleSize: number

@@ -6,7 +6,8 @@ import { localDaysBetween } from '../../values/days.ts'
 import { stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
-import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
+import type { RowKey } from '../core/mirror.ts'
+import type { Mirror } from '../sql/mirror.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { fetchDay, unreadableDayReason } from '../sync/fetch-rollup.ts'
 import { mapInOrder } from '../sync/map-in-order.ts'
@@ -21,7 +22,7 @@ export type DayDeps = {
   readonly timeZone: string
   /** The present day ends the comparison. */
   readonly present: EpochSeconds
-  readonly mirror: MirrorReader & Pick<Mirror, 'earliestTime'>
+  readonly mirror: Pick<Mirror, 'readRows' | 'readRawById' | 'earliestTime'>
 }
 
 export async function compareDays(deps: DayDeps & { comparison: Comparison }, stream: DailyStream): Promise<void> {
@@ -58,12 +59,12 @@ export const readsAtOnce = 16
 
 /** All mirrored rows of a stream, or of one of its parents, in key order. */
 export async function* readStoredRows(
-  { mirror, signal }: { readonly mirror: MirrorReader; readonly signal: AbortSignal },
+  { mirror, signal }: { readonly mirror: Pick<Mirror, 'readRows'>; readonly signal: AbortSignal },
   stream: StreamName,
   parent: string | null = null,
 ) {
   for (let after: RowKey | null = null; ; ) {
-    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(stream, after, 500, parent)
+    const rows: Awaited<ReturnType<Mirror['readRows']>> = await mirror.readRows(stream, after, 500, parent)
     for (const row of rows) {
       throwIfAborted(signal)
       yield row

@@ -11,9 +11,10 @@ import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, EpochSeconds } from '../../values/time.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { SeenDifference } from '../core/audit-store.ts'
-import type { Mirror, MirrorReader, RowKey } from '../core/mirror.ts'
+import type { RowKey } from '../core/mirror.ts'
 import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
 import type { Difference } from '../core/reports.ts'
+import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { messages } from '../streams/messages.ts'
 import type { ChildListStream } from '../streams/stream.ts'
@@ -30,7 +31,7 @@ export type CompareDeps = {
   readonly streams: ReadonlySet<StreamName>
   readonly startDate: EpochSeconds | null
   readonly get: ApiGet
-  readonly mirror: MirrorReader & Pick<Mirror, 'readBehaviours'>
+  readonly mirror: Pick<Mirror, 'readRows' | 'readRawById' | 'readBehaviours'>
   readonly now: () => EpochMs
   readonly signal: AbortSignal
 }
@@ -156,7 +157,7 @@ async function readChildren(deps: CompareDeps, child: ChildListStream, id: strin
   const { mirror } = deps
   const found = new Map<string, string>()
   for (let after: RowKey | null = null; ; ) {
-    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(child.name, after, 500, id)
+    const rows: Awaited<ReturnType<Mirror['readRows']>> = await mirror.readRows(child.name, after, 500, id)
     for (const { key, raw } of rows) if (!isStoredBeforeStartDate(deps, child, id, raw)) found.set(key.join('/'), raw)
     after = rows.at(-1)?.key ?? null
     if (after === null) return found

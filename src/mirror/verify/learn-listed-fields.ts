@@ -8,7 +8,7 @@ import { differingFieldsBehaviour, listOnlyFields, toListShape } from '../../ser
 import { stringifyJson } from '../../values/json.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { AuditStore } from '../core/audit-store.ts'
-import type { Mirror } from '../core/mirror.ts'
+import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { type CompareDeps, storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'

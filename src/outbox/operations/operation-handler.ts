@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from '../../log.ts'
-import type { Mirror } from '../../mirror/core/mirror.ts'
+import type { Mirror } from '../../mirror/sql/mirror.ts'
 import { conversations, visitors } from '../../mirror/streams/list-streams.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse } from '../../service/core/api-request.ts'

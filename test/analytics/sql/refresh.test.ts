@@ -1,6 +1,6 @@
 /** Facts follow the mirror: whatever changes, a refresh of what is pending equals deriving everything anew. */
 import { describe, expect, test } from 'vitest'
-import type { Mirror } from '../../../src/mirror/core/mirror.ts'
+import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import { databases, type TestDatabase } from '../../support/databases.ts'
 import { activity, commit, conversation, message, timeAt } from '../../warehouse/row-fixtures.ts'
 import {

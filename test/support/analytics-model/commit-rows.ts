@@ -4,7 +4,8 @@
  */
 
 import type { MirrorRow } from '../../../schema/row.ts'
-import type { Mirror, MirrorCommit } from '../../../src/mirror/core/mirror.ts'
+import type { MirrorCommit } from '../../../src/mirror/core/mirror.ts'
+import type { Mirror } from '../../../src/mirror/sql/mirror.ts'
 import type { Scalar } from '../../../src/values/json.ts'
 import type { RandomChoices } from './random-choices.ts'
 import { type ChangeRow, type ConversationRow, type MessageRow, type ProjectRows, seconds } from './raw-rows.ts'
