@@ -10,8 +10,8 @@ import { type ColumnType, sqlTypes } from '../schema/column-types.ts'
 import { commandDocuments, readTypes } from '../schema/command-documents.ts'
 import { logEvents } from '../schema/log-events.ts'
 import { type ColumnSpec, type TableSpec, tables } from '../schema/tables.ts'
-import { analyticsObjects } from '../src/analytics/views/layer.ts'
-import { renderObject } from '../src/analytics/views/render-objects.ts'
+import type { ViewColumn } from '../src/analytics/views/analytics-view.ts'
+import { type AnalyticsObject, analyticsObjects, relationOf } from '../src/analytics/views/layer.ts'
 import type { CommandContext } from '../src/cli/command-context.ts'
 import { commandNames, createProgram } from '../src/cli/program.ts'
 import { globalSettings } from '../src/config/program-settings.ts'
@@ -29,18 +29,6 @@ const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'analytics-objects.md': renderAnalyticsObjects,
   'metrics.md': renderMetrics,
   'events.md': renderEvents,
-}
-
-mkdirSync(folder, { recursive: true })
-for (const [name, render] of Object.entries(pages)) {
-  const target = new URL(name, folder)
-  const fresh = `<!-- Made by \`node build/dictionary.ts\`. -->\n${await render()}`
-  if (!process.argv.includes('--check')) {
-    writeFileSync(target, fresh)
-  } else if (globSync(name, { cwd: folder.pathname }).length === 0 || readFileSync(target, 'utf8') !== fresh) {
-    process.stderr.write(`docs/reference/${name} is out of date: run node build/dictionary.ts\n`)
-    process.exitCode = 1
-  }
 }
 
 function cells(values: readonly string[]): string {
@@ -181,15 +169,18 @@ ${own.map(renderTable).join('\n')}`
 }
 
 function renderTable([name, { note, key, columns }]: [string, TableSpec]): string {
-  const lines = Object.entries(columns).map(renderColumn)
-  const head = [`### ${name}`, '', note, '', `Key: ${key.map((column) => `\`${column}\``).join(', ')}`, '']
-  return [...head, '| column | SQLite | Postgres | |', '|---|---|---|---|', ...lines, ''].join('\n')
+  const rows = Object.entries<ColumnSpec>(columns).map(([column, [type, about]]) => {
+    const bare = type.replace('?', '') as ColumnType
+    return [`\`${column}\``, sqlTypes.sqlite[bare], sqlTypes.postgres[bare].replace(/ collate .*/, ''), about]
+  })
+  return objectTable({ name, note, key }, '| column | SQLite | Postgres | |', rows)
 }
 
-function renderColumn([name, [type, note]]: [string, ColumnSpec]): string {
-  const bare = type.replace('?', '') as ColumnType
-  const [sqlite, postgres] = [sqlTypes.sqlite[bare], sqlTypes.postgres[bare].replace(/ collate .*/, '')]
-  return `| \`${name}\` | ${sqlite} | ${postgres} | ${note} |`
+type TableOrView = Pick<AnalyticsObject, 'name' | 'note' | 'key'>
+
+function objectTable({ name, note, key }: TableOrView, head: string, rows: readonly (readonly string[])[]): string {
+  const keyLine = `Key: ${key.map((column) => `\`${column}\``).join(', ')}`
+  return [`### ${name}`, '', note, '', keyLine, '', head, '|---|---|---|---|', ...rows.map(cells), ''].join('\n')
 }
 
 function renderAnalyticsObjects(): string {
@@ -205,6 +196,32 @@ Tables and views with the same columns in SQLite and Postgres. [Analytics](../an
 Postgres has all notes as comments; \`_metabase_metadata\` has them in both databases.
 
 ${analyticsObjects.map(renderObject).join('\n')}`
+}
+
+function renderObject({ name, note, caveat, key, columns }: AnalyticsObject): string {
+  const rows = Object.entries(columns).map(([column, described]) => [
+    `\`${column}\``,
+    `${typeWords[described.type]}${described.isNullable ? '?' : ''}`,
+    useOf(name, column, described),
+    described.note,
+  ])
+  const beware = caveat === null ? '' : `\n\n**Beware:** ${caveat}`
+  return objectTable({ name, note: `${note}${beware}`, key }, '| column | type | use | |', rows)
+}
+
+/** The types in plain words; the text above the list says what each is in both databases. */
+const typeWords: Readonly<Record<ColumnType, string>> = {
+  ...{ key: 'text', text: 'text', uuid: 'text', json: 'JSON', boolean: 'boolean' },
+  ...{ integer: 'integer', int32: 'integer', number: 'number' },
+  ...{ time: 'time', utc_time: 'time', date: 'date', local_date: 'date' },
+}
+
+function useOf(object: string, name: string, { role, unit, aggregation }: ViewColumn): string {
+  const relation = relationOf(object, name)
+  if (relation !== null) return `leads to \`${relation.object}\``
+  if (role !== 'measure') return role
+  const combined = typeof aggregation === 'object' ? `mean by ${aggregation.weightedBy.join(' + ')}` : aggregation
+  return `${combined === 'none' ? 'as it is' : combined}${unit === null ? '' : unit === 'seconds' ? ', s' : ', share'}`
 }
 
 type Rules = { groups: { rules: { alert: string; annotations: { summary: string; description: string } }[] }[] }
@@ -254,4 +271,16 @@ function renderEvents(): string {
 One event a line on standard error: JSON, or short text on a terminal. No line holds a key or the text of a message.
 
 ${table(['event', ''], rows)}`
+}
+
+mkdirSync(folder, { recursive: true })
+for (const [name, render] of Object.entries(pages)) {
+  const target = new URL(name, folder)
+  const fresh = `<!-- Made by \`node build/dictionary.ts\`. -->\n${await render()}`
+  if (!process.argv.includes('--check')) {
+    writeFileSync(target, fresh)
+  } else if (globSync(name, { cwd: folder.pathname }).length === 0 || readFileSync(target, 'utf8') !== fresh) {
+    process.stderr.write(`docs/reference/${name} is out of date: run node build/dictionary.ts\n`)
+    process.exitCode = 1
+  }
 }

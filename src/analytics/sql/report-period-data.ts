@@ -5,7 +5,7 @@ import type { LocalDate, Seconds } from '../../values/time.ts'
 import type { SnapshotReader } from '../../warehouse/snapshot.ts'
 import type { DateRange } from '../core/report-period.ts'
 import { percentilesOf } from '../views/by-windows.ts'
-import { completeWaits } from '../views/report-waits.ts'
+import { completeWaits } from '../views/waits.ts'
 
 export type PeriodData = {
   /** Those created in the period, as they are now. */

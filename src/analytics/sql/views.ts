@@ -10,11 +10,9 @@ import { UserError } from '../../values/user-error.ts'
 import { writeComments } from '../../warehouse/comments.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { analyticsViews } from '../views/all-views.ts'
-import type { AnalyticsView } from '../views/analytics-view.ts'
-import { analyticsObjects } from '../views/layer.ts'
-import { metabaseMetadata } from '../views/render-objects.ts'
+import { type AnalyticsView, describeColumn } from '../views/analytics-view.ts'
+import { analyticsObjects, metabaseMetadata } from '../views/layer.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
-import { describeColumn } from '../views/view-columns.ts'
 
 const registryName = 'sync_views'
 const views = Object.entries<AnalyticsView>(analyticsViews)

@@ -1,8 +1,8 @@
 /** The eight charts of the starter dashboards: one page for a support lead. */
 
 import { percentilesOf } from '../views/by-windows.ts'
-import { completeWaits } from '../views/report-waits.ts'
 import type { SqlDialect } from '../views/sql-dialect.ts'
+import { completeWaits } from '../views/waits.ts'
 
 /**
  * What the values of a column are. `day`: a date of the project, on the x-axis. `category`: another label on the x-axis.

@@ -2,8 +2,8 @@
 
 import type { ColumnType } from '../../../schema/column-types.ts'
 import type { ViewColumn } from '../views/analytics-view.ts'
+import { describeColumn } from '../views/analytics-view.ts'
 import { type AnalystRelation, type AnalyticsObject, analystObjects, relationsOf } from '../views/layer.ts'
-import { describeColumn } from '../views/view-columns.ts'
 
 const cubeTypes: Readonly<Record<ColumnType, string>> = {
   key: 'string',

@@ -1,8 +1,8 @@
 /** The objects for analysts as sources of a dbt project, with their descriptions and tests. */
 
 import type { ViewColumn } from '../views/analytics-view.ts'
+import { describeColumn } from '../views/analytics-view.ts'
 import { type AnalyticsObject, analystObjects, relationOf } from '../views/layer.ts'
-import { describeColumn } from '../views/view-columns.ts'
 
 /**
  * Relations that may rightly lead nowhere: a conversation outlives its visitor, an agent is listed only if a human wrote in a

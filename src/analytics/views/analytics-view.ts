@@ -1,5 +1,7 @@
 /** How a view for analysts is described as data: the source of its SQL, its documentation and its metadata for tools. */
+import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType } from '../../../schema/column-types.ts'
+import type { TableSpec } from '../../../schema/table-spec.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
 /** What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a measure is counted. */
@@ -41,4 +43,91 @@ export type AnalyticsView = {
    * mirrored table: a view that depends on a column would stop it from being widened. `discovers` adds them.
    */
   readonly select: (sql: SqlDialect) => string
+}
+
+function kindOf(
+  ...[type, role, aggregation = 'none', unit = null]: [ColumnType, ColumnRole, Aggregation?, ViewColumn['unit']?]
+) {
+  return (note: string): ViewColumn => ({ type, isNullable: false, unit, note, role, aggregation })
+}
+
+/** The kinds of columns, so that a view reads as a list of names and notes. */
+export const kind = {
+  key: kindOf('key', 'key'),
+  text: kindOf('text', 'dimension'),
+  flag: kindOf('boolean', 'dimension'),
+  /** A time in UTC. */
+  time: kindOf('utc_time', 'time'),
+  /** A date in the project's time zone. */
+  date: kindOf('local_date', 'time'),
+  /** A small number to group by: an hour, a weekday. */
+  number: kindOf('int32', 'dimension'),
+  /** Can be added up over days. */
+  count: kindOf('integer', 'measure', 'sum'),
+  /** A number of different things, some of which other rows count as well. */
+  distinct: kindOf('integer', 'measure', 'distinct'),
+  /** A state at one time: the days of a month must not be added up. */
+  level: kindOf('integer', 'measure'),
+  /** A mean or a rate. */
+  mean: kindOf('number', 'measure'),
+  share: kindOf('number', 'measure', 'none', 'share'),
+  /** Whole seconds that can be added up. */
+  seconds: kindOf('integer', 'measure', 'sum', 'seconds'),
+  /** Whole seconds that must not be added up. */
+  duration: kindOf('integer', 'measure', 'none', 'seconds'),
+  /** Seconds with a fraction, as of a median. */
+  meanSeconds: kindOf('number', 'measure', 'none', 'seconds'),
+}
+
+/** The same kinds of columns, which may be null. */
+export const orNull = Object.fromEntries(
+  Object.entries(kind).map(([name, of]) => [name, (note: string): ViewColumn => ({ ...of(note), isNullable: true })]),
+) as typeof kind
+
+/** A mean or a share that combines to that of several rows if each is weighted by the sum of these columns. */
+export const weighted = (column: ViewColumn, ...weightedBy: readonly string[]): ViewColumn => ({
+  ...column,
+  aggregation: { weightedBy },
+})
+
+export const projectId = kind.key('the project that the row belongs to')
+
+/** The note of a column, and for tools that do not show it otherwise how its values combine. */
+export function describeColumn({ note, role, aggregation }: ViewColumn): string {
+  if (role !== 'measure' || aggregation === 'sum') return note
+  if (aggregation === 'distinct') return `${note}; counts different ones, so do not add it up`
+  if (aggregation === 'none') return `${note}; do not add it up`
+  return `${note}; combine it as a mean weighted by ${aggregation.weightedBy.join(' + ')}`
+}
+
+export type AnalyticsTableName = keyof typeof analyticsTables
+
+/** Numbers to group by or to compare with, never to add up. */
+const dimensionNames = /^(hour|weekday|year|version)$|_(hour|number)$/
+/** Numbers that are measured and must not be added up. */
+const levelNames = /^(agents_min|agents_max)$|^(longest|target)_|_(s|value)$|^seconds_before$/
+
+/** What the columns of a table are for tools: their names say it. */
+export function tableColumns(name: AnalyticsTableName): Readonly<Record<string, ViewColumn>> {
+  const { key, columns }: TableSpec = analyticsTables[name]
+  const described = Object.entries(columns).map(([column, [declared, note]]) => {
+    const type = declared.replace('?', '') as ColumnType
+    const role = roleOf(column, type, key.includes(column))
+    const unit = role === 'measure' && /(^|_)seconds(_|$)/.test(column) ? ('seconds' as const) : null
+    const aggregation = role === 'measure' ? aggregationOf(column) : 'none'
+    return [column, { type, isNullable: declared.endsWith('?'), unit, note, role, aggregation }] as const
+  })
+  return Object.fromEntries(described)
+}
+
+function roleOf(column: string, type: ColumnType, isInKey: boolean): ColumnRole {
+  if (type === 'utc_time' || type === 'local_date') return 'time'
+  if (type === 'key') return 'key'
+  const isNumber = type === 'int32' || type === 'integer' || type === 'number'
+  return isNumber && !isInKey && !dimensionNames.test(column) ? 'measure' : 'dimension'
+}
+
+function aggregationOf(column: string): Aggregation {
+  if (column === 'human_names') return 'distinct'
+  return levelNames.test(column) ? 'none' : 'sum'
 }

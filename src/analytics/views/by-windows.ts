@@ -1,18 +1,73 @@
 /**
- * Queries by windows: SQLite hands a filter by day down through them, and not through joins or `group by`, which would
- * read the whole history for one week.
+ * Queries of views from lists of columns, each with its expression. Those by windows serve where a filter by day is to be
+ * handed down: SQLite does not do so through joins or `group by`, and would read the whole history for one week.
  */
-import type { AnalyticsView, ViewColumn } from './analytics-view.ts'
-import * as kind from './view-columns.ts'
+import {
+  type AnalyticsTableName,
+  type AnalyticsView,
+  kind,
+  orNull,
+  tableColumns,
+  type ViewColumn,
+} from './analytics-view.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 
-/** Columns with their expressions. */
-type Expressions = Readonly<Record<string, readonly [column: ViewColumn, expression: string]>>
+type Sql = string | ((sql: SqlDialect) => string)
+const inDialect = (part: Sql, sql: SqlDialect) => (typeof part === 'string' ? part : part(sql))
+
+/** Columns with their expressions; a column alone is one of that name. */
+type Expressions = Readonly<Record<string, ViewColumn | readonly [column: ViewColumn, expression: Sql]>>
+
+const columnOf = (part: Expressions[string]): ViewColumn => ('type' in part ? part : part[0])
+
+type QueryView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives' | 'discovers'> & {
+  readonly key: Expressions
+  readonly columns: Expressions
+  /** What follows `from`. */
+  readonly from: Sql
+}
+
+/** A view of one query. */
+export function queryView({ key, columns, from, ...texts }: QueryView): AnalyticsView {
+  const all = Object.entries({ ...key, ...columns })
+  return {
+    ...texts,
+    key: Object.keys(key),
+    columns: Object.fromEntries(all.map(([name, part]) => [name, columnOf(part)])),
+    select: (sql) => `
+    select ${all.map(([name, part]) => selected(name, part, sql)).join(',\n      ')}
+    from ${inDialect(from, sql)}`,
+  }
+}
+
+function selected(name: string, part: Expressions[string], sql: SqlDialect): string {
+  const expression = 'type' in part ? name : inDialect(part[1], sql)
+  return expression.replace(/^\w+\./, '') === name ? expression : `${expression} as ${name}`
+}
+
+/** Columns that a view shows as a table of that alias has them. */
+export function columnsFrom(alias: string, table: AnalyticsTableName, ...names: readonly string[]): Expressions {
+  const columns = tableColumns(table)
+  return Object.fromEntries(
+    names.map((name) => {
+      const column = columns[name]
+      if (column === undefined) throw new Error(`${table} has no column ${name}`)
+      return [name, [column, `${alias}.${name}`]]
+    }),
+  )
+}
+
+/** What is often counted and measured; the last two are columns of percentiles. */
+export const countIf = (note: string, condition: string) =>
+  [kind.count(note), `count(case when ${condition} then 1 end)`] as const
+export const median = (note: string) => [orNull.meanSeconds(note), 'median_value'] as const
+export const p90 = (note: string) => [orNull.duration(note), 'p90_value'] as const
 
 export type MergedSource = {
   /** The expressions of the key, in its order. */
   readonly key: readonly string[]
   /** The columns that this query gives. */
-  readonly columns: Expressions
+  readonly columns: Readonly<Record<string, readonly [column: ViewColumn, expression: string]>>
   /** What follows `from`. With a `group by`, it names tables only, so that SQLite filters before it groups. */
   readonly from: string
 }
@@ -27,49 +82,23 @@ export function mergedView({ note, caveat, key, sources }: MergedView): Analytic
   const names = Object.keys(key)
   return {
     ...{ note, caveat, key: names },
-    columns: { ...key, ...columnsOf(sources) },
+    columns: { ...key, ...mergedColumns(sources) },
     select: () => mergeByKey(names, sources),
   }
 }
 
 /** The columns of all queries, in their order. */
-export function columnsOf(sources: readonly Pick<MergedSource, 'columns'>[]): AnalyticsView['columns'] {
+export function mergedColumns(sources: readonly MergedSource[]): AnalyticsView['columns'] {
   const columns = sources.flatMap((source) => Object.entries(source.columns))
   return Object.fromEntries(columns.map(([name, [column]]) => [name, column]))
 }
-
-type GroupedView = Pick<AnalyticsView, 'note' | 'caveat' | 'alternatives'> & {
-  readonly key: Expressions
-  readonly columns: Expressions
-  /** What follows `from`. */
-  readonly from: string
-}
-
-/** A view of one query, with the `group by` at its end. */
-export function groupedView({ key, columns, from, ...texts }: GroupedView): AnalyticsView {
-  const list = Object.entries({ ...key, ...columns }).map(([name, [, expression]]) => `${expression} as ${name}`)
-  return {
-    ...texts,
-    key: Object.keys(key),
-    columns: columnsOf([{ columns: key }, { columns }]),
-    select: () => `
-    select ${list.join(',\n      ')}
-    from ${from}`,
-  }
-}
-
-/** What is often counted and measured; the last two are columns of percentiles. */
-export const countIf = (note: string, condition: string) =>
-  [kind.count(note), `count(case when ${condition} then 1 end)`] as const
-export const median = (note: string) => [kind.optional(kind.meanSeconds(note)), 'median_value'] as const
-export const p90 = (note: string) => [kind.optional(kind.duration(note)), 'p90_value'] as const
 
 /**
  * Puts numbers of several queries side by side, one row for each key, as a full join would. A column that cannot be null is
  * 0 where its query has no row.
  */
 export function mergeByKey(key: readonly string[], sources: readonly MergedSource[]): string {
-  const names = Object.entries(columnsOf(sources))
+  const names = Object.entries(mergedColumns(sources))
   const keyList = key.join(', ')
   const merged = names.map(([name, { isNullable }]) => {
     const value = `max(${name}) over (partition by ${keyList})`
@@ -78,9 +107,10 @@ export function mergeByKey(key: readonly string[], sources: readonly MergedSourc
   const arms = sources.map((source) => {
     const keys = key.map((name, index) => `${source.key[index]} as ${name}`)
     // Each null has a type, as Postgres takes the types of a union from its first queries.
-    const values = names.map(
-      ([name, { type }]) => `cast(${source.columns[name]?.[1] ?? 'null'} as ${castType(type)}) as ${name}`,
-    )
+    const values = names.map(([name, { type }]) => {
+      const castType = type === 'number' ? 'double precision' : 'bigint'
+      return `cast(${source.columns[name]?.[1] ?? 'null'} as ${castType}) as ${name}`
+    })
     return `
         select ${[...keys, ...values].join(', ')}
         from ${source.from}`
@@ -96,11 +126,6 @@ export function mergeByKey(key: readonly string[], sources: readonly MergedSourc
     where place = 1`
 }
 
-/** Names that both databases take for their integers and floating-point numbers. */
-function castType(type: ViewColumn['type']): string {
-  return type === 'number' ? 'double precision' : 'bigint'
-}
-
 type PercentileSource = {
   /** Columns that the values are grouped by, as `name: expression`. */
   readonly groups: Readonly<Record<string, string>>
@@ -110,6 +135,10 @@ type PercentileSource = {
   readonly from: string
 }
 
+/** The same place twice if the number of values is odd. */
+const middlePlaces = '((values_counted + 1) / 2, (values_counted + 2) / 2)'
+const p90Place = '(9 * values_counted + 9) / 10'
+
 /**
  * Exact medians and percentiles, without functions that one of the databases lacks. One row for each group: its columns, `values_counted`, `median_value` (the mean of the two middle values),
  * `p90_value` (the smallest value that nine tenths of the values do not exceed) and `mean_value`.
@@ -117,7 +146,7 @@ type PercentileSource = {
 export function percentilesOf({ groups, value, from }: PercentileSource): string {
   const names = Object.keys(groups).join(', ')
   const expressions = Object.values(groups).join(', ')
-  const selected = Object.entries(groups).map(([name, expression]) => `${expression} as ${name}`)
+  const columns = Object.entries(groups).map(([name, expression]) => `${expression} as ${name}`)
   return `
     select ${names}, values_counted, median_value, p90_value, mean_value
     from (
@@ -127,7 +156,7 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
         max(case when place = ${p90Place} then counted_value end) over (partition by ${names}) as p90_value,
         row_number() over (partition by ${names} order by place) as row_of_group
       from (
-        select ${selected.join(', ')}, ${value} as counted_value,
+        select ${columns.join(', ')}, ${value} as counted_value,
           row_number() over (partition by ${expressions} order by ${value}) as place,
           count(*) over (partition by ${expressions}) as values_counted,
           avg(cast(${value} as double precision)) over (partition by ${expressions}) as mean_value
@@ -141,11 +170,7 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
 /** Percentiles as a query to merge; its key are the groups. */
 export function percentileSource({
   columns,
-  ...percentiles
+  ...source
 }: PercentileSource & Pick<MergedSource, 'columns'>): MergedSource {
-  return { key: Object.keys(percentiles.groups), columns, from: `(${percentilesOf(percentiles)}) percentiles` }
+  return { key: Object.keys(source.groups), columns, from: `(${percentilesOf(source)}) percentiles` }
 }
-
-/** The same place twice if the number of values is odd. */
-const middlePlaces = '((values_counted + 1) / 2, (values_counted + 2) / 2)'
-const p90Place = '(9 * values_counted + 9) / 10'

@@ -1,68 +1,28 @@
 /** Calls, one by one and by day. */
-import type { AnalyticsView } from './analytics-view.ts'
-import { countIf, median, mergedView, percentileSource } from './by-windows.ts'
+import { type AnalyticsView, kind, orNull, projectId } from './analytics-view.ts'
+import { countIf, median, mergedView, percentileSource, queryView } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
-import * as kind from './view-columns.ts'
 
 /**
- * Calls. The service documents none of their fields, so they are read from `raw` by paths: those of the settings
- * (`call_fields`), or likely names. Discovered columns hold the same, but a view must not depend on one.
+ * The service documents none of the fields of calls, so they are read from `raw` by paths: those of the settings
+ * (`call_fields`), or likely names, tried in this order. Discovered columns hold the same, but a view must not depend on one.
  */
-type CallField = 'visitor' | 'ended' | 'outcome' | 'duration' | 'direction' | 'agent'
-
-/** Tried in this order where the settings name no path. */
-const likelyNames: Readonly<Record<CallField, readonly string[]>> = {
+const likelyNames = {
   visitor: ['visitorId', 'visitor_id', 'visitor.id'],
   ended: ['endedAt', 'ended_at', 'endTime'],
   outcome: ['outcome', 'status', 'result'],
   duration: ['durationSeconds', 'duration_seconds'],
   direction: ['direction', 'callDirection'],
   agent: ['agentId', 'agent_id', 'agent.id', 'agentName'],
-}
+} as const
 
-function fieldOf(field: CallField, read: (json: string, path: string) => string): string {
+function fieldOf(field: keyof typeof likelyNames, read: (json: string, path: string) => string): string {
   const guesses = likelyNames[field].map((name) => read('c.raw', `'${name}'`))
   return `case when f.${field} is not null then ${read('c.raw', `f.${field}`)}
           else coalesce(${guesses.join(', ')}) end`
 }
 
-const outcomeNote = 'how it ended, in the words of the service; null = not known'
-
-export const fctCall: AnalyticsView = {
-  note: 'One row for each call.',
-  caveat:
-    'The service documents no field of a call: where `analytics.calls` in deskmirror.yaml names none, likely names are tried. All of them follow as columns of text, unless the settings leave out personal data.',
-  key: ['project_id', 'call_id'],
-  discovers: 'calls',
-  columns: {
-    project_id: kind.projectId,
-    call_id: kind.key('the call, in calls'),
-    visitor_id: kind.optional(kind.key('the visitor; null = not known')),
-    started_at: kind.optional(kind.time('when it started')),
-    started_date: kind.optional(kind.date('local day of started_at')),
-    started_hour: kind.optional(kind.number('local hour of started_at, 0 to 23')),
-    ended_at: kind.optional(kind.time('when it ended; null = not known')),
-    outcome: kind.optional(kind.text(outcomeNote)),
-    seconds: kind.optional(kind.seconds('how long it took; null = not known, or negative')),
-    has_recording: kind.optional(kind.flag('it has a recording; null = the service has not been asked yet')),
-    direction: kind.optional(kind.text('who called whom, in the words of the service; null = not known')),
-    agent: kind.optional(kind.text('the agent, as the service names it; null = not known')),
-  },
-  select: (sql) => `
-    select p.project_id, p.call_id, p.visitor_id, p.started_at, d.date as started_date,
-      cast(p.local_seconds % 86400 / 3600 as integer) as started_hour, p.ended_at, p.outcome,
-      case when ${secondsOf(sql)} >= 0 then ${secondsOf(sql)} end as seconds, p.has_recording,
-      p.direction, p.agent
-    from (${parsedCalls(sql)}
-    ) p
-    left join dim_date d on d.project_id = p.project_id and d.date = ${sql.dateOf('p.local_seconds')}`,
-}
-
-/** Negative if the service shows a negative length, or an end before the beginning. */
-const secondsOf = (sql: SqlDialect) => `coalesce(p.seconds, ${sql.epoch('p.ended_at')} - ${sql.epoch('p.started_at')})`
-
-function parsedCalls(sql: SqlDialect): string {
-  return `
+const parsedCalls = (sql: SqlDialect) => `
       select c.project_id, c.id as call_id,
         ${fieldOf('visitor', sql.jsonText)} as visitor_id,
         c.occurred_at as started_at,
@@ -77,34 +37,66 @@ function parsedCalls(sql: SqlDialect): string {
       left join call_fields f on f.project_id = c.project_id
       left join call_recordings r on r.project_id = c.project_id and r.call_id = c.id and r.deleted_at is null
       where c.deleted_at is null`
-}
+
+/** Negative if the service shows a negative length, or an end before the beginning. */
+const secondsOf = (sql: SqlDialect) => `coalesce(p.seconds, ${sql.epoch('p.ended_at')} - ${sql.epoch('p.started_at')})`
 
 const medianLength = median('median length of these')
 
-export const reportCallDay = mergedView({
-  note: 'Calls by the day on which they started.',
-  caveat: 'Lengths are known only where the calls show them: compare with_length with calls.',
-  key: { project_id: kind.projectId, date: kind.date('the day on which the calls started') },
-  sources: [
-    {
-      key: ['project_id', 'started_date'],
-      columns: {
-        calls: [kind.count('calls'), 'count(*)'],
-        callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
-        with_recording: countIf('calls with a recording', 'has_recording'),
-        with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
-        seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
-        // Its place in the view; the next query has its value.
-        median_seconds: [medianLength[0], 'null'],
-        longest_seconds: [kind.optional(kind.duration('length of the longest')), 'max(seconds)'],
-      },
-      from: 'fct_call where started_date is not null group by project_id, started_date',
+export const callViews = {
+  fct_call: queryView({
+    note: 'One row for each call.',
+    caveat:
+      'The service documents no field of a call: where `analytics.calls` in deskmirror.yaml names none, likely names are tried. All of them follow as columns of text, unless the settings leave out personal data.',
+    key: { project_id: [projectId, 'p.project_id'], call_id: [kind.key('the call, in calls'), 'p.call_id'] },
+    discovers: 'calls',
+    columns: {
+      visitor_id: [orNull.key('the visitor; null = not known'), 'p.visitor_id'],
+      started_at: [orNull.time('when it started'), 'p.started_at'],
+      started_date: [orNull.date('local day of started_at'), 'd.date'],
+      started_hour: [
+        orNull.number('local hour of started_at, 0 to 23'),
+        'cast(p.local_seconds % 86400 / 3600 as integer)',
+      ],
+      ended_at: [orNull.time('when it ended; null = not known'), 'p.ended_at'],
+      outcome: [orNull.text('how it ended, in the words of the service; null = not known'), 'p.outcome'],
+      seconds: [
+        orNull.seconds('how long it took; null = not known, or negative'),
+        (sql) => `case when ${secondsOf(sql)} >= 0 then ${secondsOf(sql)} end`,
+      ],
+      has_recording: orNull.flag('it has a recording; null = the service has not been asked yet'),
+      direction: orNull.text('who called whom, in the words of the service; null = not known'),
+      agent: orNull.text('the agent, as the service names it; null = not known'),
     },
-    percentileSource({
-      groups: { project_id: 'project_id', date: 'started_date' },
-      value: 'seconds',
-      from: 'fct_call where seconds is not null and started_date is not null',
-      columns: { median_seconds: medianLength },
-    }),
-  ],
-})
+    from: (sql) => `(${parsedCalls(sql)}
+    ) p
+    left join dim_date d on d.project_id = p.project_id and d.date = ${sql.dateOf('p.local_seconds')}`,
+  }),
+  report_call_day: mergedView({
+    note: 'Calls by the day on which they started.',
+    caveat: 'Lengths are known only where the calls show them: compare with_length with calls.',
+    key: { project_id: projectId, date: kind.date('the day on which the calls started') },
+    sources: [
+      {
+        key: ['project_id', 'started_date'],
+        columns: {
+          calls: [kind.count('calls'), 'count(*)'],
+          callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
+          with_recording: countIf('calls with a recording', 'has_recording'),
+          with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
+          seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
+          // Its place in the view; the next query has its value.
+          median_seconds: [medianLength[0], 'null'],
+          longest_seconds: [orNull.duration('length of the longest'), 'max(seconds)'],
+        },
+        from: 'fct_call where started_date is not null group by project_id, started_date',
+      },
+      percentileSource({
+        groups: { project_id: 'project_id', date: 'started_date' },
+        value: 'seconds',
+        from: 'fct_call where seconds is not null and started_date is not null',
+        columns: { median_seconds: medianLength },
+      }),
+    ],
+  }),
+} satisfies Record<string, AnalyticsView>

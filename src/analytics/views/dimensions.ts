@@ -1,34 +1,44 @@
 /** What facts and reports are grouped by: projects, hours, agents, visitors and conversations. */
-import type { AnalyticsView } from './analytics-view.ts'
-import * as kind from './view-columns.ts'
+import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
+import { queryView } from './by-windows.ts'
 
-/** Projects, and how fresh their facts are: every object leads here by `project_id`. */
-export const dimProject: AnalyticsView = {
-  note: 'One row for each project: its time zone, and until when its facts are complete.',
-  caveat:
-    'as_of speaks of what the service had then. Facts that are due have changed in the mirror and are derived again with the next sync.',
-  key: ['project_id'],
-  columns: {
-    project_id: kind.projectId,
-    time_zone: kind.optional(kind.text('the time zone of all dates and hours; null = no facts yet')),
-    mirrored_since: kind.time('when the mirror began: reopenings before it are not known'),
-    as_of: kind.optional(
-      kind.time('conversations and messages are complete up to this time; null = not read to the end yet'),
-    ),
-    visits_as_of: kind.optional(kind.time('the same for activity of visitors; null also = not mirrored')),
-    calls_as_of: kind.optional(kind.time('the same for calls')),
-    availability_as_of: kind.optional(kind.time('when the availability was last asked for')),
-    facts_due: kind.count('conversations, visitors and hours whose facts are to be derived again'),
-    is_rebuilding: kind.flag('facts are being derived anew, so not all numbers are there'),
-    has_personal_data: kind.flag('false = names and addresses of visitors are left out'),
-  },
-  select: () => `
-    select s.project_id, nullif(s.time_zone, '') as time_zone, s.mirrored_since,
-      case when f.core_streams = 2 then f.as_of end as as_of, f.visits_as_of, f.calls_as_of, f.availability_as_of,
-      coalesce(d.facts_due, 0) as facts_due,
-      s.rebuilt_to is not null or s.fingerprint = '' as is_rebuilding,
-      s.personal_data as has_personal_data
-    from facts_state s
+const partsOfDay = ['night', 'morning', 'afternoon', 'evening']
+
+const hours = Array.from({ length: 24 }, (_, hour) => {
+  const label = `${String(hour).padStart(2, '0')}:00`
+  return `
+    select ${hour} as hour, '${label}' as label, '${partsOfDay[Math.floor(hour / 6)]}' as part_of_day`
+})
+
+const personalData = 'null = not known, or the settings leave out personal data'
+
+export const dimensions = {
+  dim_project: queryView({
+    note: 'One row for each project: its time zone, and until when its facts are complete.',
+    caveat:
+      'as_of speaks of what the service had then. Facts that are due have changed in the mirror and are derived again with the next sync.',
+    key: { project_id: [projectId, 's.project_id'] },
+    columns: {
+      time_zone: [orNull.text('the time zone of all dates and hours; null = no facts yet'), "nullif(s.time_zone, '')"],
+      mirrored_since: [kind.time('when the mirror began: reopenings before it are not known'), 's.mirrored_since'],
+      as_of: [
+        orNull.time('conversations and messages are complete up to this time; null = not read to the end yet'),
+        'case when f.core_streams = 2 then f.as_of end',
+      ],
+      visits_as_of: orNull.time('the same for activity of visitors; null also = not mirrored'),
+      calls_as_of: orNull.time('the same for calls'),
+      availability_as_of: orNull.time('when the availability was last asked for'),
+      facts_due: [
+        kind.count('conversations, visitors and hours whose facts are to be derived again'),
+        'coalesce(d.facts_due, 0)',
+      ],
+      is_rebuilding: [
+        kind.flag('facts are being derived anew, so not all numbers are there'),
+        "s.rebuilt_to is not null or s.fingerprint = ''",
+      ],
+      has_personal_data: [kind.flag('false = names and addresses of visitors are left out'), 's.personal_data'],
+    },
+    from: `facts_state s
     left join (
       select project_id,
         count(case when stream in ('conversations', 'messages') then synced_at end) as core_streams,
@@ -41,54 +51,36 @@ export const dimProject: AnalyticsView = {
     ) f on f.project_id = s.project_id
     left join (select project_id, count(*) as facts_due from facts_due group by project_id) d
       on d.project_id = s.project_id`,
-}
-
-const hours = Array.from({ length: 24 }, (_, hour) => hour)
-
-function partOfDay(hour: number): string {
-  if (hour < 6) return 'night'
-  if (hour < 12) return 'morning'
-  return hour < 18 ? 'afternoon' : 'evening'
-}
-
-/** For labels, and for charts without holes. */
-export const dimHour: AnalyticsView = {
-  note: 'The 24 hours of the day. The same for all projects.',
-  caveat: null,
-  key: ['hour'],
-  columns: {
-    hour: kind.number('0 to 23'),
-    label: kind.text('its beginning, such as 09:00'),
-    part_of_day: kind.text('night, morning, afternoon or evening: six hours each from midnight on'),
+  }),
+  /** For labels, and for charts without holes. */
+  dim_hour: {
+    note: 'The 24 hours of the day. The same for all projects.',
+    caveat: null,
+    key: ['hour'],
+    columns: {
+      hour: kind.number('0 to 23'),
+      label: kind.text('its beginning, such as 09:00'),
+      part_of_day: kind.text('night, morning, afternoon or evening: six hours each from midnight on'),
+    },
+    select: () => hours.join(' union all'),
   },
-  select: () =>
-    hours
-      .map((hour) => {
-        const label = `${String(hour).padStart(2, '0')}:00`
-        return `
-    select ${hour} as hour, '${label}' as label, '${partOfDay(hour)}' as part_of_day`
-      })
-      .join(' union all'),
-}
-
-/** Agents: the ids that conversations are assigned to, and the names that probably belong to them. */
-export const dimAgent: AnalyticsView = {
-  note: 'One row for each agent to whom a conversation is assigned in which a human wrote, with the likely name.',
-  caveat:
-    'The service shows no list of agents: the name is that of the last human message in most of the conversations of this id, and name_share says in how many.',
-  key: ['project_id', 'agent_id'],
-  columns: {
-    project_id: kind.projectId,
-    agent_id: kind.key('the id that conversations are assigned to'),
-    likely_name: kind.text('the name that most of these conversations end with'),
-    name_share: kind.weighted(kind.share('share of the conversations that show this name'), 'conversations'),
-    conversations: kind.count('conversations assigned to the agent now, in which a human wrote'),
-  },
-  select: () => `
-    select project_id, agent_id, name as likely_name,
-      cast(conversations_with_name as double precision) / conversations as name_share,
-      cast(conversations as bigint) as conversations
-    from (
+  dim_agent: queryView({
+    note: 'One row for each agent to whom a conversation is assigned in which a human wrote, with the likely name.',
+    caveat:
+      'The service shows no list of agents: the name is that of the last human message in most of the conversations of this id, and name_share says in how many.',
+    key: { project_id: projectId, agent_id: kind.key('the id that conversations are assigned to') },
+    columns: {
+      likely_name: [kind.text('the name that most of these conversations end with'), 'name'],
+      name_share: [
+        weighted(kind.share('share of the conversations that show this name'), 'conversations'),
+        'cast(conversations_with_name as double precision) / conversations',
+      ],
+      conversations: [
+        kind.count('conversations assigned to the agent now, in which a human wrote'),
+        'cast(conversations as bigint)',
+      ],
+    },
+    from: `(
       select project_id, agent_id, name, conversations_with_name,
         sum(conversations_with_name) over (partition by project_id, agent_id) as conversations,
         row_number() over (partition by project_id, agent_id order by conversations_with_name desc, name) as place
@@ -100,42 +92,31 @@ export const dimAgent: AnalyticsView = {
       ) names
     ) ranked
     where place = 1`,
-}
-
-/** Visitors with what they did so far. */
-export const dimVisitor: AnalyticsView = {
-  note: 'One row for each visitor who exists, with conversations and visits so far.',
-  caveat:
-    'Deleted visitors are left out, so conversations may lead to a visitor that is not here. Undocumented fields of visitors follow as columns of text, unless the settings leave out personal data.',
-  key: ['project_id', 'visitor_id'],
-  discovers: 'visitors',
-  columns: {
-    project_id: kind.projectId,
-    visitor_id: kind.key('the visitor, in visitors'),
-    name: kind.optional(kind.text('null = not known, or the settings leave out personal data')),
-    email: kind.optional(kind.text('null = not known, or the settings leave out personal data')),
-    has_email: kind.flag('the visitor has an address'),
-    conversations: kind.count('conversations'),
-    open_conversations: kind.count('of these, open ones'),
-    messages_written: kind.count('messages that the visitor wrote'),
-    first_contact_at: kind.optional(kind.time('when the first conversation was created')),
-    last_utterance_at: kind.optional(kind.time('when anybody last wrote in one of them')),
-    visits: kind.count('visits'),
-    first_visit_at: kind.optional(kind.time('when the first visit began')),
-    last_activity_at: kind.optional(kind.time('when the last visit ended')),
-  },
-  select: () => `
-    select v.project_id, v.id as visitor_id,
-      case when s.personal_data then v.name end as name,
-      case when s.personal_data then v.email end as email,
-      v.email is not null as has_email,
-      coalesce(c.conversations, 0) as conversations,
-      coalesce(c.open_conversations, 0) as open_conversations,
-      cast(coalesce(c.messages_written, 0) as bigint) as messages_written,
-      c.first_contact_at, c.last_utterance_at,
-      coalesce(a.visits, 0) as visits,
-      a.first_visit_at, a.last_activity_at
-    from visitors v
+  }),
+  dim_visitor: queryView({
+    note: 'One row for each visitor who exists, with conversations and visits so far.',
+    caveat:
+      'Deleted visitors are left out, so conversations may lead to a visitor that is not here. Undocumented fields of visitors follow as columns of text, unless the settings leave out personal data.',
+    key: { project_id: [projectId, 'v.project_id'], visitor_id: [kind.key('the visitor, in visitors'), 'v.id'] },
+    discovers: 'visitors',
+    // Each with its table: a discovered column of `visitors` may have any name.
+    columns: {
+      name: [orNull.text(personalData), 'case when s.personal_data then v.name end'],
+      email: [orNull.text(personalData), 'case when s.personal_data then v.email end'],
+      has_email: [kind.flag('the visitor has an address'), 'v.email is not null'],
+      conversations: [kind.count('conversations'), 'coalesce(c.conversations, 0)'],
+      open_conversations: [kind.count('of these, open ones'), 'coalesce(c.open_conversations, 0)'],
+      messages_written: [
+        kind.count('messages that the visitor wrote'),
+        'cast(coalesce(c.messages_written, 0) as bigint)',
+      ],
+      first_contact_at: [orNull.time('when the first conversation was created'), 'c.first_contact_at'],
+      last_utterance_at: [orNull.time('when anybody last wrote in one of them'), 'c.last_utterance_at'],
+      visits: [kind.count('visits'), 'coalesce(a.visits, 0)'],
+      first_visit_at: [orNull.time('when the first visit began'), 'a.first_visit_at'],
+      last_activity_at: [orNull.time('when the last visit ended'), 'a.last_activity_at'],
+    },
+    from: `visitors v
     left join facts_state s on s.project_id = v.project_id
     left join (
       select project_id, visitor_id,
@@ -155,16 +136,15 @@ export const dimVisitor: AnalyticsView = {
       group by project_id, visitor_id
     ) a on a.project_id = v.project_id and a.visitor_id = v.id
     where v.deleted_at is null`,
-}
-
-/** Conversations with the fields that the service does not document: the facts have only what is counted. */
-export const dimConversation: AnalyticsView = {
-  note: 'One row for each conversation that exists, with its undocumented fields.',
-  caveat:
-    'Each undocumented field of conversations is a column of text, which appears when the field does, unless the settings leave out personal data. What is counted is in fct_conversation.',
-  key: ['project_id', 'conversation_id'],
-  discovers: 'conversations',
-  columns: { project_id: kind.projectId, conversation_id: kind.key('the conversation') },
-  select: () => `
-    select project_id, id as conversation_id from conversations where deleted_at is null`,
-}
+  }),
+  /** The facts of conversations have only what is counted. */
+  dim_conversation: queryView({
+    note: 'One row for each conversation that exists, with its undocumented fields.',
+    caveat:
+      'Each undocumented field of conversations is a column of text, which appears when the field does, unless the settings leave out personal data. What is counted is in fct_conversation.',
+    key: { project_id: projectId, conversation_id: [kind.key('the conversation'), 'id'] },
+    discovers: 'conversations',
+    columns: {},
+    from: 'conversations where deleted_at is null',
+  }),
+} satisfies Record<string, AnalyticsView>

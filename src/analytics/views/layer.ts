@@ -2,33 +2,28 @@
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
 import { analyticsViews } from './all-views.ts'
-import type { AnalyticsView, ViewColumn } from './analytics-view.ts'
-import { type AnalyticsTableName, describeTable } from './view-columns.ts'
+import {
+  type AnalyticsTableName,
+  type AnalyticsView,
+  describeColumn,
+  tableColumns,
+  type ViewColumn,
+} from './analytics-view.ts'
 
-export type AnalyticsObject = {
+export type AnalyticsObject = Omit<Required<AnalyticsView>, 'discovers' | 'select'> & {
   readonly name: string
   readonly type: 'table' | 'view'
-  readonly note: string
-  readonly caveat: string | null
-  readonly key: readonly string[]
-  readonly alternatives: readonly string[]
-  readonly columns: Readonly<Record<string, ViewColumn>>
 }
 
 /** Tables that only deskmirror itself needs. */
-const bookkeepingTables: ReadonlySet<AnalyticsTableName> = new Set([
-  'facts_due',
-  'facts_state',
-  'call_fields',
-  '_metabase_metadata',
-])
+const bookkeepingTables: readonly string[] = ['facts_due', 'facts_state', 'call_fields', '_metabase_metadata']
 
-const tableNames = (Object.keys(analyticsTables) as AnalyticsTableName[]).filter((name) => !bookkeepingTables.has(name))
-
-const tableObjects = tableNames.map((name): AnalyticsObject => {
-  const { note, key }: TableSpec = analyticsTables[name]
-  return { name, type: 'table', note, caveat: null, key, alternatives: [], columns: describeTable(name) }
-})
+const tableObjects = Object.entries<TableSpec>(analyticsTables)
+  .filter(([name]) => !bookkeepingTables.includes(name))
+  .map(([name, { note, key }]): AnalyticsObject => {
+    const columns = tableColumns(name as AnalyticsTableName)
+    return { name, type: 'table', note, caveat: null, key, alternatives: [], columns }
+  })
 const viewObjects = Object.entries<AnalyticsView>(analyticsViews).map(
   ([name, { note, caveat, key, alternatives = [], columns }]): AnalyticsObject => {
     return { name, type: 'view', note, caveat, key, alternatives, columns }
@@ -38,44 +33,36 @@ const viewObjects = Object.entries<AnalyticsView>(analyticsViews).map(
 export const analyticsObjects: readonly AnalyticsObject[] = [...tableObjects, ...viewObjects]
 
 /**
- * Which column leads to which object. A column of the same name means the same everywhere, so names are enough. The
- * database has no foreign keys for them: views have no keys, and a conversation may outlive its visitor.
- */
-type Relation = { readonly object: string; readonly column: string }
-
-const targets: Readonly<Record<string, Relation>> = {
-  project_id: { object: 'dim_project', column: 'project_id' },
-  conversation_id: { object: 'fct_conversation', column: 'conversation_id' },
-  visitor_id: { object: 'dim_visitor', column: 'visitor_id' },
-  assigned_agent_id: { object: 'dim_agent', column: 'agent_id' },
-  call_id: { object: 'fct_call', column: 'call_id' },
-  sla: { object: 'dim_sla', column: 'name' },
-}
-
-/** Null: the column leads nowhere, or the object is the target itself. */
-export function relationOf(object: string, column: string): Relation | null {
-  if (object === 'fct_conversation' && column === 'conversation_id') return { object: 'dim_conversation', column }
-  if (object === 'dim_conversation' && column === 'conversation_id') return null
-  const target = targets[column] ?? relationByEnding(column)
-  return target === null || target.object === object ? null : target
-}
-
-function relationByEnding(column: string): Relation | null {
-  if (/(^|_)date$/.test(column)) return { object: 'dim_date', column: 'date' }
-  // A rate, such as answers per agent hour, is no hour of the day.
-  if (/(^|_)hour$/.test(column) && !column.includes('_per_')) return { object: 'dim_hour', column: 'hour' }
-  return null
-}
-
-/**
  * What an analyst may read: facts, dimensions, reports, and their descriptions for Metabase. No message text, no
  * bookkeeping, no queue of write-backs.
  */
-export const analystObjects: readonly AnalyticsObject[] = analyticsObjects.filter(({ name }) =>
-  /^(dim|fct|report)_/.test(name),
-)
+export const analystObjects = analyticsObjects.filter(({ name }) => /^(dim|fct|report)_/.test(name))
 
 export const analystObjectNames: readonly string[] = [...analystObjects.map(({ name }) => name), '_metabase_metadata']
+
+/**
+ * Which column leads to which object. A column of the same name means the same everywhere, so names are enough. The
+ * database has no foreign keys for them: views have no keys, and a conversation may outlive its visitor.
+ */
+const targets: readonly (readonly [column: RegExp, object: string, targetColumn?: string])[] = [
+  [/^project_id$/, 'dim_project'],
+  [/^conversation_id$/, 'fct_conversation'],
+  [/^visitor_id$/, 'dim_visitor'],
+  [/^assigned_agent_id$/, 'dim_agent', 'agent_id'],
+  [/^call_id$/, 'fct_call'],
+  [/^sla$/, 'dim_sla', 'name'],
+  [/(^|_)date$/, 'dim_date', 'date'],
+  // A rate, such as answers per agent hour, is no hour of the day.
+  [/^(?!.*_per_)(.*_)?hour$/, 'dim_hour', 'hour'],
+]
+
+/** Null: the column leads nowhere, or the object is the target itself. */
+export function relationOf(object: string, column: string) {
+  if (object === 'fct_conversation' && column === 'conversation_id') return { object: 'dim_conversation', column }
+  if (object === 'dim_conversation' && column === 'conversation_id') return null
+  const [, target, targetColumn = column] = targets.find(([pattern]) => pattern.test(column)) ?? []
+  return target === undefined || target === object ? null : { object: target, column: targetColumn }
+}
 
 export type AnalystRelation = {
   readonly column: string
@@ -94,4 +81,23 @@ export function relationsOf({ name, columns }: AnalyticsObject): readonly Analys
     const sharesProject = relation.column !== 'project_id' && 'project_id' in columns && 'project_id' in target.columns
     return [{ column, target: target.name, targetColumn: relation.column, sharesProject }]
   })
+}
+
+/** Most types Metabase guesses from the names of columns. */
+const semanticTypes = { seconds: 'type/Duration', share: 'type/Percentage' } as const
+
+/**
+ * What Metabase reads from a table `_metabase_metadata` when it syncs a database: descriptions and types of columns.
+ * Source: metabase/metabase, src/metabase/sync/sync_metadata/metabase_metadata.clj, read 2026-11-21.
+ */
+export function metabaseMetadata() {
+  const rowsOf = (path: string, column: ViewColumn) => [
+    { keypath: `${path}.description`, value: describeColumn(column) },
+    ...(column.unit === null ? [] : [{ keypath: `${path}.semantic_type`, value: semanticTypes[column.unit] }]),
+  ]
+  return analyticsObjects.flatMap(({ name, note, caveat, columns }) => [
+    { keypath: `${name}.description`, value: note },
+    ...(caveat === null ? [] : [{ keypath: `${name}.caveats`, value: caveat }]),
+    ...Object.entries(columns).flatMap(([column, described]) => rowsOf(`${name}.${column}`, described)),
+  ])
 }

@@ -1,15 +1,19 @@
 /** The day and the month in one row: the numbers that a lead reads first. */
-import type { AnalyticsView } from './analytics-view.ts'
-import { columnsOf, countIf, type MergedSource, median, mergeByKey, mergedView, p90 } from './by-windows.ts'
-import { answersByDay } from './report-durations.ts'
-import * as kind from './view-columns.ts'
+import { type AnalyticsView, kind, projectId } from './analytics-view.ts'
+import {
+  countIf,
+  type MergedSource,
+  median,
+  mergeByKey,
+  mergedColumns,
+  mergedView,
+  p90,
+  queryView,
+} from './by-windows.ts'
+import { answersByDay } from './durations.ts'
 
 /** A view or query by day. */
-const byDay = (from: string, columns: MergedSource['columns']): MergedSource => ({
-  key: ['project_id', 'date'],
-  columns,
-  from,
-})
+const byDay = (from: string, columns: MergedSource['columns']) => ({ key: ['project_id', 'date'], columns, from })
 
 const sources: readonly MergedSource[] = [
   {
@@ -52,29 +56,6 @@ const sources: readonly MergedSource[] = [
   }),
 ]
 
-export const reportDay: AnalyticsView = {
-  note: 'One row for each day until today: volume, response times, backlog and calls.',
-  caveat:
-    'Each number counts by its own date: conversations by creation, waits and response times by when the visitor asked. The last row is today so far, and the newest days still change.',
-  key: ['project_id', 'date'],
-  columns: {
-    project_id: kind.projectId,
-    date: kind.date('the local day'),
-    weekday: kind.number('1 = Monday to 7 = Sunday'),
-    is_weekend: kind.flag('Saturday or Sunday'),
-    is_holiday: kind.flag('the settings give this day hours of its own'),
-    ...columnsOf(sources),
-  },
-  select: () => `
-    select v.project_id, v.date, d.weekday, d.is_weekend, d.is_holiday,
-      ${Object.keys(columnsOf(sources))
-        .map((name) => `v.${name}`)
-        .join(', ')}
-    from (${mergeByKey(['project_id', 'date'], sources)}
-    ) v
-    join dim_date d on d.project_id = v.project_id and d.date = v.date`,
-}
-
 const contacts = `(
           select project_id, created_date as date, visitor_id, 'conversation' as kind
           from fct_conversation
@@ -92,27 +73,43 @@ const byMonth = (from: string, date: string, columns: MergedSource['columns']): 
         group by c.project_id, d.month`,
 })
 
-/** The month in one row: conversations beside calls, and the different visitors in them. */
-export const reportMonth = mergedView({
-  note: 'Conversations and calls of each month side by side, and how many different visitors they came from.',
-  caveat: 'Conversations count for the month of their creation, and calls for that in which they started.',
-  key: { project_id: kind.projectId, month: kind.date('first day of the month') },
-  sources: [
-    byMonth('fct_conversation', 'created_date', { conversations: [kind.count('conversations created'), 'count(*)'] }),
-    byMonth('fct_call', 'started_date', {
-      calls: [kind.count('calls that started'), 'count(*)'],
-      call_seconds: [kind.seconds('total length of these, as far as it is known'), 'sum(c.seconds)'],
-    }),
-    byMonth(contacts, 'date', {
-      writing_visitors: [
-        kind.distinct('different visitors of these conversations'),
-        "count(distinct case when c.kind = 'conversation' then c.visitor_id end)",
-      ],
-      calling_visitors: [
-        kind.distinct('different visitors of these calls, as far as they are known'),
-        "count(distinct case when c.kind = 'call' then c.visitor_id end)",
-      ],
-      visitors: [kind.distinct('different visitors of both'), 'count(distinct c.visitor_id)'],
-    }),
-  ],
-})
+export const dayViews = {
+  report_day: queryView({
+    note: 'One row for each day until today: volume, response times, backlog and calls.',
+    caveat:
+      'Each number counts by its own date: conversations by creation, waits and response times by when the visitor asked. The last row is today so far, and the newest days still change.',
+    key: { project_id: [projectId, 'v.project_id'], date: [kind.date('the local day'), 'v.date'] },
+    columns: {
+      weekday: kind.number('1 = Monday to 7 = Sunday'),
+      is_weekend: kind.flag('Saturday or Sunday'),
+      is_holiday: kind.flag('the settings give this day hours of its own'),
+      ...mergedColumns(sources),
+    },
+    from: `(${mergeByKey(['project_id', 'date'], sources)}
+    ) v
+    join dim_date d on d.project_id = v.project_id and d.date = v.date`,
+  }),
+  report_month: mergedView({
+    note: 'Conversations and calls of each month side by side, and how many different visitors they came from.',
+    caveat: 'Conversations count for the month of their creation, and calls for that in which they started.',
+    key: { project_id: projectId, month: kind.date('first day of the month') },
+    sources: [
+      byMonth('fct_conversation', 'created_date', { conversations: [kind.count('conversations created'), 'count(*)'] }),
+      byMonth('fct_call', 'started_date', {
+        calls: [kind.count('calls that started'), 'count(*)'],
+        call_seconds: [kind.seconds('total length of these, as far as it is known'), 'sum(c.seconds)'],
+      }),
+      byMonth(contacts, 'date', {
+        writing_visitors: [
+          kind.distinct('different visitors of these conversations'),
+          "count(distinct case when c.kind = 'conversation' then c.visitor_id end)",
+        ],
+        calling_visitors: [
+          kind.distinct('different visitors of these calls, as far as they are known'),
+          "count(distinct case when c.kind = 'call' then c.visitor_id end)",
+        ],
+        visitors: [kind.distinct('different visitors of both'), 'count(distinct c.visitor_id)'],
+      }),
+    ],
+  }),
+} satisfies Record<string, AnalyticsView>

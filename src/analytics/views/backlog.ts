@@ -1,7 +1,6 @@
 /** Open conversations and waiting visitors at the end of each day and of each hour: running sums over all changes. */
-import type { AnalyticsView } from './analytics-view.ts'
+import { type AnalyticsView, kind, projectId } from './analytics-view.ts'
 import type { SqlDialect } from './sql-dialect.ts'
-import * as kind from './view-columns.ts'
 
 const caveat =
   'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are in none of them.'
@@ -85,53 +84,47 @@ function changesBy(...parts: readonly ('date' | 'hour')[]): string {
       group by project_id, ${parts.join(', ')}`
 }
 
-/** The measures, from the periods `p`, their changes `c` and the state `s` of the project. */
-function measuresBy(order: string): string {
+/** The measures by these parts, from the periods `p`, their changes `c` and the state `s` of the project. */
+function measuresBy(periods: string, ...parts: readonly ('date' | 'hour')[]): string {
+  const order = parts.map((part) => `p.${part}`).join(', ')
   const total = (change: string) => `cast(sum(${change}) over (partition by p.project_id order by ${order}) as bigint)`
   const sumOf = (...columns: string[]) => columns.map((column) => `coalesce(c.${column}, 0)`).join(' + ')
   return `
+    select p.project_id, ${order},
       cast(coalesce(c.opened, 0) as bigint) as opened,
       cast(coalesce(c.reopenings, 0) as bigint) as reopenings,
       cast(coalesce(c.handlings, 0) as bigint) as handlings,
       ${total(`${sumOf('open_before', 'opened', 'reopenings')} - coalesce(c.handlings, 0)`)} as open_at_end,
       ${total(sumOf('net_waits'))} as waiting_at_end,
-      p.starts_at >= s.mirrored_since as reopens_known`
-}
-
-export const reportBacklogDay: AnalyticsView = {
-  note: 'The backlog at the end of each day since the first conversation, and what changed it. The last row is today so far.',
-  caveat,
-  key: ['project_id', 'date'],
-  columns: { project_id: kind.projectId, date: kind.date('the local day'), ...measures },
-  select: (sql) => `
-    select p.project_id, p.date,${measuresBy('p.date')}
-    from (
-      select d.project_id, d.date, d.starts_at
-      from ${daysSoFar(sql)}
+      p.starts_at >= s.mirrored_since as reopens_known
+    from (${periods}
     ) p
     join facts_state s on s.project_id = p.project_id
-    left join (${changesBy('date')}
-    ) c on c.project_id = p.project_id and c.date = p.date`,
+    left join (${changesBy(...parts)}
+    ) c on c.project_id = p.project_id${parts.map((part) => ` and c.${part} = p.${part}`).join('')}`
 }
 
-export const reportBacklogHour: AnalyticsView = {
-  note: 'The backlog at the end of each hour, and what changed it: from the first hour of the day of the first conversation to the present hour so far.',
-  caveat: `${caveat} An hour that the clock shows twice is one row; an hour that it skips has none.`,
-  key: ['project_id', 'date', 'hour'],
-  columns: {
-    project_id: kind.projectId,
-    date: kind.date('the local day'),
-    hour: kind.number('the local hour, 0 to 23'),
-    ...measures,
+export const backlogViews = {
+  report_backlog_day: {
+    note: 'The backlog at the end of each day since the first conversation, and what changed it. The last row is today so far.',
+    caveat,
+    key: ['project_id', 'date'],
+    columns: { project_id: projectId, date: kind.date('the local day'), ...measures },
+    select: (sql) => measuresBy(`select d.project_id, d.date, d.starts_at from ${daysSoFar(sql)}`, 'date'),
   },
-  select: (sql) => `
-    select p.project_id, p.date, p.hour,${measuresBy('p.date, p.hour')}
-    from (${hoursOfDays(sql)}
-    ) p
-    join facts_state s on s.project_id = p.project_id
-    left join (${changesBy('date', 'hour')}
-    ) c on c.project_id = p.project_id and c.date = p.date and c.hour = p.hour`,
-}
+  report_backlog_hour: {
+    note: 'The backlog at the end of each hour, and what changed it: from the first hour of the day of the first conversation to the present hour so far.',
+    caveat: `${caveat} An hour that the clock shows twice is one row; an hour that it skips has none.`,
+    key: ['project_id', 'date', 'hour'],
+    columns: {
+      project_id: projectId,
+      date: kind.date('the local day'),
+      hour: kind.number('the local hour, 0 to 23'),
+      ...measures,
+    },
+    select: (sql) => measuresBy(hoursOfDays(sql), 'date', 'hour'),
+  },
+} satisfies Record<string, AnalyticsView>
 
 /** The days `d` from a project's first conversation until today. */
 function daysSoFar(sql: SqlDialect): string {

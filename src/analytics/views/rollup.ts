@@ -1,29 +1,31 @@
 /** The numbers of the service's daily rollups beside every daily number of our own views, and which of ours fits each best. */
-import type { AnalyticsView } from './analytics-view.ts'
-import { reportCallDay } from './calls.ts'
-import { reportWorkloadDay } from './report-agents.ts'
-import { reportBacklogDay } from './report-backlog.ts'
-import { reportConversationDay } from './report-conversations.ts'
-import { reportAnswerDay } from './report-durations.ts'
-import { reportContactDay, reportVisitorDay } from './report-visitors.ts'
-import { reportWaitDay } from './report-waits.ts'
+import { agentViews } from './agents.ts'
+import { type AnalyticsView, kind, orNull, projectId, type ViewColumn } from './analytics-view.ts'
+import { backlogViews } from './backlog.ts'
+import { queryView } from './by-windows.ts'
+import { callViews } from './calls.ts'
+import { conversationViews } from './conversations.ts'
+import { durationViews } from './durations.ts'
 import type { SqlDialect } from './sql-dialect.ts'
-import * as kind from './view-columns.ts'
+import { visitorViews } from './visitors.ts'
+import { waitViews } from './waits.ts'
 
-/** A view with one row a day, or one for each clock of response times. */
-type Source = { readonly name: string; readonly view: AnalyticsView; readonly clock?: string }
+const views = {
+  ...{ ...conversationViews, ...waitViews, ...durationViews, ...backlogViews },
+  ...{ ...callViews, ...visitorViews, ...agentViews },
+}
 
-const sources: readonly Source[] = [
-  { name: 'report_conversation_day', view: reportConversationDay },
-  { name: 'report_wait_day', view: reportWaitDay },
-  // The service does not know our business hours.
-  { name: 'report_answer_day', view: reportAnswerDay, clock: 'any' },
-  { name: 'report_answer_day', view: reportAnswerDay, clock: 'human' },
-  { name: 'report_backlog_day', view: reportBacklogDay },
-  { name: 'report_call_day', view: reportCallDay },
-  { name: 'report_visitor_day', view: reportVisitorDay },
-  { name: 'report_contact_day', view: reportContactDay },
-  { name: 'report_workload_day', view: reportWorkloadDay },
+/** Views with one row a day, or one for each clock of response times: the service does not know our business hours. */
+const sources: readonly { readonly name: keyof typeof views; readonly clock?: string }[] = [
+  { name: 'report_conversation_day' },
+  { name: 'report_wait_day' },
+  { name: 'report_answer_day', clock: 'any' },
+  { name: 'report_answer_day', clock: 'human' },
+  { name: 'report_backlog_day' },
+  { name: 'report_call_day' },
+  { name: 'report_visitor_day' },
+  { name: 'report_contact_day' },
+  { name: 'report_workload_day' },
 ]
 
 /** A filter by the present time, which both databases hand down into the views; one by the newest rollup they do not. */
@@ -36,8 +38,8 @@ const enough = { days: 7, equalShare: 0.95 }
 const lateSeconds = 3600
 
 /** `definition`: the view, the column and the clock. */
-const ownNumbers = sources.flatMap(({ name, view, clock }, source) =>
-  Object.entries(view.columns)
+const ownNumbers = sources.flatMap(({ name, clock }, source) =>
+  Object.entries<ViewColumn>(views[name].columns)
     .filter(([, { role }]) => role === 'measure')
     .map(([column]) => ({
       definition: `${name}.${column}${clock === undefined ? '' : ` (${clock})`}`,
@@ -45,7 +47,7 @@ const ownNumbers = sources.flatMap(({ name, view, clock }, source) =>
     })),
 )
 
-const joinSource = (sql: SqlDialect, { name, clock }: Source, source: number) => {
+const joinSource = (sql: SqlDialect, { name, clock }: (typeof sources)[number], source: number) => {
   const ofClock = clock === undefined ? '' : ` and v${source}.clock = '${clock}' and v${source}.hours = 'all'`
   return `
         left join ${name} v${source} on v${source}.project_id = d.project_id and v${source}.date = d.date
@@ -112,29 +114,30 @@ const rankedBy = (partition: string) =>
 const isFit = `rank_of_pair = 1 and days_proving >= ${enough.days} and days_equal >= ${enough.equalShare} * days`
 const whenFits = (value: string) => `case when ${isFit} then ${value} end`
 
-const daysCompared = kind.level(
-  `of the last ${days} days, those that had ended when both sides were read, without a gap`,
-)
-const daysEqual = kind.level('of these, days on which both are equal to the digits shown')
+const comparison = {
+  days: [
+    kind.level(`of the last ${days} days, those that had ended when both sides were read, without a gap`),
+    'cast(days as bigint)',
+  ],
+  days_equal: [kind.level('of these, days on which both are equal to the digits shown'), 'cast(days_equal as bigint)'],
+} as const
 
-export const reportRollupFit: AnalyticsView = {
-  note: 'Each number of the daily rollups beside each daily number of ours: on how many days they are equal.',
-  caveat: `is_fit marks the one of ours that fits best, if it is equal on ${enough.equalShare * 100} % of the days, and on at least ${enough.days} on which the number is not 0. If none is marked, none of ours is that number. Computed when asked for.`,
-  key: ['project_id', 'metric', 'definition'],
-  columns: {
-    project_id: kind.projectId,
-    metric: kind.key('dotted path of the number within the rollup'),
-    definition: kind.key('the number of ours: view, column, and the clock of response times'),
-    days: daysCompared,
-    days_equal: daysEqual,
-    mean_difference: kind.optional(kind.mean('mean difference on these days')),
-    place: kind.number('1 = fits best'),
-    is_fit: kind.flag('it fits best, and well enough'),
-  },
-  select: (sql) => `
-    select project_id, metric, definition, cast(days as bigint) as days, cast(days_equal as bigint) as days_equal,
-      mean_difference, cast(rank_of_pair as integer) as place, ${isFit} as is_fit
-    from (
+export const rollupViews = {
+  report_rollup_fit: queryView({
+    note: 'Each number of the daily rollups beside each daily number of ours: on how many days they are equal.',
+    caveat: `is_fit marks the one of ours that fits best, if it is equal on ${enough.equalShare * 100} % of the days, and on at least ${enough.days} on which the number is not 0. If none is marked, none of ours is that number. Computed when asked for.`,
+    key: {
+      project_id: projectId,
+      metric: kind.key('dotted path of the number within the rollup'),
+      definition: kind.key('the number of ours: view, column, and the clock of response times'),
+    },
+    columns: {
+      ...comparison,
+      mean_difference: orNull.mean('mean difference on these days'),
+      place: [kind.number('1 = fits best'), 'cast(rank_of_pair as integer)'],
+      is_fit: [kind.flag('it fits best, and well enough'), isFit],
+    },
+    from: (sql) => `(
       select *, ${rankedBy('project_id, metric')}
       from (
         select project_id, metric, place, definition,${fitOfPair('')}
@@ -142,31 +145,28 @@ export const reportRollupFit: AnalyticsView = {
         group by project_id, metric, place, definition
       ) counted
     ) ranked`,
-}
-
-export const reportRollupDay: AnalyticsView = {
-  note: `Each number of the daily rollups of the last ${days} days beside the number of ours that fits best, if one fits: see report_rollup_fit.`,
-  caveat: 'A day that is not final may still change on either side.',
-  key: ['project_id', 'date', 'metric'],
-  columns: {
-    project_id: kind.projectId,
-    date: kind.date('the local day'),
-    metric: kind.key('dotted path of the number within the rollup'),
-    service_value: kind.mean("the service's number"),
-    own_value: kind.optional(kind.mean('our own number; null = none fits, or the day has none')),
-    difference: kind.optional(kind.mean('service_value - own_value')),
-    result: kind.text('equal, different, not final or not compared (none fits)'),
-    definition: kind.optional(kind.text('the number of ours; null = none fits')),
-    days: daysCompared,
-    days_equal: daysEqual,
-  },
-  select: (sql) => `
-    select project_id, date, metric, service_value, ${whenFits('own_value')} as own_value,
-      ${whenFits('service_value - own_value')} as difference,
-      coalesce(${whenFits("case when is_final = 0 then 'not final' when is_equal = 1 then 'equal' else 'different' end")},
-        'not compared') as result,
-      ${whenFits('definition')} as definition, cast(days as bigint) as days, cast(days_equal as bigint) as days_equal
-    from (
+  }),
+  report_rollup_day: queryView({
+    note: `Each number of the daily rollups of the last ${days} days beside the number of ours that fits best, if one fits: see report_rollup_fit.`,
+    caveat: 'A day that is not final may still change on either side.',
+    key: {
+      project_id: projectId,
+      date: kind.date('the local day'),
+      metric: kind.key('dotted path of the number within the rollup'),
+    },
+    columns: {
+      service_value: kind.mean("the service's number"),
+      own_value: [orNull.mean('our own number; null = none fits, or the day has none'), whenFits('own_value')],
+      difference: [orNull.mean('service_value - own_value'), whenFits('service_value - own_value')],
+      result: [
+        kind.text('equal, different, not final or not compared (none fits)'),
+        `coalesce(${whenFits("case when is_final = 0 then 'not final' when is_equal = 1 then 'equal' else 'different' end")},
+        'not compared')`,
+      ],
+      definition: [orNull.text('the number of ours; null = none fits'), whenFits('definition')],
+      ...comparison,
+    },
+    from: (sql) => `(
       select *, ${rankedBy('project_id, metric, date')}
       from (
         select *,${fitOfPair('over (partition by project_id, metric, place)')}
@@ -174,4 +174,5 @@ export const reportRollupDay: AnalyticsView = {
       ) counted
     ) ranked
     where rank_of_pair = 1`,
-}
+  }),
+} satisfies Record<string, AnalyticsView>

@@ -1,18 +1,18 @@
 /** The work of humans: of each agent, and of all by day. */
-import type { AnalyticsView } from './analytics-view.ts'
+import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
 import {
-  columnsOf,
   countIf,
   type MergedSource,
   median,
   mergeByKey,
+  mergedColumns,
   mergedView,
   p90,
   percentileSource,
+  queryView,
 } from './by-windows.ts'
-import { observedSecondsOfHour } from './report-hour.ts'
-import { completeWaits } from './report-waits.ts'
-import * as kind from './view-columns.ts'
+import { observedSecondsOfHour } from './hours.ts'
+import { completeWaits } from './waits.ts'
 
 /** What each agent did on each day and in each month, by the name on the messages. `column`: of dim_date. */
 function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsView {
@@ -24,7 +24,7 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
     caveat:
       'Agents are names that visitors saw: two people may share one, and one may change it. The assigned agent plays no part. A conversation that two agents wrote in counts for both.',
     key: {
-      project_id: kind.projectId,
+      project_id: projectId,
       [column]: kind.date(`${period === 'day' ? 'the day' : 'first day of the month'} of the messages`),
       agent_name: kind.key('the name on the messages; empty = they show none'),
     },
@@ -56,9 +56,6 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
     ],
   })
 }
-
-export const reportAgentDay = agentsBy('day', 'date')
-export const reportAgentMonth = agentsBy('month', 'month')
 
 /** Substitutes for handle time and occupancy, which cannot be computed: named as what they are. */
 const shown: readonly MergedSource[] = [
@@ -113,40 +110,37 @@ const observed: readonly MergedSource[] = [
   {
     key: ['project_id', 'date'],
     columns: {
-      agent_hours: [
-        kind.optional(kind.mean('')),
-        `sum(cast(agent_seconds as double precision) / ${observedSecondsOfHour})`,
-      ],
+      agent_hours: [orNull.mean(''), `sum(cast(agent_seconds as double precision) / ${observedSecondsOfHour})`],
     },
     from: 'fct_availability_hour group by project_id, date',
   },
 ]
 
-export const reportWorkloadDay: AnalyticsView = {
-  note: 'How much human work the conversations took that were handled on each day, and how many answers online agents gave.',
-  caveat:
-    'Not handle time and not occupancy: the service shows no drafts, no focus and no states of agents. A span from the first to the last human message includes all pauses.',
-  key: ['project_id', 'date'],
-  columns: {
-    project_id: kind.projectId,
-    date: kind.date('the local day'),
-    ...columnsOf(shown),
-    human_turns_per_conversation: kind.optional(
-      kind.weighted(kind.mean('human_turns / last_handled_with_human'), 'last_handled_with_human'),
-    ),
-    human_messages_per_conversation: kind.optional(
-      kind.weighted(kind.mean('human_messages / last_handled_with_human'), 'last_handled_with_human'),
-    ),
-    human_answers_per_agent_hour: kind.optional(
-      kind.mean(
-        'human answers for each hour of an online agent, in the hours in which some were observed; null = none were',
-      ),
-    ),
-  },
-  select: () => `
-    select project_id, date, ${Object.keys(columnsOf(shown)).join(', ')},
-      cast(human_turns as double precision) / nullif(last_handled_with_human, 0) as human_turns_per_conversation,
-      cast(human_messages as double precision) / nullif(last_handled_with_human, 0) as human_messages_per_conversation,
-      observed_answers / nullif(agent_hours, 0) as human_answers_per_agent_hour
-    from (${mergeByKey(['project_id', 'date'], [...shown, ...observed])}) w`,
-}
+const perConversation = (what: string) =>
+  [
+    weighted(orNull.mean(`${what} / last_handled_with_human`), 'last_handled_with_human'),
+    `cast(${what} as double precision) / nullif(last_handled_with_human, 0)`,
+  ] as const
+
+export const agentViews = {
+  report_agent_day: agentsBy('day', 'date'),
+  report_agent_month: agentsBy('month', 'month'),
+  report_workload_day: queryView({
+    note: 'How much human work the conversations took that were handled on each day, and how many answers online agents gave.',
+    caveat:
+      'Not handle time and not occupancy: the service shows no drafts, no focus and no states of agents. A span from the first to the last human message includes all pauses.',
+    key: { project_id: projectId, date: kind.date('the local day') },
+    columns: {
+      ...mergedColumns(shown),
+      human_turns_per_conversation: perConversation('human_turns'),
+      human_messages_per_conversation: perConversation('human_messages'),
+      human_answers_per_agent_hour: [
+        orNull.mean(
+          'human answers for each hour of an online agent, in the hours in which some were observed; null = none were',
+        ),
+        'observed_answers / nullif(agent_hours, 0)',
+      ],
+    },
+    from: `(${mergeByKey(['project_id', 'date'], [...shown, ...observed])}) w`,
+  }),
+} satisfies Record<string, AnalyticsView>
