@@ -6,13 +6,11 @@ import { expect } from 'vitest'
 import { parse } from 'yaml'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 
-type Operation = { operationId: string; responses: Record<string, { $ref: string }> }
+type Response = { content: { 'application/json': { schema: { $ref: string } } } }
+type Operation = { operationId: string; responses: Record<string, Response | { $ref: string }> }
 type Description = {
   paths: Record<string, Record<string, Operation>>
-  components: {
-    schemas: object
-    responses: Record<string, { content: { 'application/json': { schema: { $ref: string } } } }>
-  }
+  components: { schemas: object; responses: Record<string, Response> }
 }
 
 export const description = parse(
@@ -69,8 +67,10 @@ export async function sendConforming(
 
 export function schemaMismatches(operationId: string, { status, body }: SandboxResponse): readonly string[] {
   const responses = describedOperations.get(operationId)!.responses
-  const { $ref } = responses[status] ?? (status < 300 ? responses['2XX'] : undefined) ?? responses.default!
-  const schema = description.components.responses[$ref.split('/').at(-1)!]!.content['application/json'].schema.$ref
+  const described = responses[status] ?? (status < 300 ? responses['2XX'] : undefined) ?? responses.default!
+  const response =
+    '$ref' in described ? description.components.responses[described.$ref.split('/').at(-1)!]! : described
+  const schema = response.content['application/json'].schema.$ref
   const validate = ajv.getSchema(`service${schema}`) ?? ajv.compile({ $ref: `service${schema}` })
   return validate(body) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
 }
