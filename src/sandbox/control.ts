@@ -1,12 +1,11 @@
 /** The controls of a sandbox over HTTP, for a sandbox in another process. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLoopback } from '../values/base-url.ts'
-import type { Json } from '../values/json.ts'
-import { stringifyJson } from '../values/json.ts'
+import { type Json, stringifyJson } from '../values/json.ts'
 import type { ScriptedFault } from './faults.ts'
 import type { KeyOptions, MemorySandbox } from './memory-sandbox.ts'
 import type { MutationKind } from './mutations.ts'
-import { readBodyText, writeChunk } from './response.ts'
+import { readBodyText, sendChunks } from './response.ts'
 import type { Switches } from './switches.ts'
 import { type TruthStream, truthStreams } from './truth.ts'
 
@@ -24,35 +23,29 @@ export type Sandbox = MemorySandbox & {
   readonly stopped: Promise<void>
 }
 
-export type ControlHandler = (
+/** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
+export async function handleControl(
+  sandbox: Sandbox,
   path: string,
   search: string,
   incoming: IncomingMessage,
   response: ServerResponse,
-) => Promise<void>
-
-type Kinds = readonly MutationKind[] | undefined
-type ControlBody = Readonly<Record<string, unknown>>
-
-/** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
-export function createControl(sandbox: Sandbox): ControlHandler {
-  return async (path, search, incoming, response) => {
-    if (isFromPage(incoming)) return sendJson(response, 403, { error: 'pages of other sites control nothing here' })
-    const project = new URLSearchParams(search).get('project') ?? undefined
-    try {
-      if (incoming.method === 'GET' && path.startsWith('truth/'))
-        return await sendTruth(sandbox, path.slice('truth/'.length), project, response)
-      const action = `${incoming.method} ${path}`
-      const run = Object.hasOwn(actions, action) ? actions[action] : undefined
-      if (run === undefined) return sendJson(response, 404, { error: `no such control; there are ${controlNames}` })
-      const body = incoming.method === 'POST' ? await readJsonBody(incoming) : {}
-      const result = run(sandbox, body, project) ?? { done: true }
-      if (path === 'shutdown') response.once('finish', () => void sandbox.stop())
-      sendJson(response, 200, result)
-    } catch (error) {
-      if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error
-      sendJson(response, 400, { error: error.message })
-    }
+): Promise<void> {
+  if (isFromPage(incoming)) return sendJson(response, 403, { error: 'pages of other sites control nothing here' })
+  const project = new URLSearchParams(search).get('project') ?? undefined
+  try {
+    const stream = /^truth\/(.*)/.exec(path)?.[1]
+    if (incoming.method === 'GET' && stream !== undefined) return await sendTruth(sandbox, stream, project, response)
+    const action = `${incoming.method} ${path}`
+    const run = Object.hasOwn(actions, action) ? actions[action] : undefined
+    if (run === undefined) return sendJson(response, 404, { error: `no such control; there are ${controlNames}` })
+    const body = incoming.method === 'POST' ? await readJsonBody(incoming) : {}
+    const result = run(sandbox, body, project) ?? { done: true }
+    if (path === 'shutdown') response.once('finish', () => void sandbox.stop())
+    sendJson(response, 200, result)
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error
+    sendJson(response, 400, { error: error.message })
   }
 }
 
@@ -63,6 +56,7 @@ function isFromPage({ headers }: IncomingMessage): boolean {
   return (site !== 'none' && site !== 'same-origin') || (origin !== undefined && URL.parse(origin)?.host !== host)
 }
 
+type ControlBody = Readonly<Record<string, unknown>>
 type Action = (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown
 
 /** The controls: what each does with its body, and what it returns. */
@@ -81,11 +75,18 @@ const actions: Readonly<Record<string, Action>> = {
     sandbox.setSwitches(body as Partial<Switches>)
     return sandbox.switches()
   },
-  'POST churn': (sandbox, body, project) => ({
-    changes: sandbox.applyRandomMutations(Number(body.n), Number(body.seed), body.kinds as Kinds, project),
+  'POST churn': (sandbox, { n, seed, kinds }, project) => ({
+    changes: sandbox.applyRandomMutations(Number(n), Number(seed), kinds as MutationKind[] | undefined, project),
   }),
   // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
-  'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
+  'POST mutate': (sandbox, body, project) => {
+    const mutations: Readonly<Record<string, unknown>> = sandbox.mutateIn(project)
+    const name = String(body.do)
+    const mutation = Object.hasOwn(mutations, name) ? mutations[name] : undefined
+    if (typeof mutation !== 'function')
+      throw new RangeError(`there is no mutation ${name}; there are ${Object.keys(mutations).join(', ')}`)
+    return (mutation as (...given: readonly unknown[]) => unknown)(...(Array.isArray(body.with) ? body.with : []))
+  },
   'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
   'POST forget-faults': (sandbox) => sandbox.clearFaults(),
   'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
@@ -96,33 +97,14 @@ const actions: Readonly<Record<string, Action>> = {
 }
 const controlNames = [...Object.keys(actions), ...truthStreams.map((stream) => `GET truth/${stream}`)].join(', ')
 
-function mutate(sandbox: Sandbox, body: ControlBody, project: string | undefined): unknown {
-  const mutations: Readonly<Record<string, unknown>> = sandbox.mutateIn(project)
-  const name = String(body.do)
-  const mutation = Object.hasOwn(mutations, name) ? mutations[name] : undefined
-  if (typeof mutation !== 'function')
-    throw new RangeError(`there is no mutation ${name}; there are ${Object.keys(mutations).join(', ')}`)
-  return (mutation as (...given: readonly unknown[]) => unknown)(...(Array.isArray(body.with) ? body.with : []))
-}
-
-async function sendTruth(
-  sandbox: Sandbox,
-  stream: string,
-  project: string | undefined,
-  response: ServerResponse,
-): Promise<void> {
+function sendTruth(sandbox: Sandbox, stream: string, project: string | undefined, response: ServerResponse) {
   if (!truthStreams.some((known) => known === stream)) throw new RangeError(`there is no stream ${stream}`)
   const rows = sandbox.truth(stream as TruthStream, project)
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
-  let lines = ''
-  for (const row of rows) {
-    lines += `${stringifyJson(row)}\n`
-    if (lines.length < 65_536) continue
-    await writeChunk(response, lines)
-    if (response.destroyed) return
-    lines = ''
-  }
-  response.end(lines)
+  return sendChunks(
+    response,
+    rows.map((row) => `${stringifyJson(row)}\n`),
+  )
 }
 
 async function readJsonBody(incoming: IncomingMessage): Promise<ControlBody> {

@@ -2,9 +2,8 @@
 
 import type { Json } from '../values/json.ts'
 import type { Switches } from './switches.ts'
-import type { WireFormat } from './wire.ts'
 
-type Fields = Record<string, Json>
+export type Fields = { readonly [field: string]: Json }
 
 // In V8 since Node 21; the compiler's library does not declare it yet.
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => Json }
@@ -37,31 +36,20 @@ const unfitRows: readonly ((row: Fields, project: string) => Json)[] = [
 /** One row in so many is hostile, cycling through the kinds; messages, of which there are many, more rarely. */
 const [every, everyMessage] = [11, 31]
 
-/** Selects the same rows on every read. */
-export function withHostileRows(format: WireFormat, project: string, s: Switches): WireFormat {
-  const kind = s['rows.hostile']
-  if (kind === 'none') return format
-  const makeHostile = (row: Json, n: number): Json => {
-    if (n % every !== 3) return row
-    const variant = Math.floor(n / every)
-    const fields = row as Fields
-    if (kind === 'odd') return { ...fields, ...oddFields[variant % oddFields.length]?.(n) }
-    return unfitRows[variant % unfitRows.length]?.(fields, project) ?? null
-  }
+/** Both select the same rows on every read. */
+export function createHostility(project: string, { 'rows.hostile': kind }: Switches) {
+  const odd = (n: number, every: number) => oddFields[Math.floor(n / every) % oddFields.length]?.(n)
+  const unfit = (n: number, row: Fields) => unfitRows[Math.floor(n / every) % unfitRows.length]?.(row, project) ?? null
   return {
-    ...format,
-    conversation: (row) => makeHostile(format.conversation(row), row.index),
-    visitor: (row) => makeHostile(format.visitor(row), row.index),
-    call: (row) => makeHostile(format.call(row), row.index),
-    message: (conversation, row) => {
-      const shown = format.message(conversation, row)
-      if (row.id % everyMessage !== 3) return shown
-      const variant = Math.floor(row.id / everyMessage)
-      // It keeps its id, by which messages are compared with the truth.
-      const more = kind === 'odd' ? oddFields[variant % oddFields.length]?.(row.id) : unfitRows[0]?.(shown, project)
-      return { ...shown, ...(more as Fields) }
+    hostile: (n: number, row: Fields): Json => {
+      if (kind === 'none' || n % every !== 3) return row
+      return kind === 'odd' ? { ...row, ...odd(n, every) } : unfit(n, row)
     },
-    activity: (row) => makeHostile(format.activity(row), row.variantSeed),
+    /** It keeps its id, by which messages are compared with the truth. */
+    hostileMessage: (id: number, row: Fields): Fields => {
+      if (kind === 'none' || id % everyMessage !== 3) return row
+      return { ...row, ...(kind === 'odd' ? odd(id, everyMessage) : { nest: nestedJson(1200) }) }
+    },
   }
 }
 

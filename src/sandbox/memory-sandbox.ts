@@ -5,9 +5,10 @@ import { parseFaultKinds } from './faults.ts'
 import { applyRandomMutations, type MutationKind, parseMutationKinds } from './mutations.ts'
 import { type Scope, scopes } from './operations.ts'
 import { createProject, type Project, projectIdFromSeed } from './project.ts'
+import { countRequests } from './request-log.ts'
 import { computeRollup } from './rollup.ts'
 import { defaultSize, type Size } from './seed-context.ts'
-import { countRequests, createService } from './service.ts'
+import { createService } from './service.ts'
 import { parseSwitches, type Switches } from './switches.ts'
 import { type TruthStream, truthOf } from './truth.ts'
 import { parseRowKinds } from './view.ts'
@@ -49,33 +50,35 @@ const defaultKey = 'svc_live_sandbox'
 
 /** Throws RangeError for invalid options. */
 export function createMemorySandbox(options: SandboxOptions = {}) {
+  const firstSeed = options.seed ?? 1
   let switches = validateSwitches(parseSwitches(options.switches ?? {}))
   const currentSwitches = () => switches
   const clock = createClock(options.now ?? defaultNow, options.speed ?? 1)
-  const allOptions = [options, ...(options.projects ?? [])]
-  const projects = createProjects(allOptions, options.seed ?? 1, clock, currentSwitches)
-  const service = createService({ projects, clock: clock.now, switches: currentSwitches, seed: options.seed ?? 1 })
-  const projectIds = [...projects.keys()]
-  /** Without an id it finds the first project. */
-  const findProject = (id = projectIds[0] ?? ''): Project => {
-    const found = projects.get(id.toLowerCase())
-    if (found === undefined) throw new RangeError(`there is no project ${id}`)
-    return found
-  }
-  let keyCount = 0
+  const projects = new Map<string, Project>()
+  const service = createService({ projects, clock: clock.now, switches: currentSwitches, seed: firstSeed })
   const addKey = ({ key, id = `key_${keyCount + 1}`, scopes: given = scopes }: KeyOptions, projectId?: string) => {
     keyCount += 1
     service.keys.set(key, { id, projectId: findProject(projectId).id, scopes: given })
   }
-  for (const [n, projectId] of projectIds.entries()) {
-    const defaultKeys = [{ key: n === 0 ? defaultKey : `${defaultKey}_${n + 1}` }]
-    for (const key of allOptions[n]?.keys ?? defaultKeys) addKey(key, projectId)
+  let keyCount = 0
+  /** Without an id it finds the first project. */
+  const findProject = (id = [...projects.keys()][0] ?? ''): Project => {
+    const found = projects.get(id.toLowerCase())
+    if (found === undefined) throw new RangeError(`there is no project ${id}`)
+    return found
+  }
+  for (const [n, { seed = firstSeed + n, size, keys, ...given }] of [options, ...(options.projects ?? [])].entries()) {
+    const id = (given.id ?? projectIdFromSeed(seed)).toLowerCase()
+    if (projects.has(id)) throw new RangeError(`two projects have the id ${id}`)
+    const seedOptions = { seed, size: { ...defaultSize, ...size }, end: clock.start }
+    projects.set(id, createProject(id, seedOptions, clock.now, currentSwitches))
+    for (const key of keys ?? [{ key: n === 0 ? defaultKey : `${defaultKey}_${n + 1}` }]) addKey(key, id)
   }
   return {
     /** What answers requests; see `receiveRequest`. */
     service,
     projectId: findProject().id,
-    projectIds: projectIds as readonly string[],
+    projectIds: [...projects.keys()] as readonly string[],
     key: options.keys?.[0]?.key ?? defaultKey,
     log: () => [...service.requestLog],
     counts: () => countRequests(service.requestLog),
@@ -130,8 +133,6 @@ function validateSwitches(switches: Switches): Switches {
   return switches
 }
 
-type Clock = ReturnType<typeof createClock>
-
 /** `speed`: seconds of this clock per real second; 0 = it moves only by `advance`. Throws RangeError for an invalid start. */
 function createClock(start: string, speed: number) {
   const seconds = parseTime(start)
@@ -146,22 +147,4 @@ function createClock(start: string, speed: number) {
       ahead += ms
     },
   }
-}
-
-/** Throws RangeError for duplicate ids. */
-function createProjects(
-  allOptions: readonly ProjectOptions[],
-  firstSeed: number,
-  clock: Clock,
-  switches: () => Switches,
-): ReadonlyMap<string, Project> {
-  const projects = new Map<string, Project>()
-  for (const [n, options] of allOptions.entries()) {
-    const seed = options.seed ?? firstSeed + n
-    const id = (options.id ?? projectIdFromSeed(seed)).toLowerCase()
-    if (projects.has(id)) throw new RangeError(`two projects have the id ${id}`)
-    const seedOptions = { seed, size: { ...defaultSize, ...options.size }, end: clock.start }
-    projects.set(id, createProject(id, seedOptions, clock.now, switches))
-  }
-  return projects
 }

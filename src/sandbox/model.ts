@@ -61,32 +61,9 @@ export type PhoneCall = {
   readonly recordedAt: EpochMs | null
 }
 
-export type Note = {
-  readonly id: string
-  readonly visitorId: string
-  readonly content: string
-  readonly createdAt: EpochMs
-}
-
-/** What rows of all kinds with a list of their own have in common. */
-export type Row = { readonly index: number; readonly id: string }
-export type TimedRow<Field extends string> = Row & { readonly [F in Field]: EpochMs }
-
 /** Rows ordered by time, created on access. */
 export type Sequence<T> = {
   readonly length: number
   readonly timeAt: (position: number) => EpochMs
   readonly rowAt: (position: number) => T
-}
-
-export const emptySequence: Sequence<never> = {
-  length: 0,
-  timeAt: () => 0,
-  rowAt: () => {
-    throw new Error('an empty sequence has no rows')
-  },
-}
-
-export function* each<T>(rows: Sequence<T>): Generator<T> {
-  for (let position = 0; position < rows.length; position += 1) yield rows.rowAt(position)
 }

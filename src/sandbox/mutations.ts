@@ -1,5 +1,5 @@
 /** The changes of a project's data: by the API, by visitors and agents, and at random. */
-import type { Conversation, Message } from './model.ts'
+import type { Conversation, Message, PhoneCall, Visitor } from './model.ts'
 import { createRandom, integerBetween, pick, purposes } from './random.ts'
 import type { ProjectState } from './state.ts'
 import { parseNames, type Switches } from './switches.ts'
@@ -8,12 +8,8 @@ export type Mutations = ReturnType<typeof createMutations>
 
 /** Rows are named by their ids; an unknown id throws RangeError. */
 export function createMutations(state: ProjectState, switches: () => Switches) {
-  return { ...conversationMutations(state, switches), ...visitorMutations(state), ...callMutations(state) }
-}
-
-function conversationMutations(state: ProjectState, switches: () => Switches) {
-  const { conversations, clock } = state
-  const requireConversation = (id: string) => requireRow(conversations.find(id), 'conversation', id)
+  const { conversations, visitors, calls, seedData, clock } = state
+  const anyVisitorId = () => visitors.pickNear(0)?.id ?? seedData.visitors.ids.idAt(0)
   /** A message also changes its conversation: its times, and who waits for an answer. */
   const addMessage = (
     conversation: Conversation,
@@ -27,20 +23,33 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
     return added
   }
   const visitorWrites = (id: string, content = 'Any news?') => {
-    const conversation = requireConversation(id)
+    const conversation = conversations.get(id)
     const reopened = switches()['reopen.byVisitor'] ? { handledAt: null } : {}
     const message = { senderType: 'visitor', senderDisplayName: 'Visitor', content }
     return addMessage(conversation, message, { waitingSince: conversation.waitingSince ?? clock(), ...reopened })
   }
   const agentWrites = (id: string, message: Pick<Message, 'senderDisplayName' | 'content' | 'reply'>) =>
-    addMessage(requireConversation(id), { senderType: 'agent', ...message }, { handledAt: null, waitingSince: null })
+    addMessage(conversations.get(id), { senderType: 'agent', ...message }, { handledAt: null, waitingSince: null })
   return {
     /** A conversation starts with its visitor's first message. */
-    addConversation(visitorId?: string, content = 'Hello, is anybody there?') {
-      const conversation = newConversation(state, visitorId ?? anyVisitorId(state))
-      conversations.add(conversation)
-      visitorWrites(conversation.id, content)
-      return requireConversation(conversation.id)
+    addConversation(visitorId = anyVisitorId(), content = 'Hello, is anybody there?') {
+      const [index, now] = [conversations.nextIndex(), clock()]
+      const id = seedData.conversations.ids.idAt(index)
+      conversations.add({
+        index,
+        id,
+        visitorId,
+        createdAt: now,
+        lastMessageAt: now,
+        lastMessageSenderType: 'visitor',
+        handledAt: null,
+        waitingSince: now,
+        assignedAgentId: null,
+        origin: 'visitor_initiated',
+        updatedAt: now,
+      })
+      visitorWrites(id, content)
+      return conversations.get(id)
     },
     visitorWrites,
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
@@ -50,118 +59,91 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
       agentWrites(id, { senderDisplayName, content, reply: true }),
     setHandled(id: string, handled: boolean) {
       const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }
-      conversations.change(requireConversation(id).index, { ...patch, updatedAt: clock() })
-      return requireConversation(id)
+      return conversations.change(conversations.get(id).index, { ...patch, updatedAt: clock() })
     },
-    deleteConversation: (id: string) => conversations.remove(requireConversation(id).index),
+    deleteConversation: (id: string) => conversations.remove(id),
     /** `k`: which message of the conversation, oldest first. */
     editMessage(id: string, k: number, content: string) {
-      const messages = state.messages(requireConversation(id))
-      if (k < 0 || k >= messages.length) throw new RangeError(`the conversation has no message ${k}`)
-      state.editMessage(messages.rowAt(k).id, content)
+      const message = state.messages(conversations.get(id))[k]
+      if (message === undefined) throw new RangeError(`the conversation has no message ${k}`)
+      state.editMessage(message.id, content)
     },
-  }
-}
-
-function newConversation({ conversations, seedData, clock }: ProjectState, visitorId: string): Conversation {
-  const [index, now] = [conversations.nextIndex(), clock()]
-  return {
-    index,
-    id: seedData.conversations.ids.idAt(index),
-    visitorId,
-    createdAt: now,
-    lastMessageAt: now,
-    lastMessageSenderType: 'visitor',
-    handledAt: null,
-    waitingSince: now,
-    assignedAgentId: null,
-    origin: 'visitor_initiated',
-    updatedAt: now,
-  }
-}
-
-function visitorMutations(state: ProjectState) {
-  const { visitors, seedData, clock } = state
-  const requireVisitor = (id: string) => requireRow(visitors.find(id), 'visitor', id)
-  return {
     addVisitor({ name = 'New Visitor', email = null }: { name?: string | null; email?: string | null } = {}) {
       const [index, now] = [visitors.nextIndex(), clock()]
       const id = seedData.visitors.ids.idAt(index)
-      visitors.add({ index, id, name, email, createdAt: now, lastSeenAt: now, updatedAt: now })
-      return requireVisitor(id)
+      return visitors.add({ index, id, name, email, createdAt: now, lastSeenAt: now, updatedAt: now })
     },
     /** Null clears a value. */
-    renameVisitor(id: string, name: string | null, email: string | null) {
-      visitors.change(requireVisitor(id).index, { name, email, updatedAt: clock() })
-      return requireVisitor(id)
-    },
-    addNote: (id: string, content: string) => state.addNote(requireVisitor(id), content),
+    renameVisitor: (id: string, name: string | null, email: string | null) =>
+      visitors.change(visitors.get(id).index, { name, email, updatedAt: clock() }),
+    addNote: (id: string, content: string) => state.addNote(visitors.get(id), content),
     addActivity(id: string, kind = 'page_view') {
-      const visitor = requireVisitor(id)
+      const visitor = visitors.get(id)
       const variantSeed = seedData.random(purposes.extra, visitor.index, state.activity(visitor).length)
       const { at } = state.addActivity(visitor, { kind, variantSeed })
       visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
     },
     /** `k`: which entry of the visitor's activity, oldest first. */
     editActivity(id: string, k: number, variantSeed: number) {
-      const visitor = requireVisitor(id)
-      if (k < 0 || k >= state.activity(visitor).length) throw new RangeError(`the visitor has no entry ${k}`)
+      const visitor = visitors.get(id)
+      if (state.activity(visitor)[k] === undefined) throw new RangeError(`the visitor has no entry ${k}`)
       state.editActivity(visitor, k, variantSeed)
     },
-    deleteVisitor: (id: string) => visitors.remove(requireVisitor(id).index),
-  }
-}
-
-function callMutations(state: ProjectState) {
-  const { calls, seedData, clock } = state
-  const requireCall = (id: string) => requireRow(calls.find(id), 'call', id)
-  return {
+    deleteVisitor: (id: string) => visitors.remove(id),
     /** `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time. */
-    addCall(visitorId = anyVisitorId(state), agoMs = 0) {
+    addCall(visitorId = anyVisitorId(), agoMs = 0) {
       const [index, endedAt] = [calls.nextIndex(), clock() - agoMs]
       const [id, startedAt] = [seedData.calls.ids.idAt(index), endedAt - 90_000]
-      calls.add({ index, id, visitorId, startedAt, endedAt, outcome: 'completed', recordedAt: null })
-      return requireCall(id)
+      return calls.add({ index, id, visitorId, startedAt, endedAt, outcome: 'completed', recordedAt: null })
     },
-    recordingAppears(id: string) {
-      calls.change(requireCall(id).index, { recordedAt: clock() })
-      return requireCall(id)
-    },
-    deleteCall: (id: string) => calls.remove(requireCall(id).index),
+    recordingAppears: (id: string) => calls.change(calls.get(id).index, { recordedAt: clock() }),
+    deleteCall: (id: string) => calls.remove(id),
   }
 }
 
-function requireRow<T>(row: T | undefined, what: string, id: string): T {
-  if (row === undefined) throw new RangeError(`there is no ${what} ${id}`)
-  return row
+/** What a random change may use; undefined where there is no such row. */
+type Chosen = {
+  readonly state: ProjectState
+  readonly mutate: Mutations
+  readonly conversation: Conversation | undefined
+  readonly visitor: Visitor | undefined
+  readonly call: PhoneCall | undefined
+  readonly text: string
+  readonly draw: number
 }
 
-function anyVisitorId({ visitors, seedData }: ProjectState): string {
-  return visitors.pickNear(0)?.id ?? seedData.visitors.ids.idAt(0)
-}
+/** How often each random change happens, in relation to the others; and what it does. */
+const randomMutations = {
+  visitorWrites: [3, ({ mutate, conversation, text }) => conversation && mutate.visitorWrites(conversation.id, text)],
+  agentReplies: [2, ({ mutate, conversation, text }) => conversation && mutate.agentReplies(conversation.id, text)],
+  handled: [2, ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, true)],
+  reopened: [1, ({ mutate, conversation }) => conversation && mutate.setHandled(conversation.id, false)],
+  addConversation: [1, ({ mutate, visitor, text }) => mutate.addConversation(visitor?.id, text)],
+  addVisitor: [
+    1,
+    ({ mutate, draw }) => mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: `new.${draw}@example.org` }),
+  ],
+  renameVisitor: [
+    1,
+    ({ mutate, visitor, draw }) => visitor && mutate.renameVisitor(visitor.id, `Renamed ${draw % 1000}`, visitor.email),
+  ],
+  addActivity: [2, ({ mutate, visitor }) => visitor && mutate.addActivity(visitor.id)],
+  addCall: [1, ({ mutate, visitor }) => mutate.addCall(visitor?.id)],
+  lateCall: [1, ({ mutate, visitor, draw }) => mutate.addCall(visitor?.id, integerBetween(1, 600, draw) * 1000)],
+  recordingAppears: [1, ({ mutate, call }) => call && mutate.recordingAppears(call.id)],
+  editMessage: [
+    1,
+    ({ mutate, state, conversation, text }) =>
+      conversation && state.messages(conversation).length > 0 && mutate.editMessage(conversation.id, 0, text),
+  ],
+  deleteConversation: [1, ({ mutate, conversation }) => conversation && mutate.deleteConversation(conversation.id)],
+  deleteVisitor: [1, ({ mutate, visitor }) => visitor && mutate.deleteVisitor(visitor.id)],
+  deleteCall: [1, ({ mutate, call }) => call && mutate.deleteCall(call.id)],
+} satisfies Record<string, readonly [weight: number, run: (chosen: Chosen) => unknown]>
+export type MutationKind = keyof typeof randomMutations
 
-/** How often each random change happens, in relation to the others. */
-const mutationWeights = {
-  visitorWrites: 3,
-  agentReplies: 2,
-  handled: 2,
-  reopened: 1,
-  addConversation: 1,
-  addVisitor: 1,
-  renameVisitor: 1,
-  addActivity: 2,
-  addCall: 1,
-  lateCall: 1,
-  recordingAppears: 1,
-  editMessage: 1,
-  deleteConversation: 1,
-  deleteVisitor: 1,
-  deleteCall: 1,
-}
-export type MutationKind = keyof typeof mutationWeights
-
-const mutationKinds = Object.entries(mutationWeights).flatMap(([kind, weight]) =>
-  Array<MutationKind>(weight).fill(kind as MutationKind),
+const mutationKinds = (Object.keys(randomMutations) as MutationKind[]).flatMap((kind) =>
+  Array<MutationKind>(randomMutations[kind][0]).fill(kind),
 )
 
 /** Parses a comma-separated list of kinds; an empty list selects all that delete nothing. Throws RangeError for others. */
@@ -170,11 +152,9 @@ export function parseMutationKinds(list: string): readonly MutationKind[] {
   return chosen.length > 0 ? chosen : mutationKinds.filter((kind) => !kind.startsWith('delete'))
 }
 
-type MutableProject = { readonly state: ProjectState; readonly mutate: Mutations }
-
 /** `n` random changes, the same for the same seed and state. Returns what was done. */
 export function applyRandomMutations(
-  project: MutableProject,
+  { state, mutate }: { readonly state: ProjectState; readonly mutate: Mutations },
   n: number,
   seed: number,
   kinds: readonly MutationKind[] = mutationKinds,
@@ -182,33 +162,12 @@ export function applyRandomMutations(
   const random = createRandom(seed)
   return Array.from({ length: n }, (_, step) => {
     const kind = pick(kinds, random(purposes.mutation, step))
-    applyMutation(project, kind, random(purposes.mutation, step, 1), step)
+    const draw = random(purposes.mutation, step, 1)
+    const [conversation, visitor] = [state.conversations.pickNear(draw), state.visitors.pickNear(draw)]
+    const call = state.calls.pickNear(draw)
+    const text = state.seedData.sampleText.sentence(draw >>> 8, step)
+    if (!Object.hasOwn(randomMutations, kind)) throw new RangeError(`there is no change ${kind}`)
+    randomMutations[kind][1]({ state, mutate, conversation, visitor, call, text, draw })
     return kind
   })
-}
-
-function applyMutation({ state, mutate }: MutableProject, kind: MutationKind, draw: number, step: number): void {
-  const text = state.seedData.sampleText.sentence(draw >>> 8, step)
-  const [conversation, visitor] = [state.conversations.pickNear(draw), state.visitors.pickNear(draw)]
-  const call = state.calls.pickNear(draw)
-  const actions: Record<MutationKind, () => unknown> = {
-    visitorWrites: () => conversation && mutate.visitorWrites(conversation.id, text),
-    agentReplies: () => conversation && mutate.agentReplies(conversation.id, text),
-    handled: () => conversation && mutate.setHandled(conversation.id, true),
-    reopened: () => conversation && mutate.setHandled(conversation.id, false),
-    addConversation: () => mutate.addConversation(visitor?.id, text),
-    addVisitor: () => mutate.addVisitor({ name: `Newcomer ${draw % 1000}`, email: `new.${draw}@example.org` }),
-    renameVisitor: () => visitor && mutate.renameVisitor(visitor.id, `Renamed ${draw % 1000}`, visitor.email),
-    addActivity: () => visitor && mutate.addActivity(visitor.id),
-    addCall: () => mutate.addCall(visitor?.id),
-    lateCall: () => mutate.addCall(visitor?.id, integerBetween(1, 600, draw) * 1000),
-    recordingAppears: () => call && mutate.recordingAppears(call.id),
-    editMessage: () =>
-      conversation && state.messages(conversation).length > 0 && mutate.editMessage(conversation.id, 0, text),
-    deleteConversation: () => conversation && mutate.deleteConversation(conversation.id),
-    deleteVisitor: () => visitor && mutate.deleteVisitor(visitor.id),
-    deleteCall: () => call && mutate.deleteCall(call.id),
-  }
-  if (!Object.hasOwn(actions, kind)) throw new RangeError(`there is no change ${kind}`)
-  actions[kind]()
 }

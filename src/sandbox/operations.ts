@@ -1,9 +1,8 @@
 /** The operations of the service: how each is addressed, which scope it needs, and what it does. */
 import type { Json } from '../values/json.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
-import type { Conversation, PhoneCall, Visitor } from './model.ts'
-import { takePage, toListData, toSingleRow } from './paging.ts'
-import { createQueryReader, notFound, Problem, readBody, requireFound, validationProblem } from './problem.ts'
+import type { Conversation } from './model.ts'
+import { createQueryReader, notFound, Problem, readBody, validationProblem } from './problem.ts'
 import type { Project } from './project.ts'
 import { purposes } from './random.ts'
 import { computeRollup } from './rollup.ts'
@@ -23,23 +22,28 @@ export type Scope = (typeof scopes)[number]
 /** An authorized request. */
 type OperationRequest = {
   readonly project: Project
-  readonly params: Readonly<Record<string, string>>
+  readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams
   readonly body: unknown
   readonly switches: Switches
   readonly now: EpochMs
+  /** Random numbers of this request. */
+  readonly draw: (part: number) => number
 }
+
+/** Returns `data` of the response. Throws Problem. */
+type Run = (request: OperationRequest) => Json
 
 export type Operation = {
   /** As in schema/openapi.yaml. */
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
-  readonly scope: Scope
+  /** Null: none is needed. */
+  readonly scope: Scope | null
   /** The names of its query parameters. */
   readonly query: (s: Switches) => readonly string[]
-  /** Returns `data` of the response. Throws Problem. */
-  readonly run: (request: OperationRequest) => Json
+  readonly run: Run
 }
 
 export const isWrite = (operation: Operation) => operation.method !== 'GET'
@@ -50,165 +54,84 @@ const oneConversation = '/public/conversations/{conversationId}'
 const oneVisitor = `${inProject}/visitors/{visitorId}`
 const oneCall = '/public/calls/{callId}'
 
-/** Every operation, except the widget's token. */
-export const operations: readonly Operation[] = [
-  read(
-    'listConversations',
-    `${inProject}/conversations`,
-    'conversations',
-    listConversations,
-    'handled',
-    'since',
-    'limit',
-  ),
-  read('getConversation', oneConversation, 'conversations', getConversation),
-  { ...read('listMessages', `${oneConversation}/messages`, 'conversations', listMessages), query: messageParameters },
-  write('sendMessage', 'POST', `${oneConversation}/messages`, 'conversations', sendMessage),
-  write('setHandled', 'POST', `${oneConversation}/handled`, 'conversations', setHandled),
-  read('listVisitors', `${inProject}/visitors`, 'visitors', listVisitors, 'since', 'limit'),
-  read('getVisitor', oneVisitor, 'visitors', getVisitor),
-  write('updateVisitor', 'PATCH', oneVisitor, 'visitors', updateVisitor),
-  read('listActivity', `${oneVisitor}/activity`, 'visitors', listActivity, 'before', 'limit'),
-  write('addNote', 'POST', `${oneVisitor}/notes`, 'visitors', addNote),
-  read('listCalls', `${inProject}/calls`, 'calls', listCalls, 'from', 'to', 'limit'),
-  read('getCall', oneCall, 'calls', getCall),
-  read('getRecording', `${oneCall}/recording`, 'calls', getRecording),
-  read('getAnalytics', `${inProject}/analytics`, 'analytics', getAnalytics, 'from', 'to'),
-  read('getAvailability', `${inProject}/availability`, 'availability', getAvailability),
-]
-
-type Readable = 'conversations' | 'visitors' | 'calls' | 'analytics' | 'availability'
-type Run = Operation['run']
-
-function read(id: string, path: string, of: Readable, run: Run, ...query: string[]): Operation {
-  return { id, method: 'GET', path, scope: `${of}:read`, query: () => query, run }
+function read(id: string, path: string, scope: Scope, run: Run, ...query: string[]): Operation {
+  return { id, method: 'GET', path, scope, query: () => query, run }
 }
 
-type Writable = 'conversations' | 'visitors'
-
-function write(id: string, method: 'POST' | 'PATCH', path: string, of: Writable, run: Run): Operation {
-  return { id, method, path, scope: `${of}:write`, query: () => [], run }
+function write(id: string, method: 'POST' | 'PATCH', path: string, scope: Scope, run: Run): Operation {
+  return { id, method, path, scope, query: () => [], run }
 }
 
-function findConversation({ project, params }: OperationRequest): Conversation {
-  return requireFound(project.view().find.conversation(params.conversationId ?? ''), 'conversation')
-}
-
-function findVisitor({ project, params }: OperationRequest): Visitor {
-  return requireFound(project.view().find.visitor(params.visitorId ?? ''), 'visitor')
-}
-
-function findCall({ project, params }: OperationRequest): PhoneCall {
-  return requireFound(project.view().find.call(params.callId ?? ''), 'call')
-}
-
-function listConversations({ project, query, switches: s }: OperationRequest): Json {
+const listConversations: Run = ({ project, query, switches: s }) => {
   const read = createQueryReader(query, s)
   const handled = read.flag('handled') ?? { all: undefined, open: false, handled: true }[s['conversations.handled']]
   const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
-  const request = { ...read.page({ since: s['conversations.bound'] }), order: s['conversations.order'], matches }
-  const [view, wire] = [project.view(), project.wire()]
-  const page = takePage(view.conversations(s['conversations.since']), request, s)
-  return toListData(page, (row) => wire.conversation(view.asListed.conversation(row)))
+  return project.view().conversations.page({ ...read.page({ since: s['conversations.bound'] }), matches })
 }
 
-function getConversation(request: OperationRequest): Json {
-  return toSingleRow(request.project.wire().conversation(findConversation(request)), request.switches)
-}
-
-function messageParameters(s: Switches): readonly string[] {
-  const paging = s['messages.paging']
-  if (paging === 'all') return []
-  return paging === 'limit' ? ['limit'] : [paging, 'limit']
-}
-
-function listMessages(request: OperationRequest): Json {
-  const { project, query, switches: s } = request
-  const conversation = findConversation(request)
+const listMessages: Run = ({ project, params, query, switches: s }) => {
+  const conversation = project.view().conversations.find(params.conversationId)
   // The first hexadecimal digits of an id are evenly spread.
   if (Number.parseInt(conversation.id.slice(0, 4), 16) / 0x10000 < s['messages.forbidden'])
     throw new Problem('conversation_restricted', 'This conversation is restricted')
   const paging = s['messages.paging']
   const bounds = paging === 'since' || paging === 'before' ? { [paging]: s['messages.bound'] } : {}
   const ignoresLimit = paging === 'all' || s['messages.limit'] === 'ignored'
-  const read = createQueryReader(query, s).page(bounds, { size: s['messages.page'], ignoresLimit })
-  const limit = paging === 'all' ? Number.MAX_SAFE_INTEGER : read.limit
-  const page = takePage(project.view().messages(conversation), { ...read, limit, order: s['messages.order'] }, s)
-  return toListData(page, (row) => project.wire().message(conversation.id, row))
+  const page = createQueryReader(query, s).page(bounds, { size: s['messages.page'], ignoresLimit })
+  const limit = paging === 'all' ? Number.MAX_SAFE_INTEGER : page.limit
+  return project.view().messages.page(conversation, { ...page, limit })
 }
 
-function sendMessage(request: OperationRequest): Json {
-  const body = readBody(request.body, { content: 'text', senderName: 'text' })
-  const conversation = findConversation(request)
-  const { mutate, view, wire } = request.project
-  const sent = mutate.replyArrives(conversation.id, String(body.content), String(body.senderName))
-  return wire().message(conversation.id, view().asShown.message(conversation, sent))
+const messageParameters = { since: ['since', 'limit'], before: ['before', 'limit'], limit: ['limit'], all: [] }
+
+const sendMessage: Run = ({ project: { mutate, view }, params, body }) => {
+  const { content, senderName } = readBody(body, { content: 'text', senderName: 'text' })
+  const conversation = view().conversations.find(params.conversationId)
+  const sent = mutate.replyArrives(conversation.id, String(content), String(senderName))
+  return view().messages.current(conversation, sent)
 }
 
-function setHandled(request: OperationRequest): Json {
-  const body = readBody(request.body, { handled: 'boolean' })
-  const { id } = findConversation(request)
-  const { mutate, view, wire } = request.project
-  return wire().conversation(view().asShown.conversation(mutate.setHandled(id, body.handled === true)))
+const setHandled: Run = ({ project: { mutate, view }, params, body }) => {
+  const { handled } = readBody(body, { handled: 'boolean' })
+  const { id } = view().conversations.find(params.conversationId)
+  return view().conversations.current(mutate.setHandled(id, handled === true))
 }
 
-function listVisitors({ project, query, switches: s }: OperationRequest): Json {
-  const request = createQueryReader(query, s).page({ since: s['visitors.bound'] })
-  const [view, wire] = [project.view(), project.wire()]
-  const page = takePage(view.visitors(s['visitors.since']), { ...request, order: s['visitors.order'] }, s)
-  return toListData(page, (row) => wire.visitor(view.asListed.visitor(row)))
+const updateVisitor: Run = ({ project: { mutate, view }, params, body }) => {
+  const { name, email } = readBody(body, { name: 'text or null', email: 'text or null' })
+  const { id } = view().visitors.find(params.visitorId)
+  const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+  return view().visitors.current(mutate.renameVisitor(id, textOrNull(name), textOrNull(email)))
 }
 
-function getVisitor(request: OperationRequest): Json {
-  return toSingleRow(request.project.wire().visitor(findVisitor(request)), request.switches)
+const addNote: Run = ({ project: { mutate, view }, params, body, switches: { 'note.field': field } }) => {
+  const fields = readBody(body, { [field]: 'text' })
+  const { id } = view().visitors.find(params.visitorId)
+  return view().note(mutate.addNote(id, String(fields[field])))
 }
 
-function updateVisitor(request: OperationRequest): Json {
-  const { name, email } = readBody(request.body, { name: 'text or null', email: 'text or null' })
-  const { id } = findVisitor(request)
-  const { mutate, view, wire } = request.project
-  return wire().visitor(view().asShown.visitor(mutate.renameVisitor(id, textOrNull(name), textOrNull(email))))
+const listVisitors: Run = ({ project, query, switches: s }) =>
+  project.view().visitors.page(createQueryReader(query, s).page({ since: s['visitors.bound'] }))
+
+const listActivity: Run = ({ project, params, query, switches: s }) => {
+  const page = createQueryReader(query, s).page({ before: s['activity.before'] })
+  return project.view().activity.page(project.view().visitors.find(params.visitorId), page)
 }
 
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
-}
-
-function listActivity(request: OperationRequest): Json {
-  const { project, query, switches: s } = request
-  const read = createQueryReader(query, s).page({ before: s['activity.before'] })
-  const rows = project.view().activity(findVisitor(request))
-  return toListData(takePage(rows, { ...read, order: s['activity.order'] }, s), project.wire().activity)
-}
-
-function addNote(request: OperationRequest): Json {
-  const field = request.switches['note.field']
-  const body = readBody(request.body, { [field]: 'text' })
-  const { id } = findVisitor(request)
-  return request.project.wire().note(request.project.mutate.addNote(id, String(body[field])))
-}
-
-function listCalls({ project, query, switches: s }: OperationRequest): Json {
+const listCalls: Run = ({ project, query, switches: s }) => {
   const bounds = { from: s['calls.from'], to: s['calls.to'] }
-  const request = createQueryReader(query, s).page(bounds, { need: s['calls.range'] })
-  const [view, wire] = [project.view(), project.wire()]
-  const page = takePage(view.calls(s['calls.by']), { ...request, order: s['calls.order'] }, s)
-  return toListData(page, (row) => wire.call(view.asListed.call(row)))
+  return project.view().calls.page(createQueryReader(query, s).page(bounds, { need: s['calls.range'] }))
 }
 
-function getCall(request: OperationRequest): Json {
-  return toSingleRow(request.project.wire().call(findCall(request)), request.switches)
-}
-
-function getRecording(request: OperationRequest): Json {
-  const call = findCall(request)
-  if (call.recordedAt === null && request.switches['recordings.none'] === '404') throw notFound('recording')
-  return request.project.wire().recording(call)
+const getRecording: Run = ({ project, params, switches: s }) => {
+  const call = project.view().calls.find(params.callId)
+  if (call.recordedAt === null && s['recordings.none'] === '404') throw notFound('recording')
+  return project.view().recording(call)
 }
 
 const month = 30 * 86_400_000
 
-function getAnalytics({ project, query, switches: s, now }: OperationRequest): Json {
+const getAnalytics: Run = ({ project, query, switches: s, now }) => {
   const read = createQueryReader(query, s)
   const need = s['analytics.range']
   const [from, to] = [read.time('from', need), read.time('to', need)]
@@ -225,43 +148,92 @@ function unreadableRollup(answer: Switches['analytics.answer']): Json {
   return answer === 'null' ? null : { projectId: '00000000-0000-4000-8000-000000000000', calls: { total: 1 } }
 }
 
-function getAvailability({ project, now, switches: s }: OperationRequest): Json {
-  return { plain: computeAvailability(project, now), list: [], text: 'available' }[s['availability.answer']]
-}
+const getAvailability: Run = ({ project, now, switches: s }) =>
+  ({ plain: computeAvailability(project, now), list: [], text: 'available' })[s['availability.answer']]
 
 export function computeAvailability({ id, state }: Project, now: EpochMs): Json {
   const agentsOnline = state.seedData.random(purposes.agent, 0, Math.floor(now / 60_000)) % 5
   return { projectId: id, available: agentsOnline > 0, agentsOnline }
 }
 
-export type RouteMatch = { readonly operation: Operation; readonly params: Readonly<Record<string, string>> }
+/** Every operation, except the widget's token. */
+export const operations: readonly Operation[] = [
+  read(
+    'listConversations',
+    `${inProject}/conversations`,
+    'conversations:read',
+    listConversations,
+    'handled',
+    'since',
+    'limit',
+  ),
+  read('getConversation', oneConversation, 'conversations:read', ({ project, params }) =>
+    project.view().conversations.single(params.conversationId),
+  ),
+  {
+    ...read('listMessages', `${oneConversation}/messages`, 'conversations:read', listMessages),
+    query: (s) => messageParameters[s['messages.paging']],
+  },
+  write('sendMessage', 'POST', `${oneConversation}/messages`, 'conversations:write', sendMessage),
+  write('setHandled', 'POST', `${oneConversation}/handled`, 'conversations:write', setHandled),
+  read('listVisitors', `${inProject}/visitors`, 'visitors:read', listVisitors, 'since', 'limit'),
+  read('getVisitor', oneVisitor, 'visitors:read', ({ project, params }) =>
+    project.view().visitors.single(params.visitorId),
+  ),
+  write('updateVisitor', 'PATCH', oneVisitor, 'visitors:write', updateVisitor),
+  read('listActivity', `${oneVisitor}/activity`, 'visitors:read', listActivity, 'before', 'limit'),
+  write('addNote', 'POST', `${oneVisitor}/notes`, 'visitors:write', addNote),
+  read('listCalls', `${inProject}/calls`, 'calls:read', listCalls, 'from', 'to', 'limit'),
+  read('getCall', oneCall, 'calls:read', ({ project, params }) => project.view().calls.single(params.callId)),
+  read('getRecording', `${oneCall}/recording`, 'calls:read', getRecording),
+  read('getAnalytics', `${inProject}/analytics`, 'analytics:read', getAnalytics, 'from', 'to'),
+  read('getAvailability', `${inProject}/availability`, 'availability:read', getAvailability),
+]
 
-const routes = operations.map((operation) => ({ operation, parts: operation.path.split('/') }))
+export const widgetPath = '/v1/widget/token'
+
+const visitorFields = { email: 'string', name: 'string', company: 'string' } as const
+
+/** A token for the session that the body describes. */
+const mintWidgetToken: Run = ({ body, draw, now, switches: s }) => {
+  const { visitor, ttl } = readBody(body, {}, { visitor: 'object', metadata: 'object', ttl: 'integer' })
+  if (visitor !== undefined) readBody(visitor, {}, visitorFields)
+  const seconds = typeof ttl === 'number' ? ttl : 600
+  const token = `wgt_${[1, 2, 3].map((part) => draw(part).toString(36)).join('')}`
+  const named = { token, ttl: seconds, expiresAt: toTimestamp(now + seconds * 1000) }
+  const id = '7f0c5a52-6f0d-4f8e-9a56-0b3c1d2e4f60'
+  const shapes: Record<Switches['token.answer'], Json> = {
+    token: named,
+    bare: named,
+    access_token: { access_token: token, token_type: 'Bearer', expires_in: seconds },
+    text: token,
+    unnamed: { id, widget: { credential: token } },
+    none: { id, queued: true },
+  }
+  return shapes[s['token.answer']]
+}
+
+/** It takes a bearer key, and needs no scope. */
+const widgetOperation: Operation = {
+  id: 'mintWidgetToken',
+  method: 'POST',
+  path: widgetPath,
+  scope: null,
+  query: () => [],
+  run: mintWidgetToken,
+}
+
+export type RouteMatch = { readonly operation: Operation; readonly params: OperationRequest['params'] }
+
+const routes = [...operations, widgetOperation].map((operation) => {
+  const pattern = new RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`)
+  return { operation, pattern }
+})
 
 export function findRoute(method: string, path: string): RouteMatch | undefined {
-  const given = path.split('/')
-  for (const { operation, parts } of routes) {
-    if (operation.method !== method || parts.length !== given.length) continue
-    const params = matchPath(parts, given)
-    if (params !== undefined) return { operation, params }
+  for (const { operation, pattern } of routes) {
+    const match = operation.method === method ? pattern.exec(path) : null
+    if (match !== null) return { operation, params: { ...match.groups } }
   }
   return undefined
-}
-
-function matchPath(parts: readonly string[], given: readonly string[]): Record<string, string> | undefined {
-  const params: Record<string, string> = {}
-  for (const [n, part] of parts.entries()) {
-    const value = given[n] ?? ''
-    if (part.startsWith('{')) params[part.slice(1, -1)] = decodeSegment(value)
-    else if (part !== value) return undefined
-  }
-  return params
-}
-
-function decodeSegment(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

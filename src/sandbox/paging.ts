@@ -1,56 +1,53 @@
-/** Takes one page of a sequence of rows, between bounds of time. Pure. */
+/** One page of a sequence of rows, between bounds of time. Pure. */
 import type { Json } from '../values/json.ts'
 import type { EpochMs } from '../values/time.ts'
 import type { Sequence } from './model.ts'
 import { findFirstPosition } from './row-store.ts'
-import type { BoundKind, PageOrder, Switches } from './switches.ts'
+import type { PageOrder, Switches } from './switches.ts'
 
-type PageRequest<T> = {
-  /** Rows from this time on; undefined = from the start. */
-  readonly since?: EpochMs | undefined
-  /** Whether rows at that time itself are included. */
-  readonly sinceBound?: BoundKind | undefined
-  /** Rows before this time; undefined = to the end. */
-  readonly before?: EpochMs | undefined
-  readonly beforeBound?: BoundKind | undefined
+/** `inclusive`: rows at that time itself are included. */
+type Bound = { readonly at: EpochMs; readonly inclusive: boolean }
+
+export type PageRequest<T> = {
+  readonly lower?: Bound | undefined
+  readonly upper?: Bound | undefined
   readonly limit: number
-  readonly order: PageOrder
   readonly matches?: ((row: T) => boolean) | undefined
 }
 
-/** `hasMore` undefined: the page does not have it. */
-type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean | undefined }
-
-export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>, s: Switches): Page<T> {
-  const { since, before, limit, matches } = request
-  const isBounded = since !== undefined || before !== undefined
+/** The `data` of a list. */
+export function listPage<T>(
+  rows: Sequence<T>,
+  { lower, upper, limit, matches }: PageRequest<T>,
+  order: PageOrder,
+  s: Switches,
+  toWire: (row: T) => Json,
+): Json {
+  const isBounded = lower !== undefined || upper !== undefined
   if (isBounded && s['pages.hollow']) return { items: [], hasMore: true }
   const hidden = s['time.hidden']
-  const lower = { inclusive: request.sinceBound === 'inclusive', hidden }
-  const upper = { inclusive: request.beforeBound === 'inclusive', hidden }
   const firstAt = (time: EpochMs) => findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
   // As in SQL, rows without a time, which are at an infinite one, are in no answer to a request with a bound.
-  const start = isBounded ? firstAt(lowerBound(since ?? -Number.MAX_VALUE, lower)) : 0
-  const end = isBounded ? firstAt(upperBound(before ?? Number.POSITIVE_INFINITY, upper)) : rows.length
-  const { takenFrom, shown } = pageShape(request.order, isBounded)
+  const lowest = lower === undefined ? -Number.MAX_VALUE : lowerBound(lower.at, { ...lower, hidden })
+  const highest = upper === undefined ? Number.POSITIVE_INFINITY : upperBound(upper.at, { ...upper, hidden })
+  const [start, end] = isBounded ? [firstAt(lowest), firstAt(highest)] : [0, rows.length]
+  const { takenFrom, shown } = pageShape(order, isBounded)
   const taken: { readonly position: number; readonly row: T }[] = []
   let more = false
   for (const position of positions(start, end, takenFrom)) {
     const row = rows.rowAt(position)
     if (matches?.(row) === false) continue
-    if (taken.length === limit) {
-      more = true
-      break
-    }
+    more = taken.length === limit
+    if (more) break
     taken.push({ position, row })
     if (s.hasMore === 'full' && taken.length === limit) break
   }
   const rank = { ascending: 1, descending: -1, shuffled: 0 }[shown]
   const key = (position: number) => (rank === 0 ? scatter(position) : rank * position)
-  const items = taken.sort((a, b) => key(a.position) - key(b.position)).map(({ row }) => row)
+  const items = taken.sort((a, b) => key(a.position) - key(b.position)).map(({ row }) => toWire(row))
+  if (s.hasMore === 'absent') return { items }
   // `full`: a full page claims that more follows, whether true or not.
-  const full = items.length === limit
-  return { items, hasMore: { exact: more, full, always: true, never: false, absent: undefined }[s.hasMore] }
+  return { items, hasMore: { exact: more, full: items.length === limit, always: true, never: false }[s.hasMore] }
 }
 
 type End = 'oldest' | 'newest' | 'any'
@@ -77,41 +74,17 @@ function scatter(position: number): number {
 }
 
 /** `hidden`: the clock is finer than the times shown, and comparisons use the fractions, not the truncated times. */
-type Bound = { readonly inclusive: boolean; readonly hidden: boolean }
+type BoundKind = { readonly inclusive: boolean; readonly hidden: boolean }
 
 const second = 1000
 
 /** The first millisecond after `time` (or at it, if inclusive). */
-export function lowerBound(time: EpochMs, { inclusive, hidden }: Bound): EpochMs {
+export function lowerBound(time: EpochMs, { inclusive, hidden }: BoundKind): EpochMs {
   if (hidden) return inclusive ? time : time + 1
   return inclusive ? Math.ceil(time / second) * second : (Math.floor(time / second) + 1) * second
 }
 
 /** The first millisecond that is no longer before `time` (or at it, if inclusive): with it, later rows are those after it. */
-export function upperBound(time: EpochMs, { inclusive, hidden }: Bound): EpochMs {
+export function upperBound(time: EpochMs, { inclusive, hidden }: BoundKind): EpochMs {
   return lowerBound(time, { inclusive: !inclusive, hidden })
-}
-
-/** A page as a list's `data`. */
-export function toListData<T>({ items, hasMore }: Page<T>, toWire: (row: T) => Json): Json {
-  return { items: items.map(toWire), ...(hasMore === undefined ? {} : { hasMore }) }
-}
-
-/** A row as a read by id returns it. */
-export function toSingleRow(row: Json, { 'single.shape': shape }: Switches): Json {
-  const fields = Object.entries(row as { readonly [field: string]: Json })
-  if (shape === 'more')
-    return Object.fromEntries([['permalink', `https://support.example/${String(fields[0]?.[1])}`], ...fields])
-  if (shape === 'other') return Object.fromEntries(fields.map(([name, value]) => [name, otherValue(name, value)]))
-  if (shape === 'fewer')
-    return Object.fromEntries(fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)))
-  return row
-}
-
-/** Some fields as another part of the service counts or names them: one with a column, the others undocumented. */
-function otherValue(name: string, value: Json): Json {
-  if (!['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(name))
-    return value
-  if (typeof value === 'object' && value !== null) return { ...value, plan: 'by id' }
-  return typeof value === 'number' ? value + 1 : `${String(value)}, by id`
 }

@@ -38,12 +38,6 @@ export function notFound(what: string): Problem {
   return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
 }
 
-/** The row that was looked up. Throws Problem if there is none. */
-export function requireFound<T>(row: T | undefined, what: string): T {
-  if (row === undefined) throw notFound(what)
-  return row
-}
-
 export function statusOf({ code }: Problem, s: Switches): number {
   return code === 'NOT_FOUND' ? Number(s['missing.status']) : problemStatus[code]
 }
@@ -118,18 +112,18 @@ export function createQueryReader(query: URLSearchParams, s: Switches) {
       if (text === null) return undefined
       return text === 'true' || text === 'false' ? text === 'true' : addIssue(name, 'must be true or false')
     },
-    /** The limit and bounds of a list: `since` and `from` are lower ones, `before` and `to` upper ones. Throws Problem. */
+    /** The limit and bounds of a list. Throws Problem. */
     page(
-      { since, from, before, to }: { readonly [name in 'since' | 'from' | 'before' | 'to']?: BoundKind },
+      bounds: { readonly [Name in 'since' | 'from' | 'before' | 'to']?: BoundKind },
       { need = 'optional', size = defaultPageSize, ignoresLimit = false }: PageOptions = {},
     ) {
-      const bounds = {
-        since: since !== undefined ? time('since', need, since) : from && time('from', need, from),
-        sinceBound: since ?? from,
-        before: before !== undefined ? time('before', need, before) : to && time('to', need, to),
-        beforeBound: before ?? to,
+      const bound = (name: keyof typeof bounds) => {
+        const kind = bounds[name]
+        const at = kind === undefined ? undefined : time(name, need, kind)
+        return at === undefined ? undefined : { at, inclusive: kind === 'inclusive' }
       }
-      const page = { ...bounds, limit: ignoresLimit ? size : limit(size) }
+      const lower = bound('since') ?? bound('from')
+      const page = { lower, upper: bound('before') ?? bound('to'), limit: ignoresLimit ? size : limit(size) }
       throwIssues()
       return page
     },

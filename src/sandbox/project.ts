@@ -2,15 +2,13 @@
 
 import type { Json } from '../values/json.ts'
 import type { EpochMs } from '../values/time.ts'
-import { withHostileRows } from './hostile-rows.ts'
-import { createMutations, type Mutations } from './mutations.ts'
+import { createMutations } from './mutations.ts'
 import { createRandom, purposes } from './random.ts'
 import { createRowIds, type SeedOptions } from './seed-context.ts'
 import { createSeedData } from './seed-data.ts'
-import { createProjectState, type ProjectState } from './state.ts'
+import { createProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 import { createView, type View } from './view.ts'
-import { createWireFormat, type WireFormat } from './wire.ts'
 
 export type Project = ReturnType<typeof createProject>
 
@@ -18,7 +16,7 @@ export type Project = ReturnType<typeof createProject>
 type LedgerEntry = {
   readonly requestId: string
   readonly operation: string
-  readonly params: Readonly<Record<string, string>>
+  readonly params: Readonly<Record<string, string | undefined>>
   readonly body: Json
   readonly at: EpochMs
 }
@@ -28,40 +26,35 @@ export function projectIdFromSeed(seed: number): string {
 }
 
 export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches) {
-  // Created on first use, so that many projects start as fast as one.
-  let contentsCache: { readonly state: ProjectState; readonly mutate: Mutations } | undefined
-  let displayCache: { readonly for: Switches; readonly wire: WireFormat; readonly view: View } | undefined
-  const contents = () => {
-    if (contentsCache !== undefined) return contentsCache
+  const createContents = () => {
     const state = createProjectState(createSeedData(seedOptions, switches()), clock)
-    contentsCache = { state, mutate: createMutations(state, switches) }
-    return contentsCache
+    return { state, mutate: createMutations(state, switches) }
   }
-  const display = () => {
-    const s = switches()
-    if (displayCache?.for === s) return displayCache
-    const { state } = contents()
-    const wire = withHostileRows(createWireFormat(id, state.seedData.random, s), id, s)
-    displayCache = { for: s, wire, view: createView(state, s) }
-    return displayCache
-  }
-  return {
+  // Created on first use, so that many projects start as fast as one.
+  let contents: ReturnType<typeof createContents> | undefined
+  let shown: { readonly under: Switches; readonly view: View } | undefined
+  const project = {
     id,
     ledger: [] as LedgerEntry[],
     /** Recreates the seed data under the current switches. */
     reset() {
-      contentsCache = undefined
-      displayCache = undefined
+      contents = undefined
+      shown = undefined
     },
     get state() {
-      return contents().state
+      contents ??= createContents()
+      return contents.state
     },
     get mutate() {
-      return contents().mutate
+      contents ??= createContents()
+      return contents.mutate
     },
-    /** Its visible rows and their times, under the current switches. */
-    view: () => display().view,
-    /** Formats its rows under the current switches. */
-    wire: () => display().wire,
+    /** Its visible rows, in the service's format, under the current switches. */
+    view: (): View => {
+      const s = switches()
+      if (shown?.under !== s) shown = { under: s, view: createView(id, project.state, s) }
+      return shown.view
+    },
   }
+  return project
 }

@@ -46,21 +46,14 @@ function separateWindows(limit: number, windowMs: Ms, startOf: (now: EpochMs) =>
 
 /** `timeOf`: the time at which a request that arrives now is counted. */
 function slidingWindow(limit: number, windowMs: Ms, timeOf: (now: EpochMs) => EpochMs): Limiter {
-  let times: EpochMs[] = []
-  let oldest = 0
-  const dropExpired = (now: EpochMs) => {
-    while (oldest < times.length && (times[oldest] ?? 0) <= now - windowMs) oldest += 1
-    if (oldest > 4096) [times, oldest] = [times.slice(oldest), 0]
-  }
+  const times: EpochMs[] = []
   return {
     waitMs(now) {
-      dropExpired(now)
-      if (times.length - oldest < limit) return 0
+      while (times[0] !== undefined && times[0] <= now - windowMs) times.shift()
+      if (times.length < limit) return 0
       return limit < 1 ? windowMs : (times[times.length - limit] ?? now) + windowMs - now
     },
-    count: (now) => {
-      times.push(timeOf(now))
-    },
+    count: (now) => void times.push(timeOf(now)),
   }
 }
 

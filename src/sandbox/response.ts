@@ -1,6 +1,7 @@
 /** Builds the service's responses and sends them. */
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import type { Json } from '../values/json.ts'
 import { stringifyJson } from '../values/json.ts'
@@ -18,16 +19,12 @@ export function jsonResponse(status: number, body: string, headers: Record<strin
   return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body }
 }
 
-export function successResponse(data: Json, requestId: string, write: boolean, s: Switches): ServiceResponse {
-  const status = write ? Number(s['writes.answer']) : 200
+export function writeResponse(row: Json, requestId: string, s: Switches): ServiceResponse {
+  const status = Number(s['writes.answer'])
   if (status === 204) return { status, headers: {}, body: '' }
-  const responseData = write ? writeResponseData(data, s) : data
-  return jsonResponse(status, stringifyJson({ data: responseData, requestId }))
-}
-
-function writeResponseData(row: Json, s: Switches): Json {
   const id = typeof row === 'object' && row !== null && 'id' in row ? (row.id ?? null) : null
-  return { row, id: { id }, nothing: {}, null: null }[s['writes.body']]
+  const data = { row, id: { id }, nothing: {}, null: null }[s['writes.body']]
+  return jsonResponse(status, stringifyJson({ data, requestId }))
 }
 
 /** The response with every UUID in capital letters. */
@@ -46,10 +43,10 @@ export function problemResponse(problem: Problem, requestId: string, s: Switches
   return jsonResponse(status, JSON.stringify(problemBody(problem, requestId, s)), headers)
 }
 
+/** Rounded up, so that an obedient client is never too early. */
 function retryAfterHeader(waitMs: number, s: Switches, now: EpochMs): Record<string, string> {
   const form = s['rate.retryAfter']
   if (form === 'absent') return {}
-  // Rounded up, so that an obedient client is never too early.
   if (form === 'seconds') return { 'retry-after': String(Math.ceil(waitMs / 1000)) }
   return { 'retry-after': new Date(Math.ceil((now + waitMs) / 1000) * 1000).toUTCString() }
 }
@@ -62,7 +59,10 @@ export async function sendResponse(
   fault: string | null,
   s: Switches,
 ): Promise<void> {
-  if (fault === 'huge') return sendHuge(response, answer, s['fault.hugeMb'])
+  if (fault === 'huge') {
+    response.writeHead(200, answer.headers)
+    return sendChunks(response, hugeBody(s['fault.hugeMb']))
+  }
   const isGzipped = s.gzip && /\bgzip\b/.test(String(request.headers['accept-encoding'])) && answer.body !== ''
   const plain = Buffer.from(answer.body)
   const bytes = isGzipped ? gzipSync(plain) : plain
@@ -73,17 +73,15 @@ export async function sendResponse(
   response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
 }
 
-async function sendHuge(response: ServerResponse, answer: ServiceResponse, megabytes: number): Promise<void> {
-  response.writeHead(200, answer.headers)
-  response.write('{"data":{"items":[')
-  const chunk = Buffer.alloc(1 << 20, ' ')
-  for (let sent = 0; sent < megabytes && !response.destroyed; sent += 1) await writeChunk(response, chunk)
-  response.end('],"hasMore":false}}')
+function* hugeBody(megabytes: number) {
+  yield '{"data":{"items":['
+  for (let sent = 0; sent < megabytes; sent += 1) yield Buffer.alloc(1 << 20, ' ')
+  yield '],"hasMore":false}}'
 }
 
-/** Resolves when the chunk is sent, or the connection is closed. */
-export async function writeChunk(response: ServerResponse, chunk: Buffer | string): Promise<void> {
-  if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+/** No faster than the client reads. One that disconnects is no error. */
+export async function sendChunks(response: ServerResponse, chunks: Iterable<string | Buffer>): Promise<void> {
+  await pipeline(Readable.from(chunks), response).catch(() => response.destroy())
 }
 
 /** The body of a request, of which the service reads no more than 4 MB. */

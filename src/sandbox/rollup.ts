@@ -3,7 +3,7 @@
 import type { Json } from '../values/json.ts'
 import { type EpochMs, type EpochSeconds, toTimestamp } from '../values/time.ts'
 import { createTimeZone, localDayOf, startOfDay } from '../values/time-zone.ts'
-import { type Conversation, each, type Message, type Sequence } from './model.ts'
+import type { Conversation, Message, Sequence } from './model.ts'
 import type { Project } from './project.ts'
 import { purposes, toUnitInterval } from './random.ts'
 import { findFirstPosition } from './row-store.ts'
@@ -74,15 +74,14 @@ function countActive(state: ProjectState, window: Window, s: Switches): number {
 }
 
 function firstMessage(state: ProjectState, row: Conversation, senders: readonly string[]): Message | undefined {
-  for (const message of each(state.messages(row))) if (senders.includes(message.senderType)) return message
-  return undefined
+  return state.messages(row).find(({ senderType }) => senders.includes(senderType))
 }
 
 /** From the visitor's first message to the first answer after it, by the times that rows show, in order. */
 function firstAnswerSeconds(state: ProjectState, conversations: readonly Conversation[], s: Switches): number[] {
   const senders = s['analytics.bots'] ? ['agent', 'ai'] : ['agent']
   const seconds = conversations.flatMap((row) => {
-    const messages = [...each(state.messages(row))]
+    const messages = state.messages(row)
     const asked = messages.findIndex(({ senderType }) => senderType === 'visitor')
     const answer = messages.slice(asked + 1).find(({ senderType }) => senders.includes(senderType))
     const question = messages[asked]

@@ -1,16 +1,17 @@
 /** The sandbox over HTTP: a full, stateful server of the API on loopback, with its description and controls for tests. */
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parse, stringify } from 'yaml'
 import { escapeHtml } from '../values/html.ts'
 import type { Ms } from '../values/time.ts'
-import { type ControlHandler, controlPrefix, createControl, type Sandbox } from './control.ts'
+import { controlPrefix, handleControl, type Sandbox } from './control.ts'
 import { createMemorySandbox, type SandboxOptions } from './memory-sandbox.ts'
+import { widgetPath } from './operations.ts'
 import { purposes, toUnitInterval } from './random.ts'
 import { readBodyText, sendResponse } from './response.ts'
-import { receiveRequest, type Service, widgetPath } from './service.ts'
+import { receiveRequest, type Service } from './service.ts'
 
 export type { Sandbox } from './control.ts'
 export type { KeyOptions, ProjectOptions, SandboxOptions } from './memory-sandbox.ts'
@@ -20,66 +21,48 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const prefix = options.prefix ?? ''
   const memory = createMemorySandbox(options)
   const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 0 })
-  const port = await listen(server, options.port ?? 0)
+  await once(server.listen(options.port ?? 0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
   const origin = `http://127.0.0.1:${port}`
-  const network = {
-    origin,
-    port,
-    baseUrl: `${origin}${prefix}`,
-    widgetUrl: origin,
-    stop: () => stopServer(server),
-    stopped: new Promise<void>((resolve) => server.once('close', () => resolve())),
+  const stopped = once(server, 'close').then(() => undefined)
+  const stop = async () => {
+    if (!server.listening) return
+    server.close()
+    server.closeAllConnections()
+    await stopped
   }
+  const network = { origin, port, baseUrl: `${origin}${prefix}`, widgetUrl: origin, stop, stopped }
   // Not spread: a getter stays one.
   const sandbox = Object.defineProperties(network, Object.getOwnPropertyDescriptors(memory)) as Sandbox
-  server.on('request', createListener(memory.service, prefix, createControl(sandbox)))
-  return sandbox
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
-  return (server.address() as AddressInfo).port
-}
-
-async function stopServer(server: Server): Promise<void> {
-  if (!server.listening) return
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeAllConnections()
-  await closed
-}
-
-function createListener(service: Service, prefix: string, control: ControlHandler) {
-  return (incoming: IncomingMessage, response: ServerResponse): void => {
+  server.on('request', (incoming, response) => {
     response.sendDate = false
     // A client that disconnects early is not an error of the sandbox.
     for (const stream of [incoming, response]) stream.on('error', () => undefined)
-    route(service, prefix, control, incoming, response).catch((error: unknown) => {
+    route(sandbox, prefix, incoming, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
       response.end(`the sandbox has a bug: ${error instanceof Error ? error.stack : String(error)}\n`)
     })
-  }
+  })
+  return sandbox
 }
 
 async function route(
-  service: Service,
+  sandbox: Sandbox,
   prefix: string,
-  control: ControlHandler,
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const [full = '/', ...rest] = (incoming.url ?? '/').split('?')
   const search = rest.join('?')
-  if (full.startsWith(controlPrefix)) return control(full.slice(controlPrefix.length), search, incoming, response)
+  if (full.startsWith(controlPrefix))
+    return handleControl(sandbox, full.slice(controlPrefix.length), search, incoming, response)
   const path = prefix !== '' && full.startsWith(`${prefix}/`) && full !== widgetPath ? full.slice(prefix.length) : full
   if (incoming.method === 'GET' && path === '/openapi.yaml')
     return sendText(response, 'application/yaml', description())
   if (incoming.method === 'GET' && path === '/public/docs') return sendText(response, 'text/html', descriptionPage())
   // With a prefix configured, other paths do not exist; the widget's path has its own version segment.
   const outside = prefix !== '' && path === full && full !== widgetPath
-  return handleRequest(service, outside ? `/outside${full}` : path, search, incoming, response)
+  return handleRequest(sandbox.service, outside ? `/outside${full}` : path, search, incoming, response)
 }
 
 function sendText(response: ServerResponse, type: string, body: string): void {
@@ -119,10 +102,11 @@ async function handleRequest(
 /** The `Date` header of a response; null: it has none. */
 export function dateHeader(service: Service, number: number): string | null {
   const { 'date.header': header, 'date.offset': offset } = service.switches()
-  const [fiveMinutes, isEven]: [Ms, boolean] = [300_000, number % 2 === 0]
-  const jump = isEven ? fiveMinutes : -fiveMinutes
-  const off: Ms = { right: 0, ahead: fiveMinutes, behind: -fiveMinutes, jumping: jump, absent: 0 }[header]
-  return header === 'absent' ? null : new Date(service.clock() + off + offset * 1000).toUTCString()
+  if (header === 'absent') return null
+  const fiveMinutes: Ms = 300_000
+  const jump = number % 2 === 0 ? fiveMinutes : -fiveMinutes
+  const off = { right: 0, ahead: fiveMinutes, behind: -fiveMinutes, jumping: jump }[header]
+  return new Date(service.clock() + off + offset * 1000).toUTCString()
 }
 
 async function simulateLatency(service: Service, name: 'latency.before' | 'latency.after', number: number) {
@@ -141,28 +125,8 @@ function description(): string {
   return readFileSync(path, 'utf8')
 }
 
-/** The parts of an API description that its page shows. */
-type ApiDescription = {
-  readonly info: { readonly title: string; readonly version: string; readonly description?: string }
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  readonly components?: { readonly schemas?: Readonly<Record<string, unknown>> }
-}
-
-const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-pre{background:#f4f4f4;padding:.75rem;overflow:auto;font-size:.8rem}`
-
 function descriptionPage(): string {
-  const { info, paths, components } = parse(description()) as ApiDescription
-  const title = escapeHtml(`${info.title} ${info.version}`)
-  const sections = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => section(`${method.toUpperCase()} ${path}`, described)),
-  )
-  const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => section(name, schema))
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>${style}</style></head>
-<body><h1>${title}</h1><p>${escapeHtml(info.description ?? '')}</p><p><a href="../openapi.yaml">openapi.yaml</a></p>
-<h2>Operations</h2>${sections.join('\n')}<h2>Schemas</h2>${schemas.join('\n')}</body></html>\n`
-}
-
-function section(title: string, content: unknown): string {
-  return `<h3>${escapeHtml(title)}</h3><pre>${escapeHtml(stringify(content))}</pre>`
+  const style = 'body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}'
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>The API</title><style>${style}</style></head>
+<body><h1>The API</h1><p><a href="../openapi.yaml">openapi.yaml</a></p><pre>${escapeHtml(description())}</pre></body></html>\n`
 }

@@ -1,6 +1,6 @@
 /** Conversations of the seed data, and their messages. */
 import type { EpochMs, Ms } from '../values/time.ts'
-import type { Conversation, Message, Sequence } from './model.ts'
+import type { Conversation, Message } from './model.ts'
 import { pick, purposes, type Random, toUnitInterval } from './random.ts'
 import type { SeedRows } from './row-store.ts'
 import { type SeedContext, toRange } from './seed-context.ts'
@@ -34,10 +34,10 @@ export function createConversations(seed: SeedContext) {
     count: size.conversations,
     ids,
     timeOf,
-    messages(index: number): Sequence<Message> {
+    messages(index: number): Message[] {
       const length = lengthOf(index)
       const timeAt = messageTimes(seed, index, length, time.startAt(index), lastAt(index))
-      return { length, timeAt, rowAt: (k) => createMessage(seed, index, k, index * high + k + 1, timeAt(k)) }
+      return Array.from({ length }, (_, k) => createMessage(seed, index, k, index * high + k + 1, timeAt(k)))
     },
     /** Message ids from here on are free. */
     firstFreeMessageId: size.conversations * high + 1,

@@ -1,5 +1,5 @@
 /** The seed data of a project: any number of rows, created on access and not kept. */
-import type { Activity, PhoneCall, Sequence, Visitor } from './model.ts'
+import type { Activity, PhoneCall, Visitor } from './model.ts'
 import { integerBetween, pick, purposes, toUnitInterval } from './random.ts'
 import type { SeedRows } from './row-store.ts'
 import { createSeedContext, type SeedContext, type SeedOptions, toRange } from './seed-context.ts'
@@ -52,7 +52,7 @@ const activityKinds = 'page_view page_view page_view form_submitted chat_opened 
 /** Some entries are exact copies of the previous one, unless they have ids. */
 function createActivities({ random, size, switches }: SeedContext) {
   const [low, high] = toRange(size.activityPerVisitor)
-  return (visitor: Visitor): Sequence<Activity> => {
+  return (visitor: Visitor): Activity[] => {
     const length = integerBetween(low, high, random(purposes.size, purposes.entry, visitor.index))
     const span = visitor.lastSeenAt - visitor.createdAt
     const lastSecond = Math.floor(visitor.lastSeenAt / 1000) * 1000
@@ -65,11 +65,10 @@ function createActivities({ random, size, switches }: SeedContext) {
       const share = (at + toUnitInterval(random(purposes.time, visitor.index, at + 100)) * 0.9) / length
       return Math.min(Math.floor(visitor.createdAt + share * span), lastSecond)
     }
-    const rowAt = (k: number): Activity => {
+    return Array.from({ length }, (_, k) => {
       const draw = random(purposes.extra, visitor.index, original(k))
       return { kind: pick(activityKinds, draw), at: timeAt(k), variantSeed: draw, position: k }
-    }
-    return { length, timeAt, rowAt }
+    })
   }
 }
 

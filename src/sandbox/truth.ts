@@ -1,6 +1,5 @@
 /** The complete current data of a project, in the service's format: what a correct mirror must equal. */
 import type { Json } from '../values/json.ts'
-import { each } from './model.ts'
 import { computeAvailability } from './operations.ts'
 import type { Project } from './project.ts'
 import type { Switches } from './switches.ts'
@@ -13,50 +12,45 @@ type TruthRow = { readonly id: string | null; readonly parentId: string | null; 
  * without recordings that would return 404.
  */
 const rowsOf = {
-  *conversations({ state, view, wire }: Project) {
-    for (const row of state.conversations.all())
-      yield listRow(row.id, wire().conversation(view().asShown.conversation(row)))
-  },
-  *messages({ state, view, wire }: Project) {
-    for (const parent of state.conversations.all()) {
-      for (const message of each(state.messages(parent))) {
-        const row = wire().message(parent.id, view().asShown.message(parent, message))
-        yield { id: String(row.id), parentId: parent.id, row }
-      }
-    }
-  },
-  *visitors({ state, view, wire }: Project) {
-    for (const row of state.visitors.all()) yield listRow(row.id, wire().visitor(view().asShown.visitor(row)))
-  },
-  *visitor_activity({ state, view, wire }: Project) {
-    for (const parent of state.visitors.all())
-      for (const [k, row] of [...each(state.activity(parent))].entries())
-        yield { id: null, parentId: parent.id, row: wire().activity(view().asShown.activity(parent, row, k)) }
-  },
-  *calls({ state, view, wire }: Project) {
-    for (const row of state.calls.all()) yield listRow(row.id, wire().call(view().asShown.call(row)))
-  },
-  *call_recordings({ state, view, wire }: Project, s: Switches) {
-    for (const parent of state.calls.all()) {
-      if (parent.recordedAt === null && s['recordings.none'] === '404') continue
-      yield { id: null, parentId: parent.id, row: wire().recording(view().asShown.call(parent)) }
-    }
-  },
-  *availability(project: Project) {
-    yield { id: null, parentId: null, row: computeAvailability(project, project.state.clock()) }
-  },
-  *notes({ state, wire }: Project) {
-    for (const note of state.notes()) yield { id: note.id, parentId: note.visitorId, row: wire().note(note) }
-  },
-} satisfies Record<string, (project: Project, s: Switches) => Generator<TruthRow>>
+  conversations: ({ state, view }: Project) =>
+    state.conversations.all().map((row) => listRow(row.id, view().conversations.current(row))),
+  messages: ({ state, view }: Project) =>
+    state.conversations.all().flatMap((parent) =>
+      state.messages(parent).map((message): TruthRow => {
+        const row = view().messages.current(parent, message)
+        return { id: String(row.id), parentId: parent.id, row }
+      }),
+    ),
+  visitors: ({ state, view }: Project) =>
+    state.visitors.all().map((row) => listRow(row.id, view().visitors.current(row))),
+  visitor_activity: ({ state, view }: Project) =>
+    state.visitors
+      .all()
+      .flatMap((parent) =>
+        state.activity(parent).map((row, k) => childRow(parent.id, view().activity.current(parent, row, k))),
+      ),
+  calls: ({ state, view }: Project) => state.calls.all().map((row) => listRow(row.id, view().calls.current(row))),
+  call_recordings: ({ state, view }: Project, s: Switches) =>
+    state.calls
+      .all()
+      .filter(({ recordedAt }) => recordedAt !== null || s['recordings.none'] !== '404')
+      .map((parent) => childRow(parent.id, view().recording(view().shownCall(parent)))),
+  availability: (project: Project) => [childRow(null, computeAvailability(project, project.state.clock()))].values(),
+  notes: ({ state, view }: Project) =>
+    state.notes.values().map((note): TruthRow => ({ id: note.id, parentId: note.visitorId, row: view().note(note) })),
+} satisfies Record<string, (project: Project, s: Switches) => IteratorObject<TruthRow>>
 
 export type TruthStream = keyof typeof rowsOf
 export const truthStreams = Object.keys(rowsOf) as TruthStream[]
 
-export function truthOf(project: Project, stream: TruthStream, s: Switches): Generator<TruthRow> {
+export function truthOf(project: Project, stream: TruthStream, s: Switches): IteratorObject<TruthRow, undefined> {
   return rowsOf[stream](project, s)
 }
 
 function listRow(id: string, row: Json): TruthRow {
   return { id, parentId: null, row }
+}
+
+function childRow(parentId: string | null, row: Json): TruthRow {
+  return { id: null, parentId, row }
 }

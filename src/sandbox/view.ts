@@ -1,92 +1,108 @@
 /** The rows as the service shows them: with shifted times and altered replies, and some of them late. */
+import type { Json } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
-import {
-  type Activity,
-  type Conversation,
-  each,
-  emptySequence,
-  type Message,
-  type PhoneCall,
-  type Sequence,
-  type TimedRow,
-  type Visitor,
-} from './model.ts'
-import { type Purpose, purposes, toUnitInterval } from './random.ts'
-import type { RowStore } from './row-store.ts'
+import type { Activity, Conversation, Message, PhoneCall, Sequence, Visitor } from './model.ts'
+import { listPage, type PageRequest } from './paging.ts'
+import { notFound } from './problem.ts'
+import { purposes, toUnitInterval } from './random.ts'
+import type { RowStore, TimedRow } from './row-store.ts'
 import type { ProjectState } from './state.ts'
 import { parseNames, type Switches } from './switches.ts'
+import { createWireFormat, toSingleRow } from './wire.ts'
 
 export type View = ReturnType<typeof createView>
 
-export function createView(state: ProjectState, s: Switches) {
+export function createView(projectId: string, state: ProjectState, s: Switches) {
   const changes = createTimeChanges(state, s)
-  const asShown = createDisplay(state, s, changes)
+  const shown = createDisplay(state, s, changes)
+  const wire = createWireFormat(projectId, state, s)
   const createRowsView = <T extends TimedRow<Field>, Field extends string>(
-    kind: RowKind,
+    kind: 'conversations' | 'visitors' | 'calls',
     store: RowStore<T, Field>,
+    listTime: Field,
     show: (row: T) => T,
-  ) => ({
-    orderedBy(field: Field): Sequence<T> {
-      if (s['missing.rows'] === 'all') return emptySequence
-      if (!changes.shift && !changes.delay(kind)) return store.orderedBy(field)
-      const rows = [...store.all()].flatMap((row) => {
-        const visible = store.asOf(row, changes.delayOf(kind, row.index))
-        return visible === undefined ? [] : [show(visible)]
-      })
-      const undatedAt = s['undated.end'] === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
-      const timeOf = (row: T) => (Number.isNaN(row[field]) ? undatedAt : row[field] - changes.zone)
-      return sortByTime(rows, timeOf, (a, b) => a.index - b.index)
-    },
-    find(id: string): T | undefined {
-      const row = s['missing.rows'] === 'none' ? store.find(id) : undefined
-      const visible = row === undefined || !s['late.byId'] ? row : store.asOf(row, changes.delayOf(kind, row.index))
+    toWire: (row: T) => Json,
+  ) => {
+    const isLate = changes.delay(kind)
+    const asOfNow = (row: T) => {
+      const visible = store.asOf(row, changes.delayOf(kind, row.index))
       return visible === undefined ? undefined : show(visible)
-    },
-    asListed(row: T): T {
+    }
+    const undatedAt = s['undated.end'] === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+    const timeOf = (row: T) => (Number.isNaN(row[listTime]) ? undatedAt : row[listTime] - changes.zone)
+    const inOrder = () => {
+      if (s['missing.rows'] === 'all') return byTime<T>([], timeOf)
+      if (!changes.shift && !isLate) return store.orderedBy(listTime)
+      return byTime(
+        [...store.all()].flatMap((row) => asOfNow(row) ?? []),
+        timeOf,
+      )
+    }
+    /** As the list shows it: possibly an old version. */
+    const asListed = (row: T) => {
       const now = store.at(row.index)
       const copy = now === undefined ? undefined : store.staleCopy(now, s['stale.ms'])
       return copy === now || copy === undefined ? row : show(copy)
-    },
-  })
-  const conversations = createRowsView('conversations', state.conversations, asShown.conversation)
-  const visitors = createRowsView('visitors', state.visitors, asShown.visitor)
-  const calls = createRowsView('calls', state.calls, asShown.call)
+    }
+    /** Throws Problem if there is none. */
+    const find = (id: string | undefined): T => {
+      const row = s['missing.rows'] === 'none' ? store.find(id ?? '') : undefined
+      const found = row !== undefined && s['late.byId'] ? asOfNow(row) : row && show(row)
+      if (found === undefined) throw notFound(kind.slice(0, -1))
+      return found
+    }
+    return {
+      find,
+      page: (request: PageRequest<T>) =>
+        listPage(inOrder(), request, s[`${kind}.order`], s, (row) => toWire(asListed(row))),
+      /** What a read by its id returns. */
+      single: (id: string | undefined) => toSingleRow(toWire(find(id)), s),
+      /** The row as it is, whether late or not. */
+      current: (row: T) => toWire(show(row)),
+    }
+  }
+  const { conversations, visitors, calls } = state
   return {
-    asShown,
-    /** Lists, ordered by one of their shown times, without late rows. */
-    conversations: conversations.orderedBy,
-    visitors: visitors.orderedBy,
-    calls: calls.orderedBy,
-    messages(conversation: Conversation): Sequence<Message> {
-      const all = state.messages(conversation)
-      if (!changes.shift && !changes.delay('messages') && !altersReplies(s)) return all
-      const delayOf = (row: Message) => changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
-      const visible = [...each(all)].filter((row) => state.clock() - row.createdAt >= delayOf(row))
-      const rows = visible.map((row) => asShown.message(conversation, row))
-      return sortByTime(
-        rows,
-        (row) => row.createdAt - changes.zone,
-        (a, b) => a.id - b.id,
-      )
+    conversations: createRowsView(
+      'conversations',
+      conversations,
+      s['conversations.since'],
+      shown.conversation,
+      wire.conversation,
+    ),
+    visitors: createRowsView('visitors', visitors, s['visitors.since'], shown.visitor, wire.visitor),
+    calls: createRowsView('calls', calls, s['calls.by'], shown.call, wire.call),
+    messages: {
+      page(conversation: Conversation, request: PageRequest<Message>): Json {
+        const delayOf = (row: Message) => changes.delayOf('messages', row.id) + (row.reply ? s['reply.late'] : 0)
+        const visible = state.messages(conversation).filter((row) => state.clock() - row.createdAt >= delayOf(row))
+        const rows = visible.map((row) => shown.message(conversation, row))
+        const sorted = byTime(rows, (row) => row.createdAt - changes.zone)
+        return listPage(sorted, request, s['messages.order'], s, (row) => wire.message(conversation.id, row))
+      },
+      current: (conversation: Conversation, row: Message) =>
+        wire.message(conversation.id, shown.message(conversation, row)),
     },
-    activity(visitor: Visitor): Sequence<Activity> {
-      const all = state.activity(visitor)
-      if (!changes.shift && !changes.delay('activity')) return all
-      const rows = [...each(all)].flatMap((row, k) => {
-        const isLate = state.clock() - row.at < changes.delayOf('activity', visitor.index, k)
-        return isLate ? [] : [asShown.activity(visitor, row, k)]
-      })
-      return sortByTime(rows, (row) => row.at - changes.zone)
+    activity: {
+      page(visitor: Visitor, request: PageRequest<Activity>): Json {
+        const rows = state.activity(visitor).flatMap((row, k) => {
+          const isLate = state.clock() - row.at < changes.delayOf('activity', visitor.index, k)
+          return isLate ? [] : [shown.activity(visitor, row, k)]
+        })
+        const sorted = byTime(rows, (row) => row.at - changes.zone)
+        return listPage(sorted, request, s['activity.order'], s, wire.activity)
+      },
+      current: (visitor: Visitor, row: Activity, k: number) => wire.activity(shown.activity(visitor, row, k)),
     },
-    /** A row as its list shows it: possibly an old version. */
-    asListed: { conversation: conversations.asListed, visitor: visitors.asListed, call: calls.asListed },
-    /** Reads by id. */
-    find: { conversation: conversations.find, visitor: visitors.find, call: calls.find },
+    recording: wire.recording,
+    note: wire.note,
+    shownCall: shown.call,
   }
 }
 
-function sortByTime<T>(rows: T[], timeOf: (row: T) => EpochMs, compareTies = (_a: T, _b: T) => 0): Sequence<T> {
-  rows.sort((a, b) => timeOf(a) - timeOf(b) || compareTies(a, b))
+/** Rows at the same time stay in their order. */
+function byTime<T>(rows: T[], timeOf: (row: T) => EpochMs): Sequence<T> {
+  rows.sort((a, b) => timeOf(a) - timeOf(b))
   const rowAt = (k: number) => {
     const row = rows[k]
     if (row === undefined) throw new Error(`there is no row ${k}`)
@@ -107,14 +123,10 @@ export function parseRowKinds(list: string): readonly RowKind[] {
 function createTimeChanges({ seedData: { random } }: ProjectState, s: Switches) {
   /** A pseudo-random share of the rows of some kinds. `a` and `b` identify the row within its kind. */
   const createSample = (name: 'misdated' | 'undated' | 'late') => {
-    const [share, kinds, purpose]: [number, readonly RowKind[], Purpose] = [
-      s[`${name}.share`],
-      parseRowKinds(s[`${name}.of`]),
-      purposes[name],
-    ]
+    const [share, kinds] = [s[`${name}.share`], parseRowKinds(s[`${name}.of`])]
     const affects = (kind: RowKind) => share > 0 && kinds.includes(kind)
     const has = (kind: RowKind, a: number, b = 0) =>
-      affects(kind) && toUnitInterval(random(purpose, a, rowKinds.indexOf(kind) + 8 * b)) < share
+      affects(kind) && toUnitInterval(random(purposes[name], a, rowKinds.indexOf(kind) + 8 * b)) < share
     return { affects, has }
   }
   const [misdated, undated, late] = [createSample('misdated'), createSample('undated'), createSample('late')]
@@ -149,7 +161,7 @@ function createDisplay(state: ProjectState, s: Switches, changes: ReturnType<typ
     return shiftTimes(row.reply ? alterReply(row, s) : row, ['createdAt'], offset + replyOffset)
   }
   const lastMessageAt = (row: Conversation): EpochMs => {
-    const times = [...each(state.messages(row))].map((entry) => message(row, entry).createdAt)
+    const times = state.messages(row).map((entry) => message(row, entry).createdAt)
     const last = s['misdated.last'] === 'latest' ? times.at(-1) : times.reduce((a, b) => Math.max(a, b), 0)
     return last ?? row.lastMessageAt
   }
@@ -184,13 +196,6 @@ function shiftTimes<T>(row: T, fields: Times<T>, offset: Ms): T {
   if (offset === 0) return row
   const shifted = fields.map((field) => [field, row[field] === null ? null : Number(row[field]) + offset])
   return { ...row, ...Object.fromEntries(shifted) }
-}
-
-/** Whether replies that the API sent are shown differently from how they were sent. */
-function altersReplies(s: Switches): boolean {
-  const asSent = s['reply.text'] === 'as-sent' && s['reply.name'] === 'as-sent'
-  const usual = s['reply.sender'] === 'agent' && s['reply.kind'] === 'utterance'
-  return !asSent || !usual || s['reply.seconds'] !== 0 || s['reply.late'] !== 0
 }
 
 function alterReply(message: Message, s: Switches): Message {

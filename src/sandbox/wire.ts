@@ -1,58 +1,58 @@
 /** Rows in the service's format: documented fields by their names, the others in several naming styles. */
-
 import type { Json } from '../values/json.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
-import type { Activity, Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
-import { pick, purposes, type Random, toUnitInterval } from './random.ts'
+import { createHostility, type Fields } from './hostile-rows.ts'
+import type { Activity, Conversation, Message, PhoneCall, Visitor } from './model.ts'
+import { pick, purposes, toUnitInterval } from './random.ts'
+import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 
-export type WireFormat = {
-  readonly conversation: (row: Conversation) => Json
-  readonly message: (conversationId: string, row: Message) => { readonly [field: string]: Json }
-  readonly visitor: (row: Visitor) => Json
-  readonly activity: (row: Activity) => Json
-  readonly call: (row: PhoneCall) => Json
-  readonly recording: (row: PhoneCall) => Json
-  readonly note: (row: Note) => Json
-}
-
-export function createWireFormat(projectId: string, random: Random, s: Switches): WireFormat {
+export function createWireFormat(projectId: string, { seedData: { random }, notes }: ProjectState, s: Switches) {
+  const { hostile, hostileMessage } = createHostility(projectId, s)
   return {
-    conversation: (row) => ({
-      id: row.id,
-      projectId,
-      visitorId: row.visitorId,
-      status: 'open',
-      createdAt: shownTime(row.createdAt),
-      lastMessageAt: shownTime(row.lastMessageAt),
-      lastMessageSenderType: row.lastMessageSenderType,
-      handledAt: shownTime(row.handledAt),
-      waitingSince: shownTime(row.waitingSince),
-      assignedAgentId: row.assignedAgentId,
-      origin: row.origin,
-      ...(s['conversations.updatedAt'] ? { updatedAt: shownTime(row.updatedAt) } : {}),
-      ...driftingField(s, 'priority', row.index % 3 === 0 ? 'high' : 'normal', row.index % 3),
-    }),
-    message: (conversationId, row) => ({
-      // 2^53 and more: a reader that parses it as a float merges neighbouring ids.
-      id: s['ids.big'] ? 9_007_199_254_740_993n + BigInt(row.id) : row.id,
-      conversationId,
-      senderType: row.senderType,
-      kind: row.kind,
-      content: row.content,
-      senderDisplayName: row.senderDisplayName,
-      createdAt: shownTime(row.createdAt),
-      ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
-    }),
-    visitor: (row) => visitorForms[s['visitors.fields']](row, projectId, random(purposes.place, row.index), s),
-    activity: (row) => ({ ...activityIds[s['activity.ids']](row), ...activityForms[s['activity.fields']](row) }),
-    call: (row) => callForms[s['calls.fields']](row, projectId, random(purposes.extra, row.index)),
+    conversation: (row: Conversation) =>
+      hostile(row.index, {
+        id: row.id,
+        projectId,
+        visitorId: row.visitorId,
+        status: 'open',
+        createdAt: shownTime(row.createdAt),
+        lastMessageAt: shownTime(row.lastMessageAt),
+        lastMessageSenderType: row.lastMessageSenderType,
+        handledAt: shownTime(row.handledAt),
+        waitingSince: shownTime(row.waitingSince),
+        assignedAgentId: row.assignedAgentId,
+        origin: row.origin,
+        ...(s['conversations.updatedAt'] ? { updatedAt: shownTime(row.updatedAt) } : {}),
+        ...driftingField(s, 'priority', row.index % 3 === 0 ? 'high' : 'normal', row.index % 3),
+      }),
+    message: (conversationId: string, row: Message) =>
+      hostileMessage(row.id, {
+        // 2^53 and more: a reader that parses it as a float merges neighbouring ids.
+        id: s['ids.big'] ? 9_007_199_254_740_993n + BigInt(row.id) : row.id,
+        conversationId,
+        senderType: row.senderType,
+        kind: row.kind,
+        content: row.content,
+        senderDisplayName: row.senderDisplayName,
+        createdAt: shownTime(row.createdAt),
+        ...driftingField(s, 'language', 'en', { code: 'en', sure: 0.97 }),
+      }),
+    visitor: (row: Visitor) =>
+      hostile(row.index, visitorForms[s['visitors.fields']](row, projectId, random(purposes.place, row.index), s)),
+    activity: (row: Activity) =>
+      hostile(row.variantSeed, {
+        ...activityIds[s['activity.ids']](row),
+        ...activityForms[s['activity.fields']](row),
+      }),
+    call: (row: PhoneCall) =>
+      hostile(row.index, callForms[s['calls.fields']](row, projectId, random(purposes.extra, row.index))),
     recording: recordingRow,
-    note: (row) => ({
-      id: row.id,
-      visitorId: row.visitorId,
-      [s['note.field']]: row.content,
-      createdAt: shownTime(row.createdAt),
+    note: ({ id, visitorId, content, createdAt }: (typeof notes)[number]): Json => ({
+      id,
+      visitorId,
+      [s['note.field']]: content,
+      createdAt: shownTime(createdAt),
     }),
   }
 }
@@ -60,7 +60,7 @@ export function createWireFormat(projectId: string, random: Random, s: Switches)
 const countries = ['DE', 'FR', 'JP', 'BR', 'US', null]
 const plans = ['free', 'team', 'enterprise']
 
-type VisitorForm = (row: Visitor, projectId: string, draw: number, s: Switches) => Json
+type VisitorForm = (row: Visitor, projectId: string, draw: number, s: Switches) => Fields
 const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
   plain: (row, projectId, draw, s) => ({
     id: row.id,
@@ -120,13 +120,14 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
 /** How many pages the entries of a visitor are about. */
 const pages = 3
 
-const activityIds: Record<Switches['activity.ids'], (row: Activity) => { readonly id?: Json }> = {
+type ActivityForm = (row: Activity) => Fields
+
+const activityIds: Record<Switches['activity.ids'], ActivityForm> = {
   none: () => ({}),
   own: ({ position }) => ({ id: `entry-${position}` }),
   page: ({ position }) => ({ id: `page-${position % pages}` }),
 }
 
-type ActivityForm = (row: Activity) => { readonly [field: string]: Json }
 const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
   plain: ({ kind, at, variantSeed }) => ({
     type: kind,
@@ -149,7 +150,7 @@ const activityForms: Record<Switches['activity.fields'], ActivityForm> = {
   }),
 }
 
-type CallForm = (row: PhoneCall, projectId: string, draw: number) => Json
+type CallForm = (row: PhoneCall, projectId: string, draw: number) => Fields
 const callForms: Record<Switches['calls.fields'], CallForm> = {
   plain: (row, projectId, draw) => ({
     id: row.id,
@@ -208,4 +209,23 @@ function shownTime(at: EpochMs | null): string | null {
 function driftingField(s: Switches, name: string, first: Json, then: Json): Record<string, Json> {
   if (s['fields.drift'] < 1) return {}
   return { [name]: s['fields.drift'] < 2 ? first : then }
+}
+
+/** A row as a read by its id returns it. */
+export function toSingleRow(row: Json, { 'single.shape': shape }: Switches): Json {
+  const fields = Object.entries(row as Fields)
+  if (shape === 'more')
+    return Object.fromEntries([['permalink', `https://support.example/${String(fields[0]?.[1])}`], ...fields])
+  if (shape === 'other') return Object.fromEntries(fields.map(([name, value]) => [name, otherValue(name, value)]))
+  if (shape === 'fewer')
+    return Object.fromEntries(fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)))
+  return row
+}
+
+/** Some fields as another part of the service counts or names them: one with a column, the others undocumented. */
+function otherValue(name: string, value: Json): Json {
+  if (!['status', 'priority', 'pageViews', 'customFields', 'country_code', 'cost', 'rating'].includes(name))
+    return value
+  if (typeof value === 'object' && value !== null) return { ...value, plan: 'by id' }
+  return typeof value === 'number' ? value + 1 : `${String(value)}, by id`
 }
