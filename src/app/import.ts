@@ -1,6 +1,6 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../outbox/core/reports.ts'
+import type { ImportReport, PreviewReport, QueuedImport } from '../outbox/core/reports.ts'
 import type { ReviewSummary } from '../outbox/core/review-summary.ts'
 import type { CheckResult } from '../outbox/import/check-lines.ts'
 import { openImportBuffer } from '../outbox/import/import-buffer.ts'
@@ -13,13 +13,12 @@ import {
   needsApproval,
   toQueuedImport,
 } from '../outbox/import/import-file.ts'
-import { createLaneEnds } from '../outbox/review/review-rows.ts'
 import type { OnReviews } from '../outbox/review/review-source.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'
-import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
+import type { WarehouseRetryOptions } from './warehouse-retry.ts'
 
 export type ImportSource = Pick<ImportFile, 'name' | 'parse'> & {
   /** A path, or a stream. */
@@ -31,7 +30,7 @@ export function importWritebacks(
   config: Config,
   project: ProjectConfig,
   source: ImportSource,
-  options: Omit<ImportOptions, 'approveOver' | 'project' | 'lookups'> &
+  options: Omit<ImportOptions, 'approveOver' | 'project' | 'lookups' | 'onChecked'> &
     Pick<WarehouseRetryOptions, 'notify'> & {
       readonly onReviews: OnReviews | null
       /** Called before anything is queued. */
@@ -42,39 +41,25 @@ export function importWritebacks(
   return withImportBuffer(source, (file) =>
     withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry) => {
       const ahead = await countUnsettled(admin)
-      const laneEnds = createLaneEnds()
-      const { now, expiresAt, onReviews, onReview } = options
+      const checks: CheckResult[] = []
       const onChecked = async (check: CheckResult) => {
-        const reviewOptions = { now, expiresAt, onReviews, check: null, laneEnds }
-        const { review } = await reviewImportFile(config, project, warehouse, file, reviewOptions)
-        await onReview(review)
-        await options.onChecked(check)
+        const reviewOptions = { ...options, check: null }
+        if (checks.length === 0)
+          await options.onReview((await reviewImportFile(config, project, warehouse, file, reviewOptions)).review)
+        checks.push(check)
       }
       const lookups = warehouse.outbox(projectId)
-      const importOptions = { ...options, onChecked, onValid: laneEnds.register, project: name, approveOver, lookups }
-      const result = await importWithRetries(admin, file, importOptions, warehouseRetry)
-      if (result.outcome === 'mistaken' || result.outcome === 'imported before') return result
-      return { ...result, ...(await estimateSending(warehouse, project, ahead, result.queued)) }
+      const importOptions = { ...options, onChecked, project: name, approveOver, lookups }
+      // The same bytes are never queued twice, so the whole import can be retried.
+      const result = await warehouseRetry.run(() => importRequests(admin, file, importOptions))
+      const check = checks.at(-1)
+      // An attempt found no earlier import, so it committed, and only its response was lost.
+      const isOwn = result.outcome === 'imported before' && check !== undefined
+      const queued = isOwn ? await readQueuedImport(admin, name, result.batch, check) : result
+      if (queued.outcome === 'mistaken' || queued.outcome === 'imported before') return queued
+      return { ...queued, ...(await estimateSending(warehouse, project, ahead, queued.queued)) }
     }),
   )
-}
-
-/** The same bytes are never queued twice, so the whole import can be retried. */
-async function importWithRetries(
-  admin: Outbox,
-  file: ImportFile,
-  options: ImportOptions,
-  warehouseRetry: WarehouseRetry,
-): Promise<RejectedImport | QueuedImport> {
-  let checked: CheckResult | null = null
-  const onChecked = async (check: CheckResult) => {
-    if (checked === null) await options.onChecked(check)
-    checked = check
-  }
-  const result = await warehouseRetry.run(() => importRequests(admin, file, { ...options, onChecked }))
-  if (result.outcome !== 'imported before' || checked === null) return result
-  // An attempt found no earlier import, so it committed, and only its response was lost.
-  return readQueuedImport(admin, options.project, result.batch, checked)
 }
 
 async function readQueuedImport(
@@ -90,7 +75,7 @@ async function readQueuedImport(
 }
 
 type PreviewOptions = Omit<CheckFileOptions, 'project' | 'lookups' | 'onProgress'> &
-  Omit<ReviewOptions, 'now'> & {
+  ReviewOptions & {
     readonly expiresAt: string | null
     /** More rows than this need approval, as does every import with `draft`. */
     readonly draft: boolean
@@ -107,14 +92,12 @@ export function previewImport(
   return withImportBuffer(source, (file) =>
     withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
       const lookups = warehouse.outbox(project.projectId)
-      const laneEnds = createLaneEnds()
-      const checkOptions = { ...options, project: name, lookups, onProgress: () => {}, onValid: laneEnds.register }
-      const checked = await checkFile(admin, file, checkOptions)
+      const checked = await checkFile(admin, file, { ...options, project: name, lookups, onProgress: () => {} })
       if ('outcome' in checked) return checked
       return {
         outcome: 'reviewed',
         project: name,
-        ...(await reviewImportFile(config, project, warehouse, file, { ...options, laneEnds })),
+        ...(await reviewImportFile(config, project, warehouse, file, options)),
         draft: needsApproval(checked.validRows, { approveOver, draft: options.draft }),
         ...(await estimateSending(warehouse, project, await countUnsettled(admin), checked.validRows)),
       }

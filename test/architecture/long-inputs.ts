@@ -1,5 +1,6 @@
 /** Runs every parser over long runs of one character, in a process that can be killed: quadratic time takes minutes here. */
 
+import { Readable } from 'node:stream'
 import { parseSchedule } from '../../src/config/project-settings.ts'
 import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
 import { parseWebhook } from '../../src/mirror/core/webhook-reference.ts'
@@ -9,9 +10,8 @@ import { visitorActivity } from '../../src/mirror/streams/visitor-activity.ts'
 import { toCommonReason } from '../../src/outbox/core/group-reasons.ts'
 import { matchesPayload, toWords } from '../../src/outbox/core/same-words.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
-import { createCsvParser } from '../../src/outbox/import/csv-parser.ts'
-import { detectFileForm } from '../../src/outbox/import/file-form.ts'
-import { jsonLinesParser } from '../../src/outbox/import/parse-lines.ts'
+import { detectFileForm, type ImportFormat } from '../../src/outbox/import/file-form.ts'
+import { parseLines } from '../../src/outbox/import/parse-lines.ts'
 import { classifyExchange } from '../../src/service/classify.ts'
 import { createRedactor } from '../../src/service/client.ts'
 import { createRowSplitter } from '../../src/service/row-splitter.ts'
@@ -35,6 +35,13 @@ function classifyAnswer(status: number, body: unknown, headers: Record<string, s
 
 const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })
 const snapshotMessage = (content: string) => ({ id: '1', at: 0, content, senderName: content, side: 'team' as const })
+
+function parseFile(format: ImportFormat, lines: readonly string[]): Promise<unknown> {
+  const bytes = Buffer.from(lines.join('\n'))
+  // A file with NUL characters is refused before it is read.
+  const form = detectFileForm(Buffer.from((lines[0]?.slice(0, 10) ?? '').replaceAll('\0', ' ')), { format })
+  return Array.fromAsync(parseLines(Readable.from([bytes]), form, 'all'))
+}
 
 /** Each parser with text that a service, a file, a person or a webhook may have written. */
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
@@ -60,27 +67,20 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
     const stored = encodeJson('postgres', JSON.stringify(text))
     return [decodeJson('postgres', stored), decodeText(encodeText('postgres', text)), encodeText('sqlite', text)]
   },
-  'a line of CSV': (text) => {
-    const parser = createCsvParser({ separator: ',', hasSeparatorLine: false })
-    return [
-      parser.parseLine({ line: 0, text: 'operation,content,name,email,expect,ref,handled', count: 1, mistake: null }),
-      parser.parseLine({ line: 1, text: `message,"${text.replaceAll('"', '')}"`, count: 1, mistake: null }),
-      parser.parseLine({ line: 1, text: `visitor,,${text},${text},${text},${text},${text}`, count: 1, mistake: null }),
-      parser.parseLine({ line: 1, text, count: 1, mistake: null }),
-      parser.parseLine({ line: 2, text, count: 1, mistake: null }),
-      parser.end(),
-    ]
-  },
-  'the header of CSV': (text) => {
-    const parser = createCsvParser({ separator: ';', hasSeparatorLine: false }, 'all')
-    return [parser.parseLine({ line: 1, text: `operation;${text}`, count: 1, mistake: null }), parser.end()]
-  },
+  'rows of CSV': (text) =>
+    parseFile('csv', [
+      'operation,content,name,email,expect,ref,handled',
+      `message,"${text.replaceAll('"', '')}"`,
+      `visitor,,${text},${text},${text},${text},${text}`,
+      ...[text, text],
+    ]),
+  'the header of CSV': (text) => parseFile('csv', [`operation;${text}`]),
   // A file with NUL characters is refused before it is read.
   'the beginning of a file': (text) => detectFileForm(Buffer.from(text.replaceAll('\0', ' '))),
   'a text for the same words': toWords,
   'why a write-back failed': toCommonReason,
   'the words of a visitor': (text) => [excerpt(text), showInvisible(text)],
-  'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, count: 1, mistake: null }),
+  'a line of JSON Lines': (text) => parseFile('jsonl', [text]),
   'a write-back': (text) =>
     parseRequest({
       operation: 'message',
@@ -105,7 +105,7 @@ const length = 100_000
 for (const [name, parse] of Object.entries(parsers)) {
   for (const letter of letters) {
     process.stdout.write(`${name}: ${JSON.stringify(letter)}\n`)
-    for (const text of [letter.repeat(length), `x${letter.repeat(length)}x!`]) parse(text)
+    for (const text of [letter.repeat(length), `x${letter.repeat(length)}x!`]) await parse(text)
   }
 }
 process.stdout.write('all parsed\n')

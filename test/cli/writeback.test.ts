@@ -6,6 +6,7 @@ import { writebackCommand } from '../../src/cli/writeback.ts'
 import type { NamedEntry, OutboxEntry } from '../../src/outbox/core/outbox-entry.ts'
 import type { DecisionReport } from '../../src/outbox/core/reports.ts'
 import type { CheckedReview } from '../../src/outbox/core/review-check.ts'
+import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 import { runCommand } from './run-command.ts'
@@ -205,22 +206,17 @@ test('a list has a head, names, words, refs and short ids, and says how many mor
   ])
 })
 
-const checked = {
-  ...{ validRows: 3, mistakenRows: 0, mistakes: [], kinds: [], notices: [], ignoredColumns: [] },
-  ...{ differing: 0, differingBatch: null, isHeaderMistaken: false },
-}
-
 function queuedImport(project: string) {
-  const { notices, ignoredColumns, differing, differingBatch } = checked
-  const rows = { batch: 'replies-1', queued: 3, known: 0, notices, ignoredColumns, differing, differingBatch }
+  const found = { notices: [], ignoredColumns: [], differing: 0, differingBatch: null }
+  const rows = { batch: 'replies-1', queued: 3, known: 0, ...found }
   return { outcome: 'queued', project, ...rows, ...estimate } as const
 }
 
 test('an import that blocks other SQLite writers for long warns first', async () => {
   const imported = async (rows: number) => {
     const { err } = await writeback(['import', 'replies.csv', '--project', 'shop'], {
-      importWritebacks: async (_, { name }, __, { onChecked }) => {
-        await onChecked({ ...checked, validRows: rows })
+      importWritebacks: async (_, { name }, __, { onReview }) => {
+        await onReview({ ...createReviewCounter().summary(), rows })
         return { ...queuedImport(name), queued: rows }
       },
     })

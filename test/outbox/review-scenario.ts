@@ -8,14 +8,8 @@ import type { WritebackReview } from '../../src/outbox/core/review.ts'
 import type { CheckedOutcomes, CheckedReview } from '../../src/outbox/core/review-check.ts'
 import type { ReviewSummary } from '../../src/outbox/core/review-summary.ts'
 import type { WritebackStatus } from '../../src/outbox/core/state.ts'
-import {
-  batchSource,
-  checkBatch,
-  compareWithChecks,
-  importSource,
-  reviewBatch,
-  reviewImport,
-} from '../../src/outbox/review/review-source.ts'
+import { checkSource } from '../../src/outbox/review/check-rows.ts'
+import { batchSource, compareWithChecks, importSource, reviewSource } from '../../src/outbox/review/review-source.ts'
 import { configOf, projectConfigOf } from '../mirror/sync/sync-sandbox.ts'
 import { seededRandom } from '../support/seeded-random.ts'
 import { type OutboxFixture, type RequestLine, singleItem, toRequest } from './outbox-fixture.ts'
@@ -91,21 +85,16 @@ export async function reviewLines(fixture: OutboxFixture, rows: readonly Request
       }
     }
   }
-  const summary = await reviewImport(
-    importSource(readLines, { expiresAt: null, laneEnds: null }),
-    partsOf(fixture),
-    new Map(),
-    async (some) => {
-      reviews.push(...some)
-    },
-  )
+  const summary = await reviewSource(importSource(readLines, null), partsOf(fixture), async (some) => {
+    reviews.push(...some)
+  })
   return { summary, reviews }
 }
 
 export async function reviewQueued(fixture: OutboxFixture): Promise<ReviewedRows> {
   const parts = partsOf(fixture)
   const reviews: CheckedReview[] = []
-  const summary = await reviewBatch(batchSource(parts.reader, batch), parts, async (some) => {
+  const summary = await reviewSource(batchSource(parts.reader, batch), parts, async (some) => {
     reviews.push(...some)
   })
   return { summary, reviews }
@@ -132,7 +121,7 @@ export async function checkQueued(fixture: OutboxFixture): Promise<void> {
         now: Date.now,
         onChecked: () => {},
       }
-      return checkBatch(batchSource(parts.reader, batch), deps, 100_000)
+      return checkSource(batchSource(parts.reader, batch), deps, 100_000)
     }),
   )
 }

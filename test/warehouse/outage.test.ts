@@ -205,7 +205,6 @@ const importing = {
     allowDuplicates: false,
     mistakesPath: null,
     onProgress: () => {},
-    onChecked: async () => {},
     ...{ onReviews: null, onReview: async () => {} },
   },
 }

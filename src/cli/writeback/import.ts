@@ -108,14 +108,13 @@ async function queueFile(
     draft: options.draft === true,
     title: options.title ?? null,
     note: options.note ?? null,
-    onChecked: async ({ validRows: rows }) => {
-      if (rows >= manyRows && config.databaseUrl.startsWith('sqlite:')) display.notify(lockWarning(rows))
-    },
     onReviews: outputs.onReviews,
     onReview: async (summary) => {
       review = summary
       const isShown = options.json !== true && options.quiet !== true && summary.rows > 0
       await outputs.finish(summary, pageText(context, file), isShown ? reviewLines(context, summary) : null)
+      const isLong = summary.rows >= manyRows && config.databaseUrl.startsWith('sqlite:')
+      if (isLong) display.notify(lockWarning(summary.rows))
     },
     onProgress: (doing, rows) => display.onLine(`${pluralize(rows, 'row')} ${doing}`),
     notify: display.notify,

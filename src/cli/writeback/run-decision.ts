@@ -133,7 +133,7 @@ async function restrictToOutcomes(
   if (outcome === undefined) return selection
   if (batch === undefined) throw unchangedError(unclearSelection, 'give --outcome together with --batch')
   const { selectByOutcome } = await context.load(() => import('../../app/review.ts'))
-  return { ...selection, ids: await selectByOutcome(config, project, { batch, outcomes: outcome, now: context.now() }) }
+  return { ...selection, ids: await selectByOutcome(config, project, batch, { outcomes: outcome, now: context.now() }) }
 }
 
 /**

@@ -48,13 +48,7 @@ export async function importDrafts(
       {
         ...{ now, mistakesPath, allowDuplicates, createdBy: by, audit, expiresAt: null, draft: true },
         ...{ title: title === '' ? null : title, note: note === '' ? null : note },
-        ...{
-          onReviews: null,
-          onReview: async () => {},
-          onChecked: async () => {},
-          onProgress: () => {},
-          notify: () => {},
-        },
+        ...{ onReviews: null, onReview: async () => {}, onProgress: () => {}, notify: () => {} },
       },
     )
     if (report.outcome === 'mistaken' || report.outcome === 'imported before') {

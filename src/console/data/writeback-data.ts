@@ -13,7 +13,7 @@ import type { ReviewOutcome } from '../../outbox/core/review.ts'
 import type { CheckedReview } from '../../outbox/core/review-check.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../../outbox/core/review-labels.ts'
 import type { WritebackStatus } from '../../outbox/core/state.ts'
-import { batchSource, reviewBatch } from '../../outbox/review/review-source.ts'
+import { batchSource, reviewSource } from '../../outbox/review/review-source.ts'
 import { formatCount } from '../../values/format.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
@@ -288,5 +288,5 @@ async function review(
     signal.throwIfAborted()
     return reader.listBatch(...page)
   }
-  return reviewBatch(batchSource({ ...reader, listBatch }, batch), { reader, now: clock() }, onReviews)
+  return reviewSource(batchSource({ ...reader, listBatch }, batch), { reader, now: clock() }, onReviews)
 }

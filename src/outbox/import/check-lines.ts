@@ -1,16 +1,32 @@
-/** Checks every row of an import before any is queued, and counts what is wrong. */
+/**
+ * Checks every row of an import before any is queued: beside its own mistakes those that other rows show, the queue, and
+ * what was sent or queued with the same words in the last 30 days. Counts what is wrong.
+ */
+import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { inChunks } from '../../values/chunks.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { LineMistake } from '../core/reports.ts'
-import { createMistakeCounter, type MistakeKind, mistakeText, type RequestMistake } from '../core/request-mistake.ts'
-import type { WritebackRequest } from '../core/writeback-request.ts'
-import type { ImportLine } from './csv-parser.ts'
-import { createRowJudge, type JudgedRow, type JudgeOptions } from './judge-rows.ts'
+import {
+  createMistakeCounter,
+  type MistakeKind,
+  mistakeText,
+  type RequestMistake,
+  toMistake,
+} from '../core/request-mistake.ts'
+import { toWords } from '../core/same-words.ts'
+import { expiryMistakes, type WritebackRequest } from '../core/writeback-request.ts'
+import type { QueuedRef } from '../sql/import-lookups.ts'
+import type { ImportLookups } from '../sql/outbox.ts'
+import type { ImportLine } from './parse-lines.ts'
 
-export type CheckOptions = JudgeOptions & {
+export type CheckOptions = {
+  readonly now: EpochMs
+  readonly lookups: ImportLookups
+  /** Whether the same words may go to the same conversation twice. */
+  readonly allowDuplicates: boolean
   /** Called for each row with mistakes, in file order. */
   readonly onMistaken?: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
-  /** Called for each row without mistakes, in file order. `position`: its row. */
-  readonly onValid?: (row: { readonly position: number } & Pick<WritebackRequest, 'operation' | 'target'>) => void
 }
 
 export type CheckResult = {
@@ -38,52 +54,43 @@ const maxReportedMistakes = 100
 const rowsPerLookup = 200
 /** A longer row counts as several, so that those that are hardly shorter than the longest line come one by one. */
 const charactersPerRow = 5_000
+const lookBackMs = 30 * 24 * 60 * 60 * 1000
 
 export async function checkLines(
   lines: AsyncIterable<ImportLine>,
-  { onMistaken, onValid, ...options }: CheckOptions,
+  { onMistaken, ...options }: CheckOptions,
 ): Promise<CheckResult> {
   const judge = createRowJudge(options)
-  const counter = createRowCounter()
-  for await (const chunk of inChunks(lines, rowsPerLookup, weightOf)) {
-    for (const judged of await judge(chunk)) {
-      counter.add(judged)
-      const { line, mistakes } = judged
-      if (mistakes.length > 0) await onMistaken?.(line, mistakes)
-      else if (line.result.ok) onValid?.({ ...line.result.request, position: line.row })
-    }
-  }
-  return counter.result()
-}
-
-function createRowCounter() {
   const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
   const mistakes: LineMistake[] = []
   const batches = new Set<string | null>()
   let [validRows, mistakenRows, differing] = [0, 0, 0]
   let ignoredColumns: readonly string[] = []
   let isHeaderMistaken = false
-  return {
-    add({ line: { line, ref, row, source }, queuedAs, ...found }: JudgedRow): void {
+  for await (const chunk of inChunks(lines, rowsPerLookup, weightOf)) {
+    for (const { importLine, queuedAs, ...found } of await judge(chunk)) {
+      const { line, row, ref, source } = importLine
       if (source.format === 'csv') ignoredColumns = source.header.ignored
       if (source.format === 'csv header') isHeaderMistaken = true
       kinds.add(row, ref, found.mistakes)
       notices.add(row, ref, found.notices)
-      if (found.mistakes.length === 0) validRows += 1
-      else mistakenRows += 1
-      if (found.mistakes.length > 0 && mistakes.length < maxReportedMistakes)
-        mistakes.push({ line, row, ref, why: found.mistakes.map(mistakeText) })
-      if (queuedAs === null) return
-      differing += 1
-      if (batches.size < 2) batches.add(queuedAs.batch)
-    },
-    result(): CheckResult {
-      const [batch = null, ...others] = batches
-      return {
-        ...{ isHeaderMistaken, validRows, mistakenRows, mistakes, kinds: kinds.kinds(), notices: notices.kinds() },
-        ...{ differing, differingBatch: others.length === 0 ? batch : null, ignoredColumns },
+      if (queuedAs !== null) {
+        differing += 1
+        batches.add(queuedAs.batch)
       }
-    },
+      if (found.mistakes.length === 0) {
+        validRows += 1
+        continue
+      }
+      mistakenRows += 1
+      if (mistakes.length < maxReportedMistakes) mistakes.push({ line, row, ref, why: found.mistakes.map(mistakeText) })
+      await onMistaken?.(importLine, found.mistakes)
+    }
+  }
+  const [batch = null] = batches
+  return {
+    ...{ isHeaderMistaken, validRows, mistakenRows, mistakes, kinds: kinds.kinds(), notices: notices.kinds() },
+    ...{ differing, differingBatch: batches.size === 1 ? batch : null, ignoredColumns },
   }
 }
 
@@ -91,4 +98,104 @@ function weightOf({ source }: ImportLine): number {
   const size =
     source.format === 'jsonl' ? source.text.length : source.cells.reduce((sum, { length }) => sum + length, 0)
   return 1 + size / charactersPerRow
+}
+
+type JudgedRow = {
+  readonly importLine: ImportLine
+  readonly mistakes: readonly RequestMistake[]
+  /** What a person should know about a row without mistakes. */
+  readonly notices: readonly RequestMistake[]
+  /** The other write-back that its ref was queued for. */
+  readonly queuedAs: QueuedRef | null
+}
+
+const differsFromQueued = toMistake('ref', 'was queued before for another write-back, so this row is not queued')
+const repeatsRow = 'an earlier row sends the same words to the same conversation'
+const wasSent = 'the same words were sent to the same conversation in the last 30 days'
+const isQueued = 'the same words are queued for the same conversation'
+
+/** Judges the rows of a file, some at a time, in their order. */
+function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'onMistaken'>) {
+  const [rowOfRef, rowOfReply] = [createRowIndex(), createRowIndex()]
+  const judgeRequest = (
+    request: WritebackRequest,
+    row: number,
+    queued: QueuedRef | undefined,
+    earlier: EarlierReplies,
+  ) => {
+    const { ref, operation, target, payload } = request
+    const first = ref === null ? row : rowOfRef(ref, row)
+    const mistakes = [
+      // Only one of the two rows would be queued, and it is unclear which one was meant.
+      ...(first === row ? [] : [toMistake('ref', 'an earlier row has the same ref', `${ref} in row ${first}`)]),
+      ...expiryMistakes(request, now),
+    ]
+    // A row whose ref was queued before is skipped, so it sends nothing twice.
+    if (queued !== undefined)
+      return isSame(request, queued) ? { mistakes } : { mistakes, notices: [differsFromQueued], queuedAs: queued }
+    if (operation !== 'message') return { mistakes }
+    const key = toReplyKey(target, payload.content)
+    const firstReply = rowOfReply(key, row)
+    const repeated = [
+      ...(firstReply === row ? [] : [toRepetition(repeatsRow, `row ${firstReply}`)]),
+      ...(earlier.get(key) ?? []),
+    ]
+    return allowDuplicates ? { mistakes, notices: repeated } : { mistakes: [...mistakes, ...repeated] }
+  }
+  return async (lines: readonly ImportLine[]): Promise<readonly JudgedRow[]> => {
+    const requests = lines.flatMap(({ result }) => (result.ok ? [result.request] : []))
+    const queuedRefs = await lookups.findQueuedRefs(requests.flatMap(({ ref }) => ref ?? []))
+    const unknown = requests.filter(({ ref }) => ref === null || !queuedRefs.has(ref))
+    const earlier = await findEarlierReplies(lookups, unknown, now)
+    return lines.map((importLine) => {
+      const { result, row } = importLine
+      const found = result.ok
+        ? judgeRequest(result.request, row, queuedRefs.get(result.request.ref ?? ''), earlier)
+        : { mistakes: result.mistakes }
+      return { importLine, notices: [], queuedAs: null, ...found }
+    })
+  }
+}
+
+/** By reply key, the mistake of a row that sends these words again. */
+type EarlierReplies = ReadonlyMap<string, readonly RequestMistake[]>
+
+async function findEarlierReplies(
+  lookups: ImportLookups,
+  requests: readonly WritebackRequest[],
+  now: EpochMs,
+): Promise<EarlierReplies> {
+  const replies = requests.filter(({ operation }) => operation === 'message')
+  const conversations = [...new Set(replies.map(({ target }) => target.toLowerCase()))]
+  const earlier = await lookups.listReplies(conversations, toTimestamp(now - lookBackMs))
+  return new Map(
+    earlier.map(({ conversation, content, sentAt }) => {
+      const mistake = sentAt === null ? toRepetition(isQueued, null) : toRepetition(wasSent, sentAt.slice(0, 10))
+      return [toReplyKey(conversation, content), [mistake]]
+    }),
+  )
+}
+
+function toRepetition(why: string, found: string | null): RequestMistake {
+  return toMistake('content', why, found, 'allow-duplicates')
+}
+
+function toReplyKey(conversation: string, content: string): string {
+  return `${conversation.toLowerCase()} ${toWords(content)}`
+}
+
+function isSame({ operation, target, payload }: WritebackRequest, queued: QueuedRef): boolean {
+  const isSameTarget = operation === queued.operation && target.toLowerCase() === queued.target.toLowerCase()
+  return isSameTarget && isDeepStrictEqual({ ...payload }, { ...queued.payload })
+}
+
+/** Returns the first row with the key: an earlier one, or `row` itself. Keys may be long, so 96 bits of their hash are kept. */
+function createRowIndex(): (key: string, row: number) => number {
+  const rows = new Map<string, number>()
+  return (key, row) => {
+    const short = hash('sha256', key, 'binary').slice(0, 12)
+    const first = rows.get(short) ?? row
+    rows.set(short, first)
+    return first
+  }
 }

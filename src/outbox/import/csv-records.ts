@@ -1,6 +1,6 @@
 /** CSV (RFC 4180): converts physical lines to records of cells. A quoted cell may span lines. */
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
-import type { CsvSeparator } from './file-form.ts'
+import type { CsvSeparator, FileForm } from './file-form.ts'
 import { lineTooLong, maxLineBytes, type TextLine } from './line-reader.ts'
 
 export type CsvRecord = {
@@ -14,48 +14,11 @@ export type CsvRecord = {
 }
 
 /** A record that is not complete yet. `quotedText`: the text so far of an open quoted cell, else null. */
-type OpenRecord = {
-  readonly line: number
-  readonly cells: string[]
+type OpenRecord = Omit<CsvRecord, 'cells' | 'mistake'> & {
+  cells: string[]
   quotedText: string | null
   size: number
   mistake: RequestMistake | null
-}
-
-type RecordParser = {
-  /** The record that the line completes; null while one is open. */
-  readonly parseLine: (line: TextLine) => CsvRecord | null
-  readonly isLost: () => boolean
-  /** The record that is still open at the end of the file. */
-  readonly end: () => CsvRecord | null
-}
-
-/** Parses one physical line at a time. A misplaced quote affects its record only: the next line begins a new one. */
-export function createRecordParser(separator: CsvSeparator): RecordParser {
-  let open: OpenRecord | null = null
-  let row = 0
-  const finishRecord = (mistake: RequestMistake | null): CsvRecord | null => {
-    if (open === null) return null
-    row += 1
-    const record = { line: open.line, row, cells: open.cells, mistake: open.mistake ?? mistake }
-    open = null
-    return record
-  }
-  return {
-    parseLine(line) {
-      if (open === null) row += line.count - 1
-      else open.quotedText = (open.quotedText ?? '') + `${line.text}\n`.repeat(line.count - 1)
-      open ??= { line: line.line, cells: [], quotedText: null, size: 0, mistake: null }
-      open.size += (line.text.length + 1) * line.count
-      open.mistake ??= open.size > maxLineBytes ? lineTooLong : line.mistake
-      // The text of a line that is too long was dropped, so it is unknown whether a quote is open.
-      if (line.mistake === lineTooLong) return finishRecord(lineTooLong)
-      const end = parseCells(open, line.text, separator)
-      return end === 'open' ? null : finishRecord(end === 'invalid' ? strayQuote : null)
-    },
-    isLost: () => open !== null && open.size > maxRecordBytes,
-    end: () => finishRecord(unclosedQuote),
-  }
 }
 
 /** A record that is too long is read up to here, for the rows below it. */
@@ -67,58 +30,67 @@ const strayQuote = toMistake(
 )
 const unclosedQuote = toMistake(null, 'has an unclosed quote, so everything below belongs to this row')
 
-/** `invalid`: a quote is misplaced. */
-function parseCells(open: OpenRecord, text: string, separator: CsvSeparator): 'open' | 'complete' | 'invalid' {
-  const end = text.endsWith('\r') ? text.length - 1 : text.length
-  for (let position = 0; ; position += 1) {
-    const start = position
-    const quoted = open.quotedText !== null || text[position] === '"'
-    position = quoted
-      ? parseQuotedCell(open, text, position)
-      : parsePlainCell(open, text.slice(0, end), position, separator)
-    if (open.quotedText !== null) return 'open'
-    if (position >= end) return 'complete'
-    if (text[position] === separator) continue
-    const last = open.cells.pop() ?? ''
-    addRest(open, last, text.slice(quoted ? position : start + last.length, end).split(separator))
-    return 'invalid'
+/** A misplaced quote affects its record only: the next line begins a new one. */
+export async function* readRecords(
+  lines: AsyncIterable<TextLine>,
+  { separator, hasSeparatorLine }: Pick<FileForm, 'separator' | 'hasSeparatorLine'>,
+): AsyncGenerator<CsvRecord> {
+  let open: OpenRecord | null = null
+  let row = 0
+  for await (const { line, text, mistake } of lines) {
+    if (line === 1 && hasSeparatorLine) continue
+    if (open === null) row += 1
+    open ??= { line, row, cells: [], quotedText: null, size: 0, mistake: null }
+    open.size += text.length + 1
+    open.mistake ??= open.size > maxLineBytes ? lineTooLong : mistake
+    // The text of a line that is too long was dropped, so it is unknown whether a quote is open.
+    const end = mistake === lineTooLong ? 'complete' : parseCells(open, text, separator)
+    if (end === 'invalid') open.mistake ??= strayQuote
+    // It is read only to find its end.
+    if (open.mistake === lineTooLong) {
+      open.cells = []
+      open.quotedText &&= ''
+    }
+    if (end === 'open' && open.size <= maxRecordBytes) continue
+    yield open
+    if (end === 'open') return
+    open = null
+  }
+  if (open !== null) yield { ...open, mistake: open.mistake ?? unclosedQuote }
+}
+
+/** `fullText`: with the CR of a line end, which belongs only to a cell that stays open. `invalid`: a quote is misplaced. */
+function parseCells(open: OpenRecord, fullText: string, separator: CsvSeparator): 'open' | 'complete' | 'invalid' {
+  const { cells } = open
+  const text = fullText.replace(/\r$/, '')
+  for (let at = 0; ; at += 1) {
+    const isQuoted = open.quotedText !== null || text[at] === '"'
+    if (isQuoted) {
+      const from = open.quotedText === null ? at + 1 : at
+      const close = findClosingQuote(text, from)
+      const part = close < 0 ? `${fullText.slice(from)}\n` : text.slice(from, close)
+      const quotedText = (open.quotedText ?? '') + part.replaceAll('""', '"')
+      open.quotedText = close < 0 ? quotedText : null
+      if (close < 0) return 'open'
+      cells.push(quotedText)
+      at = close + 1
+    } else {
+      const next = text.indexOf(separator, at)
+      cells.push(text.slice(at, next < 0 ? text.length : next))
+      at = next < 0 ? text.length : next
+    }
+    const isStray = isQuoted ? at < text.length && text[at] !== separator : cells.at(-1)?.includes('"')
+    if (isStray) {
+      // What follows the quote stays as it is, so that a person finds it again.
+      const [tail = '', ...others] = text.slice(at).split(separator)
+      cells.push((cells.pop() ?? '') + tail, ...others)
+      return 'invalid'
+    }
+    if (at >= text.length) return 'complete'
   }
 }
 
-/** What follows a misplaced quote, as it is, so that a person finds it again. */
-function addRest(open: OpenRecord, last: string, [tail = '', ...others]: readonly string[]): void {
-  for (const cell of [last + tail, ...others]) addCell(open, cell)
-}
-
-/** Returns the position after the closing quote. Without a closing quote, the cell stays open. */
-function parseQuotedCell(open: OpenRecord, text: string, position: number): number {
-  const from = open.quotedText === null ? position + 1 : position
-  const close = findClosingQuote(text, from)
-  const cell = (open.quotedText ?? '') + text.slice(from, close).replaceAll('""', '"')
-  open.quotedText = close === undefined ? textToKeep(open, `${cell}\n`) : null
-  if (close === undefined) return text.length
-  addCell(open, cell)
-  return close + 1
-}
-
-function findClosingQuote(text: string, from: number): number | undefined {
+function findClosingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) if (text[at + 1] !== '"') return at
-  return undefined
-}
-
-/** Returns the position of the separator, the line end or a misplaced quote. */
-function parsePlainCell(open: OpenRecord, text: string, position: number, separator: CsvSeparator): number {
-  const next = text.indexOf(separator, position)
-  const cell = text.slice(position, next < 0 ? text.length : next)
-  addCell(open, cell)
-  return position + (cell.includes('"') ? cell.indexOf('"') : cell.length)
-}
-
-function addCell(open: OpenRecord, cell: string): void {
-  if (open.mistake !== lineTooLong) open.cells.push(cell)
-}
-
-/** A record that is too long is read only to find its end, so its text is dropped. */
-function textToKeep(open: OpenRecord, cell: string): string {
-  return open.mistake === lineTooLong ? '' : cell
+  return -1
 }

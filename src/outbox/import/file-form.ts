@@ -19,16 +19,19 @@ export type FileForm = {
   readonly hasSeparatorLine: boolean
 }
 
-/** The form is decided by this many bytes. */
-export const headBytes = 64 * 1024
+export type FormOptions = {
+  readonly format?: ImportFormat
+  /** Of a file that is not Unicode: a name that TextDecoder knows. */
+  readonly encoding?: string
+}
 
-/** `encoding`: of a file that is not Unicode. Throws UserError if the file is not text. */
-export function detectFileForm(head: Uint8Array, format: ImportFormat = 'auto', encoding = 'utf-8'): FileForm {
+/** `head`: at least the first row. Throws UserError if the file is not text. */
+export function detectFileForm(head: Uint8Array, { format = 'auto', encoding = 'utf-8' }: FormOptions = {}): FileForm {
   const utf16 = detectUtf16(head)
   if (utf16 === null) rejectOtherFiles(head)
-  const text = utf16 === null ? Buffer.from(head).toString('utf8') : decodeUtf16(Buffer.from(head), utf16)
+  const text = new TextDecoder(utf16 ?? 'utf-8').decode(head)
   const lineEnd = /^[^\r\n]*\r(?!\n|$)/.test(text) ? 'cr' : 'lf'
-  const separatorLine = /^\uFEFF?"?sep=([,;\t|])"?(?:\r\n?|\n)/i.exec(text)
+  const separatorLine = /^"?sep=([,;\t|])"?(?:\r\n?|\n)/i.exec(text)
   const header = firstLine(text.slice(separatorLine?.[0].length ?? 0))
   return {
     encoding: utf16 ?? encoding,
@@ -42,8 +45,7 @@ export function detectFileForm(head: Uint8Array, format: ImportFormat = 'auto', 
 
 /** Without blank lines before it. A line end in quotes, as in a header cell of two lines, does not end it. */
 function firstLine(text: string): string {
-  const start = text.replace(/^\uFEFF/, '').trimStart()
-  return /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(start)?.[0] ?? ''
+  return /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.trimStart())?.[0] ?? ''
 }
 
 /** The separator that gives most columns of an import, else most cells. Some locales use semicolons or tabs. */
@@ -94,36 +96,16 @@ function rejectOtherFiles(head: Uint8Array): void {
 
 type Utf16 = 'utf-16le' | 'utf-16be'
 
-/** An unpaired surrogate becomes this byte, which makes its line invalid UTF-8 instead of changing its text. */
+/** Half a character becomes this byte, which makes its line invalid UTF-8 instead of changing its text. */
 const invalidUtf8 = Buffer.of(0xff)
 
 export async function* utf16ToUtf8(bytes: AsyncIterable<Uint8Array>, encoding: Utf16): AsyncGenerator<Uint8Array> {
-  let rest = Buffer.alloc(0)
-  for await (const chunk of bytes) {
-    const all = Buffer.concat([rest, chunk])
-    const complete = completeLength(all, encoding)
-    rest = all.subarray(complete)
-    yield encodeUtf8(decodeUtf16(all.subarray(0, complete), encoding))
-  }
-  if (rest.length > 0) yield invalidUtf8
-}
-
-/** An odd last byte is dropped. */
-function decodeUtf16(bytes: Buffer, encoding: Utf16): string {
-  const even = bytes.subarray(0, bytes.length - (bytes.length % 2))
-  return (encoding === 'utf-16le' ? even : Buffer.from(even).swap16()).toString('utf16le')
-}
-
-/** Without half a unit, and without a high surrogate whose low one is in the next chunk. */
-function completeLength(bytes: Buffer, encoding: Utf16): number {
-  const even = bytes.length - (bytes.length % 2)
-  if (even === 0) return 0
-  const last = encoding === 'utf-16le' ? bytes.readUInt16LE(even - 2) : bytes.readUInt16BE(even - 2)
-  return last >= 0xd800 && last < 0xdc00 ? even - 2 : even
+  const decoder = new TextDecoder(encoding)
+  for await (const chunk of bytes) yield encodeUtf8(decoder.decode(chunk, { stream: true }))
+  yield encodeUtf8(decoder.decode())
 }
 
 function encodeUtf8(text: string): Uint8Array {
-  if (text.isWellFormed()) return Buffer.from(text)
-  const parts = text.split(/\p{Surrogate}/u).map((part) => Buffer.from(part))
+  const parts = text.split('\uFFFD').map((part) => Buffer.from(part))
   return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [invalidUtf8, part])))
 }

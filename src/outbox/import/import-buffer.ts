@@ -15,10 +15,10 @@ export type ImportBuffer = {
    * must commit only after the end.
    */
   readonly read: () => AsyncGenerator<Buffer>
+  /** The first bytes, which show how the file is written. */
+  readonly head: Uint8Array
   /** SHA-256 in hex. */
   readonly digest: string
-  /** Physical lines, including blank lines and a header. */
-  readonly lines: number
   /** Call it when done, also after an error. */
   readonly close: () => Promise<void>
 }
@@ -30,8 +30,14 @@ export async function openImportBuffer(
 ): Promise<ImportBuffer> {
   const file = await (typeof source === 'string' ? openFile(source, folder) : copyToTempFile(source, folder))
   return closeOnError(file, async () => {
-    const { digest, lines } = await measureBytes(readFromStart(file))
-    return { read: () => verifyUnchanged(readFromStart(file), digest), digest, lines, close: () => file.close() }
+    const hash = createHash('sha256')
+    let head: Uint8Array = Buffer.alloc(0)
+    for await (const chunk of readFromStart(file)) {
+      hash.update(chunk)
+      if (head.length === 0) head = chunk
+    }
+    const digest = hash.digest('hex')
+    return { read: () => verifyUnchanged(readFromStart(file), digest), head, digest, close: () => file.close() }
   })
 }
 
@@ -50,7 +56,6 @@ async function openFile(path: string, folder: string): Promise<FileHandle> {
   })
 }
 
-/** The name is removed before the first byte is written, so nothing is left behind however this process ends. */
 async function copyToTempFile(source: AsyncIterable<Uint8Array>, folder: string): Promise<FileHandle> {
   const throwCopyError = (cause: unknown) =>
     throwUserError(`buffer the import in ${folder}`, cause, 'free disk space, or set TMPDIR to another folder')
@@ -78,19 +83,6 @@ export async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
     position += bytesRead
   }
 }
-
-async function measureBytes(bytes: AsyncIterable<Buffer>): Promise<{ digest: string; lines: number }> {
-  const hash = createHash('sha256')
-  let [lines, last] = [0, lf]
-  for await (const chunk of bytes) {
-    hash.update(chunk)
-    for (const byte of chunk) if (byte === lf) lines += 1
-    last = chunk.at(-1) ?? last
-  }
-  return { digest: hash.digest('hex'), lines: last === lf ? lines : lines + 1 }
-}
-
-const lf = 0x0a
 
 async function* verifyUnchanged(bytes: AsyncIterable<Buffer>, digest: string): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')

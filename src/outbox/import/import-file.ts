@@ -9,10 +9,13 @@ import type { QueuedImport, RejectedImport } from '../core/reports.ts'
 import type { WritebackRequest } from '../core/writeback-request.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
-import type { ImportLine } from './csv-parser.ts'
+import type { IgnoredColumns } from './csv-values.ts'
+import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
 import type { ImportBuffer } from './import-buffer.ts'
 import { createMistakesFile } from './mistakes-file.ts'
-import { type ParseOptions, parseLines, readFileForm } from './parse-lines.ts'
+import { type ImportLine, parseLines } from './parse-lines.ts'
+
+export type ParseOptions = FormOptions & { readonly ignoreColumns?: IgnoredColumns }
 
 export type ImportFile = {
   readonly buffer: ImportBuffer
@@ -95,8 +98,7 @@ export async function checkFile(
 ): Promise<RejectedImport | CheckResult> {
   const batch = await admin.importedAs(shortDigest(file))
   if (batch !== null) return { outcome: 'imported before', project, batch }
-  const form = await readFileForm(file.buffer.read(), file.parse)
-  const mistakesFile = mistakesPath === null ? null : await createMistakesFile(mistakesPath, file.name, form)
+  const mistakesFile = mistakesPath === null ? null : await createMistakesFile(mistakesPath, file.name, formOf(file))
   try {
     const lines = withProgress(readImportLines(file), (count) => onProgress('checked', count))
     const onMistaken = mistakesFile === null ? {} : { onMistaken: mistakesFile.write }
@@ -115,8 +117,12 @@ function toRejectedImport(project: ProjectName, check: CheckResult, mistakesFile
   return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile }
 }
 
-export function readImportLines({ buffer, parse }: ImportFile): AsyncGenerator<ImportLine> {
-  return parseLines(buffer.read(), parse)
+export function readImportLines(file: ImportFile): AsyncGenerator<ImportLine> {
+  return parseLines(file.buffer.read(), formOf(file), file.parse.ignoreColumns)
+}
+
+function formOf({ buffer, parse }: ImportFile): FileForm {
+  return detectFileForm(buffer.head, parse)
 }
 
 /** Skips invalid rows: the file was checked, so they mean that it changed, and then the read ends with an error. */

@@ -1,14 +1,13 @@
 /** Splits bytes into lines of text. Files of any size need the memory of one line of limited length. */
-import { isUtf8 } from 'node:buffer'
+import { setImmediate as takeTurn } from 'node:timers/promises'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { type FileForm, utf16ToUtf8 } from './file-form.ts'
 
 export type TextLine = {
+  /** Counts from 1. */
   readonly line: number
   /** Without the line end, but with the CR of a CR LF. With a mistake, it serves only to find the end of a record. */
   readonly text: string
-  /** How often the line stands there: a run of the same blank line is one item, as a file can have millions of them. */
-  readonly count: number
   readonly mistake: RequestMistake | null
 }
 
@@ -18,97 +17,61 @@ export const lineTooLong = toMistake(null, 'is longer than 1 MiB')
 
 const lineEndBytes = { lf: 0x0a, cr: 0x0d } as const
 
-/** In batches: those of one chunk. Counts from 1. Text after the last line end is a line if it is not empty. Drops a BOM. */
+/** A worker that takes an upload answers others in between. */
+const linesPerTurn = 500
+
+/** Text after the last line end is a line if it is not empty. Drops a BOM. */
 export async function* readTextLines(
   bytes: AsyncIterable<Uint8Array>,
   { encoding, lineEnd }: Pick<FileForm, 'encoding' | 'lineEnd'>,
-): AsyncGenerator<readonly TextLine[]> {
+): AsyncGenerator<TextLine> {
   const isUtf16 = encoding === 'utf-16le' || encoding === 'utf-16be'
-  const decode = isUtf16 ? decodeUtf8 : createDecoder(encoding)
-  let next = 1
-  const toTextLine = ({ pieces, size, count }: LineBytes): TextLine => {
-    const line = next
-    next += count
-    if (size > maxLineBytes) return { line, text: '', count, mistake: lineTooLong }
-    if (size === 0) return { line, text: '', count, mistake: null }
-    const { text, mistake } = decode(Buffer.concat(pieces, size))
-    return { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, count, mistake }
+  const decode = createDecoder(isUtf16 ? 'utf-8' : encoding)
+  let line = 0
+  let [size, pieces]: [number, Uint8Array[]] = [0, []]
+  const endLine = (): TextLine => {
+    const decoded = size > maxLineBytes ? { text: '', mistake: lineTooLong } : decode(Buffer.concat(pieces))
+    line += 1
+    size = 0
+    pieces = []
+    return { ...decoded, line, text: line === 1 ? decoded.text.replace(/^\uFEFF/, '') : decoded.text }
   }
-  for await (const lines of splitBytes(isUtf16 ? utf16ToUtf8(bytes, encoding) : bytes, lineEnd))
-    yield lines.map(toTextLine)
-}
-
-type LineBytes = { readonly pieces: readonly Uint8Array[]; readonly size: number; readonly count: number }
-
-/** Yields the lines that end in each chunk. */
-async function* splitBytes(
-  bytes: AsyncIterable<Uint8Array>,
-  lineEnd: FileForm['lineEnd'],
-): AsyncGenerator<readonly LineBytes[]> {
-  const endByte = lineEndBytes[lineEnd]
-  let pieces: Uint8Array[] = []
-  let size = 0
-  const addPiece = (piece: Uint8Array) => {
-    size += piece.length
-    if (size > maxLineBytes) pieces = []
-    else if (piece.length > 0) pieces.push(piece)
-  }
-  for await (const chunk of bytes) {
-    const lines: LineBytes[] = []
-    let from = 0
-    for (let end = chunk.indexOf(endByte); end >= 0; end = chunk.indexOf(endByte, from)) {
-      const line = chunk.subarray(from, end)
-      const count = size === 0 && isBlank(line) ? countRepeats(chunk, from, line.length + 1) : 1
-      addPiece(line)
-      lines.push({ pieces, size, count })
-      if (size > 0) pieces = []
-      size = 0
-      from = end + 1 + (count - 1) * (line.length + 1)
+  for await (const chunk of isUtf16 ? utf16ToUtf8(bytes, encoding) : bytes) {
+    for (let from = 0; from < chunk.length; ) {
+      const found = chunk.indexOf(lineEndBytes[lineEnd], from)
+      const end = found < 0 ? chunk.length : found
+      size += end - from
+      if (size > maxLineBytes) pieces = []
+      else pieces.push(chunk.subarray(from, end))
+      from = end + 1
+      if (found < 0) continue
+      yield endLine()
+      if (line % linesPerTurn === 0) await takeTurn()
     }
-    addPiece(chunk.subarray(from))
-    yield lines
   }
-  if (size > 0) yield [{ pieces, size, count: 1 }]
+  if (size > 0) yield endLine()
 }
 
-function isBlank(line: Uint8Array): boolean {
-  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
-}
-
-/** How often the line of `length` bytes at `from`, with its line end, stands there. */
-function countRepeats(chunk: Uint8Array, from: number, length: number): number {
-  let at = from + length
-  while (at < chunk.length && chunk[at] === chunk[at - length]) at += 1
-  return Math.floor((at - from) / length)
-}
-
-type DecodedLine = Pick<TextLine, 'text' | 'mistake'>
-
-/** Invalid bytes would reach a customer as replacement characters, so the line is rejected. */
-function decodeUtf8(bytes: Buffer): DecodedLine {
-  if (isUtf8(bytes)) return { text: bytes.toString('utf8'), mistake: null }
-  const text = windows1252.decode(bytes)
-  return { text, mistake: toMistake(null, 'is not UTF-8; save the file as "CSV UTF-8"', firstWord(text), 'encoding') }
-}
-
-/** The first one with a letter that is not ASCII: a person sees whether the encoding is the right one. */
-function firstWord(text: string): string | undefined {
-  const at = text.search(/[^\0-\x7f]/)
-  const words = text.slice(Math.max(0, at - 20), at + 20).split(/[\s,;|"]/)
-  return words.find((word) => /[^\0-\x7f]/.test(word))
-}
-
-/** The most likely encoding of such a file: Excel saves "CSV" so in Western Europe and America. */
+/** The most likely encoding where a line is not in the expected one: Excel saves "CSV" so in Europe and America. */
 const windows1252 = new TextDecoder('windows-1252')
 
-function createDecoder(encoding: string): (bytes: Buffer) => DecodedLine {
-  if (encoding === 'utf-8') return decodeUtf8
+/** Invalid bytes would reach a customer as replacement characters, so the line is rejected. */
+function createDecoder(encoding: string): (bytes: Buffer) => Pick<TextLine, 'text' | 'mistake'> {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
+  const why = encoding === 'utf-8' ? 'is not UTF-8; save the file as "CSV UTF-8"' : `is not ${encoding}`
   return (bytes) => {
     try {
       return { text: decoder.decode(bytes), mistake: null }
     } catch {
-      return { text: windows1252.decode(bytes), mistake: toMistake(null, `is not ${encoding}`) }
+      const text = windows1252.decode(bytes)
+      return { text, mistake: toMistake(null, why, firstForeignWord(text), 'encoding') }
     }
   }
+}
+
+/** The first one with a letter that is not ASCII: a person sees whether the encoding is the right one. */
+function firstForeignWord(text: string): string | undefined {
+  const at = text.search(/[^\0-\x7f]/)
+  const words = text.slice(Math.max(0, at - 20), at + 20).split(/[\s,;|"]/)
+  return words.find((word) => /[^\0-\x7f]/.test(word))
 }

@@ -10,8 +10,8 @@ import { asJsonObject, stringifyJson, tryParseJson } from '../../values/json.ts'
 import { UserError } from '../../values/user-error.ts'
 import { mistakeText, type RequestMistake } from '../core/request-mistake.ts'
 import { jsonLineColumn, mistakeColumns, requestColumns, toCsvCell, toHarmlessCell } from './csv-columns.ts'
-import type { ImportLine } from './csv-parser.ts'
 import type { FileForm } from './file-form.ts'
+import type { ImportLine } from './parse-lines.ts'
 
 type MistakesFile = {
   readonly write: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>

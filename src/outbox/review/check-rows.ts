@@ -8,16 +8,13 @@ import type { ApiGet, ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { toTimestamp } from '../../values/time.ts'
 import type { TargetSnapshot, Writeback } from '../core/repository.ts'
-import type { Obstacle, ReviewFacts, TargetState, WritebackReview } from '../core/review.ts'
+import type { Obstacle, ReviewFacts, TargetState } from '../core/review.ts'
 import { type GuardFacts, noOwnEdits } from '../core/review-guards.ts'
 import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
 import { createHandler } from '../operations/handlers.ts'
 import { targetPath, type WritebackDeps } from '../operations/operation-handler.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import { type ReviewSource, type RowToReview, reviewRows } from './review-rows.ts'
-
-/** `writeback`: as it is queued; absent if it is not. */
-type RowToCheck = RowToReview & { readonly writeback?: Writeback }
 
 export type CheckDeps = WritebackDeps & {
   readonly reader: Outbox
@@ -27,28 +24,23 @@ export type CheckDeps = WritebackDeps & {
 /** Bounds the parallel reads from the service. */
 const maxConcurrentRows = 6
 
-/** Checks the first `limit` rows. Throws ApiError if the service does not answer or denies the key. */
-export function checkRows<Row extends RowToCheck>(
-  source: ReviewSource<Row>,
-  deps: CheckDeps,
-  limit: number,
-): AsyncGenerator<readonly { readonly source: Row; readonly review: WritebackReview }[]> {
+/** Checks the first `limit` rows, and stores the results. Throws ApiError if the service does not answer or denies the key. */
+export async function checkSource(source: ReviewSource, deps: CheckDeps, limit: number): Promise<void> {
   const first = { ...source, rows: () => takeFirst(source.rows(), limit) }
-  const { readAhead } = deps.reader
-  return reviewRows(first, { readAhead, readFacts: createFactsReader(deps), now: deps.now() })
+  const reviewDeps = { readAhead: deps.reader.readAhead, readFacts: createFactsReader(deps), now: deps.now() }
+  for await (const rows of reviewRows(first, reviewDeps)) await source.storeChecks(rows, toTimestamp(deps.now()))
 }
 
 function createFactsReader(deps: CheckDeps) {
   let checked = 0
-  return async (sources: readonly RowToCheck[]): Promise<readonly ReviewFacts[]> => {
-    const rows = sources.map(({ row }) => row)
-    const mirrored = await deps.reader.readFacts(rows)
+  return async (sources: readonly RowToReview[]): Promise<readonly ReviewFacts[]> => {
+    const mirrored = await deps.reader.readFacts(sources.map(({ row }) => row))
     const checkDeps = { ...deps, get: memoizeGet(deps.get), outbox: readOnlyOutbox(deps) }
-    const readOne = async (source: RowToCheck, index: number): Promise<ReviewFacts> => {
+    const readOne = async (source: RowToReview, index: number): Promise<ReviewFacts> => {
       const { request } = source.row
       const { target = null, isRefQueued = false } = mirrored[index] ?? {}
-      if (!request.ok) return { target, obstacle: null, isRefQueued }
-      const known = { target, obstacle: null }
+      const known = { target, obstacle: null, isRefQueued }
+      if (!request.ok) return known
       const facts = isRefQueued ? known : await askService(checkDeps, request.request, source, target)
       checked += 1
       deps.onChecked(checked)
@@ -79,7 +71,7 @@ type AnsweredFacts = Pick<ReviewFacts, 'target' | 'obstacle'>
 async function askService(
   deps: CheckDeps,
   request: WritebackRequest,
-  source: RowToCheck,
+  source: RowToReview,
   mirrored: GuardFacts['target'],
 ): Promise<AnsweredFacts> {
   try {
@@ -116,13 +108,13 @@ function toVisitor(live: ApiResponse): TargetState {
 async function findObstacle(
   deps: CheckDeps,
   request: WritebackRequest,
-  source: RowToCheck,
+  source: RowToReview,
   mirrored: GuardFacts['target'],
 ): Promise<Obstacle | null> {
-  const isQueued = source.writeback !== undefined
+  const isQueued = source.queued !== null
   const maySeeItself = isQueued && request.operation === 'message'
   if (request.expect === null && !operationTypes[request.operation].isIdempotent && !maySeeItself) return null
-  const writeback = source.writeback ?? asIfQueued(request, toSnapshot(mirrored), toTimestamp(deps.now()))
+  const writeback = source.queued?.writeback ?? asIfQueued(request, toSnapshot(mirrored), toTimestamp(deps.now()))
   const outbox = isQueued ? deps.outbox : { ...deps.outbox, findOwnEdits: async () => noOwnEdits }
   const result = await createHandler(request).checkPrecondition({ deps: { ...deps, outbox }, writeback })
   if (result.canSend) return null

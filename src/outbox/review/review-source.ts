@@ -1,6 +1,5 @@
 /** Reviews a file or a batch from the mirror, beside the results of checks with the service, and counts what it finds. */
-
-import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import type { EpochMs } from '../../values/time.ts'
 import { nameEntries } from '../core/outbox-entry.ts'
 import {
   type CheckedOutcomes,
@@ -10,66 +9,33 @@ import {
   type ReviewCheck,
   withCheck,
 } from '../core/review-check.ts'
+import { findObstacleInMirror } from '../core/review-guards.ts'
 import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
-import { parseRequest, type WritebackRequest } from '../core/writeback-request.ts'
-import type { ImportLine } from '../import/csv-parser.ts'
+import { parseRequest } from '../core/writeback-request.ts'
+import type { ImportLine } from '../import/parse-lines.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import type { QueuedRow } from '../sql/review-rows.ts'
-import { type CheckDeps, checkRows } from './check-rows.ts'
-import {
-  type LaneEnds,
-  type ReviewSource,
-  type RowToReview,
-  readMirrorFacts,
-  reviewRows,
-  rowsPerChunk,
-} from './review-rows.ts'
-
-type ReviewParts = {
-  readonly reader: Outbox
-  readonly now: EpochMs
-}
+import { type ReviewSource, type RowToReview, reviewRows, rowsPerChunk } from './review-rows.ts'
 
 /** Called with all reviews, in the order of the rows, some at a time. */
 export type OnReviews = (reviews: readonly CheckedReview[]) => Promise<void>
 
-/** By position, the results of checks. */
-type ReadChecks<Row> = (rows: readonly Row[]) => Promise<ReadonlyMap<number, ReviewCheck>>
-
-/** Needs no request. `checks`: of rows that are not queued, by position. */
-export function reviewImport(
-  source: ReviewSource,
-  parts: ReviewParts,
-  checks: ReadonlyMap<number, ReviewCheck>,
-  onReviews: OnReviews | null,
-): Promise<ReviewSummary> {
-  return reviewSource(source, parts, async () => checks, onReviews)
-}
-
 /** Needs no request, and shows the results of earlier checks. */
-export function reviewBatch(
-  source: ReviewSource<BatchRow>,
-  parts: ReviewParts,
-  onReviews: OnReviews | null,
-): Promise<ReviewSummary> {
-  const readChecks: ReadChecks<BatchRow> = async (rows) => {
-    const positions = new Map(rows.map(({ row }) => [row.id, row.position]))
-    const stored = await parts.reader.readChecks(rows.map(({ writeback }) => writeback.id))
-    return new Map(stored.flatMap((check) => (check.isVoid ? [] : [[positions.get(check.id) ?? 0, check]])))
-  }
-  return reviewSource(source, parts, readChecks, onReviews)
-}
-
-async function reviewSource<Row extends RowToReview>(
-  source: ReviewSource<Row>,
-  { reader, now }: ReviewParts,
-  readChecks: ReadChecks<Row>,
+export async function reviewSource(
+  source: ReviewSource,
+  { reader, now }: { readonly reader: Outbox; readonly now: EpochMs },
   onReviews: OnReviews | null,
 ): Promise<ReviewSummary> {
   const counter = createReviewCounter()
-  const readFacts = readMirrorFacts(reader)
+  const readFacts = async (rows: readonly RowToReview[]) => {
+    const facts = await reader.readFacts(rows.map(({ row }) => row))
+    return rows.flatMap(({ row }, index) => {
+      const own = facts[index]
+      return own === undefined ? [] : [{ ...own, obstacle: findObstacleInMirror(row, own) }]
+    })
+  }
   for await (const chunk of reviewRows(source, { readAhead: reader.readAhead, readFacts, now })) {
-    const checks = await readChecks(chunk.map(({ source: row }) => row))
+    const checks = await source.readChecks(chunk.map(({ source: row }) => row))
     const reviews = chunk.map(({ review }) => withCheck(review, checks.get(review.position) ?? null))
     for (const review of reviews) counter.add(review)
     await onReviews?.(reviews)
@@ -77,82 +43,62 @@ async function reviewSource<Row extends RowToReview>(
   return counter.summary()
 }
 
-/** Asks the service about the first `limit` rows. Throws ApiError if it does not answer or denies the key. */
-export async function checkImport(
-  source: ReviewSource,
-  deps: CheckDeps,
-  limit: number,
-): Promise<ReadonlyMap<number, ReviewCheck>> {
+/** `readLines`: reads the file from its start. `expiresAt`: the default for lines without an expiry. Keeps checks in memory. */
+export function importSource(readLines: () => AsyncIterable<ImportLine>, expiresAt: string | null): ReviewSource {
   const checks = new Map<number, ReviewCheck>()
-  for await (const chunk of checkRows(source, deps, limit)) {
-    const checkedAt = toTimestamp(deps.now())
-    for (const { review } of chunk) checks.set(review.position, { ...review, checkedAt })
-  }
-  return checks
-}
-
-/** The same for a batch. Its results are stored, and hold until a row changes. */
-export async function checkBatch(source: ReviewSource<BatchRow>, deps: CheckDeps, limit: number): Promise<void> {
-  for await (const chunk of checkRows(source, deps, limit)) {
-    const checkedAt = toTimestamp(deps.now())
-    await deps.reader.storeChecks(
-      chunk.map(({ source: { epoch, writeback }, review }) => ({ ...review, id: writeback.id, epoch, checkedAt })),
-    )
-  }
-}
-
-/** `readLines`: reads the file from its start. `expiresAt`: the default for lines without an expiry. */
-export function importSource(
-  readLines: () => AsyncIterable<ImportLine>,
-  { expiresAt, laneEnds }: { readonly expiresAt: string | null; readonly laneEnds: LaneEnds | null },
-): ReviewSource {
-  async function* rows(): AsyncGenerator<RowToReview> {
-    for await (const line of readLines()) {
-      if (!line.result.ok) continue
-      const request = withExpiry(line.result.request, expiresAt)
-      const { operation, target } = request
-      const common = { position: line.row, id: null, operation, target, queued: null }
-      yield { seq: null, isDraft: false, row: { ...common, request: { ok: true, request } } }
-    }
-  }
-  return { rows, laneEnds, batch: null }
-}
-
-function withExpiry(request: WritebackRequest, expiresAt: string | null): WritebackRequest {
-  return request.expiresAt === null ? { ...request, expiresAt } : request
-}
-
-export type BatchRow = RowToReview & Pick<QueuedRow, 'epoch' | 'writeback'>
-
-/** The drafts and the queued rows, numbered within the whole batch. */
-export function batchSource(reader: Outbox, batch: string): ReviewSource<BatchRow> {
-  async function* rows(): AsyncGenerator<BatchRow> {
-    let position = 0
-    for (let after = 0, isLast = false; !isLast; ) {
-      const page = await reader.listBatch(batch, after, rowsPerChunk)
-      for (const queued of page) {
-        position += 1
-        const { status } = queued.writeback
-        if (status === 'draft' || status === 'queued') yield toBatchRow(queued, position)
-      }
-      isLast = page.length < rowsPerChunk
-      after = page.at(-1)?.seq ?? after
-    }
-  }
-  return { rows, laneEnds: null, batch }
-}
-
-function toBatchRow({ seq, epoch, writeback }: QueuedRow, position: number): BatchRow {
-  const { id, operation, target, rawRequest, createdAt, targetSnapshot } = writeback
-  const queued = { at: createdAt, seen: targetSnapshot }
-  const isDraft = writeback.status === 'draft'
   return {
-    seq,
-    isDraft,
-    epoch,
-    writeback,
-    row: { position, id, operation, target, request: parseRequest(rawRequest), queued },
+    batch: null,
+    async *rows() {
+      for await (const { row: position, result } of readLines()) {
+        if (!result.ok) continue
+        const request = { ...result.request, expiresAt: result.request.expiresAt ?? expiresAt }
+        const { operation, target } = request
+        const row = { position, id: null, operation, target, queued: null, request: { ok: true, request } } as const
+        yield { row, queued: null }
+      }
+    },
+    readChecks: async () => checks,
+    storeChecks: async (rows, checkedAt) => {
+      for (const { review } of rows) checks.set(review.position, { ...review, checkedAt })
+    },
   }
+}
+
+/** The drafts and the queued rows, numbered within the whole batch. Checks are stored, and hold until a row changes. */
+export function batchSource(reader: Outbox, batch: string): ReviewSource {
+  return {
+    batch,
+    async *rows() {
+      let position = 0
+      for (let after = 0, isLast = false; !isLast; ) {
+        const page = await reader.listBatch(batch, after, rowsPerChunk)
+        for (const queued of page) {
+          position += 1
+          const { status } = queued.writeback
+          if (status === 'draft' || status === 'queued') yield toRow(queued, position)
+        }
+        isLast = page.length < rowsPerChunk
+        after = page.at(-1)?.seq ?? after
+      }
+    },
+    readChecks: async (rows) => {
+      const positions = new Map(rows.map(({ row }) => [row.id, row.position]))
+      const stored = await reader.readChecks([...positions.keys()].filter((id) => id !== null))
+      return new Map(stored.flatMap((check) => (check.isVoid ? [] : [[positions.get(check.id) ?? 0, check]])))
+    },
+    storeChecks: (rows, checkedAt) =>
+      reader.storeChecks(
+        rows.flatMap(({ source: { queued }, review }) =>
+          queued === null ? [] : [{ ...review, id: queued.writeback.id, epoch: queued.epoch, checkedAt }],
+        ),
+      ),
+  }
+}
+
+function toRow(queued: QueuedRow, position: number): RowToReview {
+  const { id, operation, target, rawRequest, createdAt, targetSnapshot } = queued.writeback
+  const seen = { at: createdAt, seen: targetSnapshot }
+  return { queued, row: { position, id, operation, target, request: parseRequest(rawRequest), queued: seen } }
 }
 
 const rowsPerRead = 200

@@ -11,8 +11,8 @@ import {
   toCsvCell,
   toCsvRow,
 } from '../../../src/outbox/import/csv-columns.ts'
-import { createRecordParser } from '../../../src/outbox/import/csv-records.ts'
-import { csvSeparators } from '../../../src/outbox/import/file-form.ts'
+import { readRecords } from '../../../src/outbox/import/csv-records.ts'
+import { csvSeparators, detectFileForm } from '../../../src/outbox/import/file-form.ts'
 import { readTextLines } from '../../../src/outbox/import/line-reader.ts'
 import { parseLines } from '../../../src/outbox/import/parse-lines.ts'
 import { toCsvLine } from '../../../src/values/csv.ts'
@@ -203,11 +203,14 @@ describe('mistakes', () => {
 
   test('behind a quote that is open for 8 MiB nothing more is read', async () => {
     let chunksRead = 0
+    const head = Buffer.from('operation,visitor_id,content\nnote,v1,"open ')
     async function* file() {
-      yield Buffer.from('operation,visitor_id,content\nnote,v1,"open ')
+      yield head
       for (; chunksRead < 64; chunksRead += 1) yield Buffer.from(`${'x'.repeat(1023)}\n`.repeat(1024))
     }
-    expect((await Array.fromAsync(parseLines(file()))).map(summarizeLine)).toEqual(['2: is longer than 1 MiB'])
+    expect((await Array.fromAsync(parseLines(file(), detectFileForm(head)))).map(summarizeLine)).toEqual([
+      '2: is longer than 1 MiB',
+    ])
     expect(chunksRead).toBeLessThan(12)
   })
 
@@ -283,13 +286,10 @@ describe('writing', () => {
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 5 }), async (rows) => {
         // A BOM at the start of a file is dropped.
         const file = `\uFEFF${rows.map(toCsvLine).join('')}`
-        const records = createRecordParser(',')
-        const read = (await Array.fromAsync(readTextLines(chunks(file), utf8)))
-          .flat()
-          // A run of the same blank line is one item.
-          .flatMap((line) => Array<readonly string[]>(line.count).fill(records.parseLine(line)?.cells ?? []))
-        expect(read.filter((cells) => cells.length > 0)).toEqual(rows)
-        expect(records.end()).toBeNull()
+        const records = readRecords(readTextLines(chunks(file), utf8), { separator: ',', hasSeparatorLine: false })
+        const read = await Array.fromAsync(records)
+        expect(read.map(({ cells }) => cells)).toEqual(rows)
+        expect(read.filter(({ mistake }) => mistake !== null)).toEqual([])
       }),
       { numRuns: 500 },
     )
@@ -315,13 +315,12 @@ describe('writing', () => {
     const noise = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', 'a', '\r', '\n'), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(noise, fc.constantFrom(...csvSeparators), async (parts, separator) => {
-        const lines = (await Array.fromAsync(readTextLines(chunks(parts.join('')), utf8))).flat()
-        const records = createRecordParser(separator)
-        const found = [...lines.map(records.parseLine), records.end()].filter((record) => record !== null)
+        const read = () => readTextLines(chunks(parts.join('')), utf8)
+        const lines = await Array.fromAsync(read())
+        const found = await Array.fromAsync(readRecords(read(), { separator, hasSeparatorLine: false }))
         const begins = found.map(({ line }) => line)
         expect(begins).toEqual([...new Set(begins)].toSorted((a, b) => a - b))
-        const count = lines.reduce((sum, line) => sum + line.count, 0)
-        expect(begins.every((line) => line >= 1 && line <= count)).toBe(true)
+        expect(begins.every((line) => line >= 1 && line <= lines.length)).toBe(true)
         expect(found.length > 0).toBe(lines.length > 0)
       }),
       { numRuns: 500 },

@@ -27,7 +27,9 @@ describe('an encoding', () => {
   ])('%s', async ([, bytes]) => {
     expect(await parseAllLines(bytes)).toMatchObject(expected)
     const single = [...bytes].map((byte) => Uint8Array.of(byte))
-    expect(await Array.fromAsync(parseLines(chunks(...single)))).toEqual(await parseAllLines(bytes))
+    expect(await Array.fromAsync(parseLines(chunks(...single), detectFileForm(bytes)))).toEqual(
+      await parseAllLines(bytes),
+    )
   })
 
   test('JSON Lines may be UTF-16, too', async () => {

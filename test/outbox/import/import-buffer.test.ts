@@ -45,23 +45,13 @@ test('a stream can be read any number of times', async () => {
   expect(await all(buffer.read())).toBe(text)
   expect(await all(buffer.read())).toBe(text)
   expect(buffer.digest).toBe(sha256(text))
-  expect(buffer.lines).toBe(20_001)
+  expect(buffer.head.toString()).toBe(text.slice(0, 64 * 1024))
 })
 
 test('a file is read in place, with the same digest', async () => {
   const buffer = await openBuffer(await fileOf(text))
   expect(await all(buffer.read())).toBe(text)
-  expect(buffer).toMatchObject({ digest: sha256(text), lines: 20_001 })
-})
-
-test.for<[string, number]>([
-  ['', 0],
-  ['\n', 1],
-  ['a', 1],
-  ['a\n', 1],
-  ['a\n\nb', 3],
-])('%j has %i lines', async ([content, lines]) => {
-  expect((await openBuffer(chunks(content))).lines).toBe(lines)
+  expect(buffer.digest).toBe(sha256(text))
 })
 
 test('a named pipe is read once and copied, like standard input', async () => {

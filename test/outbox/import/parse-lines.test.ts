@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { WritebackRequest } from '../../../src/outbox/core/writeback-request.ts'
+import { detectFileForm } from '../../../src/outbox/import/file-form.ts'
 import { maxLineBytes, readTextLines } from '../../../src/outbox/import/line-reader.ts'
 import { parseLines } from '../../../src/outbox/import/parse-lines.ts'
 import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, visitor } from './request-fixtures.ts'
@@ -126,31 +127,34 @@ describe('any file', () => {
     const files = [
       `\uFEFF${json(reply)}\r\n\nbroken\n${json({ ...note, content: 'Grüße 👋' })}\n`,
       `\uFEFFoperation;visitor_id;content\r\nnote;${visitor};"Grüße\r\n""👋"""\r\n\r\nnote;x"y;\r\nnote;${visitor};"b"`,
-      // Equal blank lines are read as one item, unless a chunk ends between them.
       `\n\n\noperation,visitor_id,content\r\n\r\n\r\n \n \nnote,${visitor},"a\n\n\n\r\n\r\n\t\n\t\nb"\n\n\nnote,${visitor},c`,
     ].map((file) => Buffer.from(file))
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...files), fc.array(fc.nat(250)), async (file, cuts) => {
         const at = [0, ...cuts.toSorted((a, b) => a - b), file.length]
         const pieces = at.map((from, index) => file.subarray(from, at[index + 1]))
-        expect(await Array.fromAsync(parseLines(chunks(...pieces)))).toEqual(await parseAllLines(file))
+        expect(await Array.fromAsync(parseLines(chunks(...pieces), detectFileForm(file)))).toEqual(
+          await parseAllLines(file),
+        )
       }),
     )
     for (const file of files) {
       const bytes = [...file].map((byte) => Uint8Array.of(byte))
-      expect(await Array.fromAsync(parseLines(chunks(...bytes)))).toEqual(await parseAllLines(file))
+      expect(await Array.fromAsync(parseLines(chunks(...bytes), detectFileForm(file)))).toEqual(
+        await parseAllLines(file),
+      )
     }
   })
 
-  test('millions of line ends are few items', async () => {
+  test('a million line ends are counted', async () => {
     const options = { encoding: 'utf-8', lineEnd: 'lf' } as const
     for (const end of ['\n', '\r\n', ' \t\r\n']) {
-      const batches = await Array.fromAsync(readTextLines(chunks('a\n', end.repeat(1_000_000), 'b'), options))
-      const lines = batches.flat().map(({ line, text, count }) => [line, text.trim(), count])
-      expect(lines).toEqual([
-        [1, 'a', 1],
-        [2, '', 1_000_000],
-        [1_000_002, 'b', 1],
+      const found: (readonly [number, string])[] = []
+      for await (const { line, text } of readTextLines(chunks('a\n', end.repeat(1_000_000), 'b'), options))
+        if (text.trim() !== '') found.push([line, text])
+      expect(found).toEqual([
+        [1, 'a'],
+        [1_000_002, 'b'],
       ])
     }
   })
@@ -201,7 +205,7 @@ describe('memory', () => {
       }
     }
     let lines = 0
-    for await (const { line } of parseLines(file())) lines += Math.sign(line)
+    for await (const { line } of parseLines(file(), detectFileForm(Buffer.from(head + row)))) lines += Math.sign(line)
     expect([1, 1_000 * thousands]).toContain(lines)
     // The files have 45 MB and more; a chunk that is still referenced may have a few.
     expect(most - before).toBeLessThan(30)

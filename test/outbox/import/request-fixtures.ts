@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { maxLengths } from '../../../src/outbox/core/request-fields.ts'
 import { mistakeText } from '../../../src/outbox/core/request-mistake.ts'
 import type { WritebackRequest } from '../../../src/outbox/core/writeback-request.ts'
-import type { ImportLine } from '../../../src/outbox/import/csv-parser.ts'
-import type { ImportFormat } from '../../../src/outbox/import/file-form.ts'
-import { type ParseOptions, parseLines } from '../../../src/outbox/import/parse-lines.ts'
+import { detectFileForm, type ImportFormat } from '../../../src/outbox/import/file-form.ts'
+import type { ParseOptions } from '../../../src/outbox/import/import-file.ts'
+import { type ImportLine, parseLines } from '../../../src/outbox/import/parse-lines.ts'
 import { textDamage } from '../../../src/outbox/import/spreadsheet-damage.ts'
 import type { ImportLookups } from '../../../src/outbox/sql/outbox.ts'
 
@@ -20,7 +20,8 @@ export async function parseAllLines(
   file: string | Uint8Array,
   options: ImportFormat | ParseOptions = 'auto',
 ): Promise<ImportLine[]> {
-  return Array.fromAsync(parseLines(chunks(file), typeof options === 'string' ? { format: options } : options))
+  const parse = typeof options === 'string' ? { format: options } : options
+  return Array.fromAsync(parseLines(chunks(file), detectFileForm(Buffer.from(file), parse), parse.ignoreColumns))
 }
 
 /** `line: operation`, or `line: why; why` for a mistake. */

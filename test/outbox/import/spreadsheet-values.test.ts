@@ -1,7 +1,7 @@
 /** What people and spreadsheets write into columns and cells: what is read, and what is refused before a customer reads it. */
 import { describe, expect, test } from 'vitest'
 import { mistakeText } from '../../../src/outbox/core/request-mistake.ts'
-import type { ParseOptions } from '../../../src/outbox/import/parse-lines.ts'
+import type { ParseOptions } from '../../../src/outbox/import/import-file.ts'
 import { conversation, parseAllLines, visitor } from './request-fixtures.ts'
 
 async function parse(file: string, options: ParseOptions = {}) {

@@ -173,7 +173,6 @@ async function importSheet(o: OutboxFixture) {
   const report = await importWritebacks(configOf(o.instance.url!, project), project, source, {
     ...{ now: Date.now(), createdBy: 'ann', expiresAt: null, draft: false, title: 'Replies', note: null },
     ...{ allowDuplicates: false, mistakesPath: null, onProgress: () => {}, notify: () => {} },
-    onChecked: async () => {},
     onReview: async () => {},
     onReviews: async (some) => {
       reviews.push(...some)
