@@ -12,12 +12,16 @@ export type InsertColumns = readonly { readonly name: string; readonly type: Col
 /** Texts of a statement are some megabytes at most. */
 export const rowsPerArrayInsert = 2000
 
-/** An insert. Its parameters: the project, and an array of each other column. */
-export function arrayInsert(table: string, [project, ...columns]: InsertColumns): RawBuilder<unknown> {
+/** An insert. `parameters`: the project, and an array of each other column; without them, they are given when it is run. */
+export function arrayInsert(
+  table: string,
+  [project, ...columns]: InsertColumns,
+  [projectId = null, ...values]: readonly unknown[] = [],
+): RawBuilder<unknown> {
   const names = [project, ...columns].map((column) => sql.ref(column?.name ?? ''))
-  const arrays = columns.map(({ type }) => sql`cast(${null} as ${sql.raw(`${elementType(type)}[]`)})`)
+  const arrays = columns.map(({ type }, i) => sql`cast(${values[i] ?? null} as ${sql.raw(`${elementType(type)}[]`)})`)
   return sql`insert into ${sql.table(table)} (${sql.join(names)})
-    select cast(${null} as text), listed.* from unnest(${sql.join(arrays)}) as listed`
+    select cast(${projectId} as text), listed.* from unnest(${sql.join(arrays)}) as listed`
 }
 
 export function compileArrayInsert(db: Db, table: string, columns: InsertColumns): string {

@@ -26,7 +26,7 @@ export function createProjectDb(
   return { db, kind, project, clock, typed: (type, value) => typedParameter(kind, type, value) }
 }
 
-type OfProject<F> = {
+export type OfProject<F> = {
   readonly [N in keyof F]: F[N] extends (context: ProjectDb, ...args: infer A) => infer R ? (...args: A) => R : never
 }
 

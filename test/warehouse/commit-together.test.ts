@@ -1,8 +1,12 @@
 /** Pages of several readers in one transaction. */
 import { describe, expect, test } from 'vitest'
+import type { MirrorRow } from '../../schema/row.ts'
 import type { ChildStreamName } from '../../schema/stream-specs.ts'
-import type { ChildReadResult, MirrorCommit } from '../../src/mirror/core/mirror.ts'
+import type { ChildReadResult, CommitResult, MirrorCommit } from '../../src/mirror/core/mirror.ts'
+import { createPageCommitter } from '../../src/mirror/sql/commit-page.ts'
 import type { Mirror } from '../../src/mirror/sql/mirror.ts'
+import type { ProjectContext } from '../../src/mirror/sql/project-context.ts'
+import { WarehouseError } from '../../src/warehouse/explain-error.ts'
 import { databases } from '../support/databases.ts'
 import { activity, commit, conversation, message, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
@@ -66,12 +70,14 @@ for (const db of databases) {
   describe(`pages that are committed together — ${db.name}`, () => {
     test('store the same as one after the other, and count the same changes', async () => {
       const outcomes: unknown[][] = []
-      for (const readers of [0, pages.length * 2]) {
+      for (const isTogether of [false, true]) {
         const { mirror, all, warehouse } = await openTestWarehouse(db)
         await prepare(mirror)
         const run = await mirror.startRun('incremental', requestedAt)
         await warehouse.query('delete from facts_due')
-        const results = await Promise.all(pages.map((it) => mirror.commit({ ...it, activeReaders: () => readers })))
+        const results: CommitResult[] = []
+        if (isTogether) results.push(...(await Promise.all(pages.map(mirror.commit))))
+        else for (const it of pages) results.push(await mirror.commit(it))
         const stored = Object.entries(tables).map(([name, key]) => all(`select * from ${name} order by ${key}`))
         const escaped = await all('select strings_escaped from sync_runs')
         const outcome = [results, await Promise.all(stored), await all(gaps), escaped]
@@ -91,7 +97,7 @@ for (const db of databases) {
         page('messages', 'c4', { rows: [message('c4', 1), message('c4', 2n ** 80n)] }),
         page('messages', 'c5', { rows: [message('c5', 1)] }),
       ]
-      const results = await Promise.all(unstorable.map((it) => mirror.commit({ ...it, activeReaders: () => 6 })))
+      const results = await Promise.all(unstorable.map(mirror.commit))
       expect(results).toMatchObject([
         { changed: 1, rejectedRows: [{ id: '2' }] },
         { changed: 1, rejectedRows: [{ id: String(2n ** 80n) }] },
@@ -101,8 +107,72 @@ for (const db of databases) {
         'select id from conversations where messages_complete and id in (select conversation_id from messages)'
       expect(await list(`${complete} order by id`)).toEqual(['c3', 'c5'])
     })
+
+    test('of which one cannot be stored, fail alone', async () => {
+      const { mirror, list } = await openTestWarehouse(db)
+      const gap = { stream: 'messages' as const, from: Number.NaN, to: null, reason: 'no time' }
+      const [first, last] = [page('messages', 'a', { rows: [message('a', 1)] }), page('messages', 'c')]
+      const broken = commit('messages', [message('b', 1)], { gaps: [gap] })
+      const results = await Promise.allSettled([first, broken, last].map(mirror.commit))
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      expect(await list('select conversation_id from messages')).toEqual(['a'])
+    })
+
+    test('of one parent are stored in their order', async () => {
+      const { mirror, list } = await openTestWarehouse(db)
+      const edits = ['first', 'second', 'third'].map((content) => message('a', 1, { content }))
+      const results = await Promise.all(edits.map((row) => mirror.commit(page('messages', 'a', { rows: [row] }))))
+      expect(results).toEqual([{ changed: 1 }, { changed: 1 }, { changed: 1 }])
+      expect(await list('select content from messages')).toEqual(['third'])
+    })
   })
 }
+
+/** Submits pages of these parents, and notes those whose transaction begins; `begin` may fail it or hold it up. */
+function notedCommits(begin: (parent: string) => Promise<void>) {
+  const begun: string[] = []
+  const fields = {
+    ensureColumns: async (_: unknown, rows: readonly MirrorRow[]) => {
+      const parent = String(rows[0]?.columns.conversation_id)
+      begun.push(parent)
+      await begin(parent)
+    },
+  }
+  let last: Promise<void> = Promise.resolve()
+  const submit = createPageCommitter({ fields } as unknown as ProjectContext, (write) => {
+    last = last.then(write)
+    return last
+  })
+  return { begun, submit: (parent: string) => submit(commit('messages', [message(parent, 1)])) }
+}
+
+test('if the warehouse is away, no page is tried alone', async () => {
+  const away = new WarehouseError(
+    'cannot use it',
+    { why: 'it is away', next: 'wait', exitCode: 1 },
+    'unavailable',
+    '08',
+  )
+  const { begun, submit } = notedCommits(() => Promise.reject(away))
+  const results = await Promise.allSettled(['a', 'b', 'c'].map(submit))
+  expect(results).toEqual(Array(3).fill({ status: 'rejected', reason: away }))
+  expect(begun).toEqual(['a'])
+})
+
+test('pages that arrive during a transaction are the next one', async () => {
+  const [started, running] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { begun, submit } = notedCommits((parent) => {
+    started.resolve()
+    return parent === 'a' ? running.promise.then(() => Promise.reject(new Error('a fails'))) : Promise.resolve()
+  })
+  const first = submit('a')
+  await started.promise
+  const next = [submit('b'), submit('c')]
+  expect(begun).toEqual(['a'])
+  running.resolve()
+  await Promise.allSettled([first, ...next])
+  expect(begun.slice(0, 3)).toEqual(['a', 'b', 'c'])
+})
 
 /** No message may have the content `rejected`. */
 const rejecting = {

@@ -119,13 +119,14 @@ describe('a Postgres that crashes and restarts', () => {
   })
 })
 
-/** The table that a transaction writes first; `returning`: pages that are ready together. */
+/** The table that a transaction writes first; `together`: several pages that were submitted at once. */
 function firstWrite(statements: readonly string[]): string | null {
   const text = statements.find((statement) => /^\s*(insert into|update|delete from) /.test(statement)) ?? ''
   const [, table] = /(?:into|update|from) "?(\w+)/.exec(text) ?? []
   // Opening a warehouse is not retried, and a lost lock has to expire.
   if (table === undefined || /^sync_(schema|locks)/.test(table)) return null
-  return table === 'message_rows' && text.includes('returning') ? 'message_rows returning' : table
+  const pages = statements.filter((statement) => statement.includes('insert into "message_rows"'))
+  return pages.length > 1 ? 'message_rows together' : table
 }
 
 describe('a connection that breaks before the response to a commit', () => {
@@ -142,7 +143,7 @@ describe('a connection that breaks before the response to a commit', () => {
     const proxy = await startPostgresProxy(url, { shouldLoseCommit })
     onTestFinished(proxy.stop)
     expect(await syncOnce(proxy.url, sandbox)).toMatchObject({ outcome: 'complete' })
-    const ofEachStep = ['conversations', 'message_rows', 'message_rows returning', 'sync_cursors', 'facts_state']
+    const ofEachStep = ['conversations', 'message_rows', 'message_rows together', 'sync_cursors', 'facts_state']
     expect([...lost]).toEqual(expect.arrayContaining(ofEachStep))
     const paths = sandbox.log().map(({ path, query }) => `${path}?${query}`)
     expect(paths.filter((path, i) => path.includes('/messages') && paths.indexOf(path) !== i)).toEqual([])

@@ -28,8 +28,6 @@ export type MirrorCommit = {
   /** Rows that could not be read: each is a gap, or makes its parent's list incomplete. */
   readonly rejectedRows?: readonly RejectedRow[]
   readonly observations?: readonly ServiceBehaviour[]
-  /** How many lists are being read side by side now, this one included: the commit may wait shortly for their pages. */
-  readonly activeReaders?: () => number
 }
 
 /**

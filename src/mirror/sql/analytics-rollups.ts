@@ -1,34 +1,25 @@
-/** The rollups of a project: days of one time zone, or of two while the days of a new one are read. */
+/** The rollups of a project: days of one time zone, or of two while the days of a new one are read; and their numbers. */
 import { sql } from 'kysely'
 import { localDateOfDay } from '../../values/days.ts'
+import { escapeDots, unescapePaths } from '../../values/field-path.ts'
+import { type Json, parseJson } from '../../values/json.ts'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
+import { batchesOf } from '../../warehouse/dialect.ts'
+import { encodeText } from '../../warehouse/escape.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { StoredRollup } from '../core/mirror.ts'
-import type { EncodedRow } from './encode-value.ts'
-import { columnText, type InsertPlan } from './insert-plan.ts'
-import type { ProjectContext } from './project-context.ts'
+import { type EncodedRow, textOf } from './encode-rows.ts'
 
 type RollupWindow = { readonly window_from: string; readonly window_to: string }
 
-export async function readRollups({ db, project }: ProjectContext): Promise<StoredRollup[]> {
+export async function readRollups({ db, project }: ProjectDb): Promise<StoredRollup[]> {
   const rows = await db
     .selectFrom('analytics_rollups')
     .select(['window_from', 'window_to', 'time_zone', 'read_at'])
     .where('project_id', '=', project)
     .orderBy('window_from', 'desc')
     .execute()
-  return rows.map((row) => ({
-    from: toSeconds(row.window_from),
-    to: toSeconds(row.window_to),
-    timeZone: row.time_zone,
-    readAt: parseTime(row.read_at) ?? 0,
-  }))
-}
-
-/** The window of an encoded row, and when it was read. */
-export function rollupWindow(plan: InsertPlan, row: EncodedRow) {
-  const text = (name: string) => columnText(plan, row, name) ?? ''
-  const [time_zone, read_at] = [text('time_zone'), text('read_at')]
-  return { window_from: text('window_from'), window_to: text('window_to'), time_zone, read_at }
+  return rows.map((row) => ({ ...toSpan(row), timeZone: row.time_zone, readAt: parseTime(row.read_at) ?? 0 }))
 }
 
 /**
@@ -36,40 +27,37 @@ export function rollupWindow(plan: InsertPlan, row: EncodedRow) {
  * or of earlier rules of this zone, once days of this zone cover all of them. Until then they stay, beside days that
  * overlap them. Windows that are also days of this zone become them (winter in London, another name of the same zone).
  */
-export async function clearForRollup(trx: ProjectContext, day: ReturnType<typeof rollupWindow>): Promise<void> {
-  const { db, project, typed } = trx
-  const { window_from: dayFrom, window_to: dayTo, time_zone: zone } = day
+export async function clearForRollup({ db, project, typed }: ProjectDb, row: EncodedRow): Promise<void> {
+  const day = windowOf(row)
+  const { window_from: dayFrom, window_to: dayTo } = day
+  const zone = textOf(row, 'time_zone') ?? ''
   const { rows } = await sql<RollupWindow>`
     select window_from, window_to from analytics_rollups
     where project_id = ${project} and (time_zone is distinct from ${typed('text', zone)}
       or (window_from < ${dayTo} and window_to > ${dayFrom} and not (window_from = ${dayFrom} and window_to = ${dayTo})))
     order by window_from`.execute(db)
   if (rows.length === 0) return
+  const ofZone = await sql<RollupWindow>`
+    select window_from, window_to from analytics_rollups
+    where project_id = ${project} and time_zone = ${zone}`.execute(db)
   const windows = rows.map((window) => ({ ...window, ...toSpan(window), date: localDateOfDay(toSpan(window), zone) }))
   const sameDays = windows.filter(({ date }) => date !== null)
-  const days = [...(await readWindowsOfZone(trx, zone)), ...sameDays, toSpan(day)].toSorted((a, b) => a.from - b.from)
+  const days = [...ofZone.rows.map(toSpan), ...sameDays, toSpan(day)].toSorted((a, b) => a.from - b.from)
   for (const { window_from, window_to, date, from, to } of windows) {
     const others = days.filter((other) => other.from !== from || other.to !== to)
-    if (date === null && !isCovered({ from, to }, others, toSeconds(day.read_at))) continue
+    if (date === null && !isCovered({ from, to }, others, toSeconds(textOf(row, 'read_at') ?? ''))) continue
     for (const table of ['analytics_rollups', 'analytics_metrics']) {
       const change =
         date === null
           ? sql`delete from ${sql.table(table)}`
           : sql`update ${sql.table(table)} set day = ${typed('date', date)}, time_zone = ${zone}`
-      const isWindow = sql`window_from = ${window_from} and window_to = ${window_to}`
-      await sql`${change} where project_id = ${project} and ${isWindow}`.execute(db)
+      await sql`${change}
+        where project_id = ${project} and window_from = ${window_from} and window_to = ${window_to}`.execute(db)
     }
   }
 }
 
 type Span = { readonly from: EpochSeconds; readonly to: EpochSeconds }
-
-async function readWindowsOfZone({ db, project }: ProjectContext, zone: string): Promise<Span[]> {
-  const { rows } = await sql<RollupWindow>`
-    select window_from, window_to from analytics_rollups
-    where project_id = ${project} and time_zone = ${zone}`.execute(db)
-  return rows.map(toSpan)
-}
 
 /** Whether the days, which are in order, have all of the window that has passed. */
 function isCovered({ from, to }: Span, days: readonly Span[], now: EpochSeconds): boolean {
@@ -84,4 +72,38 @@ function toSpan({ window_from, window_to }: RollupWindow): Span {
 
 function toSeconds(text: string): EpochSeconds {
   return parseTime(text) ?? 0
+}
+
+function windowOf(row: EncodedRow): RollupWindow {
+  return { window_from: textOf(row, 'window_from') ?? '', window_to: textOf(row, 'window_to') ?? '' }
+}
+
+/** Replaces the numbers of a window whose rollup changed. */
+export async function replaceMetrics({ db, kind, project }: ProjectDb, row: EncodedRow): Promise<void> {
+  const window = windowOf(row)
+  await sql`
+    delete from analytics_metrics where project_id = ${project}
+      and window_from = ${window.window_from} and window_to = ${window.window_to}`.execute(db)
+  const numbers = new Map<string, number>()
+  collectNumbers(parseJson(textOf(row, 'raw') ?? ''), '', numbers)
+  unescapePaths(numbers)
+  const metrics = new Map([...numbers].map(([name, value]) => [encodeText(kind, name), value]))
+  const day = { project_id: project, ...window, day: textOf(row, 'day'), time_zone: textOf(row, 'time_zone') }
+  const values = [...metrics].map(([metric, value]) => ({ ...day, metric, value }))
+  for (const batch of batchesOf(values, 200)) await db.insertInto('analytics_metrics').values(batch).execute()
+}
+
+/** Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in `raw`. */
+const maxPathLength = 300
+
+/** Numbers by dotted path; array elements by their index, from 0. An integer that a column of numbers cannot hold is left out. */
+function collectNumbers(json: Json, path: string, into: Map<string, number>): void {
+  if (typeof json === 'number' || (typeof json === 'bigint' && BigInt(Number(json)) === json)) {
+    if (path !== '') into.set(path, Number(json))
+  } else if (typeof json === 'object' && json !== null) {
+    for (const [name, value] of Object.entries(json)) {
+      const innerPath = path === '' ? escapeDots(name) : `${path}.${escapeDots(name)}`
+      if (innerPath.length <= maxPathLength) collectNumbers(value, innerPath, into)
+    }
+  }
 }

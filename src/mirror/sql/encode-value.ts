@@ -5,54 +5,42 @@
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { Scalar } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
-import { encodeJson, encodeText, isStorable } from '../../warehouse/escape.ts'
+import { encodeJson, encodeText } from '../../warehouse/escape.ts'
 
 export type SqlValue = string | number | bigint | null | boolean
+type Value = NonNullable<SqlValue>
 
-/** The parameters of one row, in the order of its insert plan. */
-export type EncodedRow = readonly SqlValue[]
-
-/** How many strings had to be escaped so far. */
-export type EscapeCount = { escaped: number }
-
-export type EncodeValue = (value: Scalar | undefined) => SqlValue
-
-export function createValueEncoder(type: ColumnType, kind: DatabaseKind, escapeCount: EscapeCount): EncodeValue {
-  const encode = encoderFactories[type](kind, escapeCount)
-  return (value) => (value === null || value === undefined ? null : encode(value))
-}
-
-type EncoderFactory = (
+/** `onEscaped`: called if the database can store a string only in another form. */
+export function encodeValue(
   kind: DatabaseKind,
-  escapeCount: EscapeCount,
-) => (value: string | number | bigint | boolean) => SqlValue
-
-const encoderFactories: Readonly<Record<ColumnType, EncoderFactory>> = {
-  key: toText,
-  text: toText,
-  integer: () => toInteger,
-  number: () => toNumber,
-  boolean: (kind) => (value) => toBoolean(value, kind),
-  time: () => toTime,
-  date: () => toDate,
-  int32: () => toInteger,
-  uuid: toText,
-  utc_time: () => toTime,
-  local_date: () => toDate,
-  json: (kind, escapeCount) => (value) => {
-    const json = typeof value === 'string' ? value : String(value)
-    const stored = encodeJson(kind, json)
-    if (stored !== json) escapeCount.escaped++
-    return stored
-  },
-}
-
-function toText(kind: DatabaseKind, escapeCount: EscapeCount) {
-  return (value: string | number | bigint | boolean): SqlValue => {
-    const text = typeof value === 'string' ? value : String(value)
-    if (isStorable(kind, text)) return text
-    escapeCount.escaped++
-    return encodeText(kind, text)
+  type: ColumnType,
+  value: Scalar | undefined,
+  onEscaped: () => void = () => {},
+): SqlValue {
+  if (value === null || value === undefined) return null
+  switch (type) {
+    case 'key':
+    case 'text':
+    case 'uuid':
+    case 'json': {
+      const text = String(value)
+      const stored = type === 'json' ? encodeJson(kind, text) : encodeText(kind, text)
+      if (stored !== text) onEscaped()
+      return stored
+    }
+    case 'integer':
+    case 'int32':
+      return toInteger(value)
+    case 'number':
+      return toNumber(value)
+    case 'boolean':
+      return toBoolean(kind, value)
+    case 'time':
+    case 'utc_time':
+      return toTime(value)
+    case 'date':
+    case 'local_date':
+      return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : null
   }
 }
 
@@ -61,7 +49,7 @@ export function isInt64(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value
 }
 
-function toInteger(value: string | number | bigint | boolean): SqlValue {
+function toInteger(value: Value): SqlValue {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return value
     return Number.isInteger(value) && isInt64(BigInt(value)) ? BigInt(value) : null
@@ -71,36 +59,31 @@ function toInteger(value: string | number | bigint | boolean): SqlValue {
   return isInt64(integer) ? integer : null
 }
 
-function toNumber(value: string | number | bigint | boolean): SqlValue {
+function toNumber(value: Value): SqlValue {
   if (typeof value === 'boolean' || (typeof value === 'string' && value.trim() === '')) return null
   const number = Number(value)
   return Number.isFinite(number) ? number : null
 }
 
-function toBoolean(value: string | number | bigint | boolean, kind: DatabaseKind): SqlValue {
-  const known = value === true || value === false ? value : booleanTexts.get(String(value))
-  if (known === undefined) return null
-  return kind === 'sqlite' ? Number(known) : known
-}
-
-const booleanTexts: ReadonlyMap<string, boolean> = new Map([
+const booleans: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
   ['1', true],
   ['0', false],
 ])
 
+function toBoolean(kind: DatabaseKind, value: Value): SqlValue {
+  const known = booleans.get(String(value)) ?? null
+  return kind === 'sqlite' && known !== null ? Number(known) : known
+}
+
 /** The times that both databases can store and RFC 3339 can express. */
 const [minTime, maxTime] = [parseTime('0001-01-01T00:00:00Z') ?? 0, parseTime('9999-12-31T23:59:59Z') ?? 0]
 
 /** Null: not a time, or one that the databases do not store. */
-export function toTime(value: string | number | bigint | boolean): SqlValue {
+export function toTime(value: Value): SqlValue {
   if (typeof value !== 'string') return null
   if (isNormalizedTime(value)) return value
   const at = parseTime(value)
   return at === undefined || at < minTime || at > maxTime ? null : rfc3339(at)
-}
-
-function toDate(value: string | number | bigint | boolean): SqlValue {
-  return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : null
 }

@@ -3,7 +3,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { createProjectDb } from '../../warehouse/project-db.ts'
+import { createProjectDb, type OfProject, ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import type { MirrorCommit, StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
 import { readRollups } from './analytics-rollups.ts'
@@ -24,7 +24,7 @@ import {
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
-import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
+import { inTransaction, type ProjectContext } from './project-context.ts'
 import { earliestTime, latestMessageTime, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
 import { rewriteRawFor } from './rewrite-raw.ts'
 import {
@@ -36,7 +36,6 @@ import {
   removeFromIdSet,
 } from './seen-rows.ts'
 import { finishRun, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
-import { createUpsert } from './upsert.ts'
 
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
@@ -50,6 +49,44 @@ export type MirrorOptions = {
 /** How long a run rewrites rows of older versions before it begins. */
 const maxRewriteMs = 2000
 
+const reads = {
+  readCursor,
+  readBehaviours,
+  readPendingParents,
+  countPendingParents,
+  countFutureRows,
+  listUnseenIds,
+  listUnseenRows,
+  countUnseenRows,
+  listRowsToRecheck: (context: ProjectDb, limit: number) => listIdSet(context, recheckSet, limit),
+  nthNewestCallTime,
+  earliestTime,
+  latestMessageTime,
+  readRollups,
+  readStreamStatuses,
+  listOpenGaps,
+  readRows,
+  readRawById,
+  readErased,
+  heartbeat: recordRunHeartbeat,
+}
+
+/** Writes outside of a page's commit. Each is a transaction. */
+const writes = {
+  writeCursor: (trx: ProjectDb, name: string, position: string | null) => writeCursors(trx, { [name]: position }),
+  recordChildFailure,
+  correctFutureDueTimes,
+  requestFullRereads,
+  markFutureDatedPending,
+  markChildrenPending,
+  forgetSeenRows,
+  clearRecheck: (trx: ProjectDb, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids),
+  markDeleted,
+  resolveGaps,
+}
+
+type Write = (trx: ProjectDb, ...args: never[]) => Promise<unknown>
+
 export type Mirror = ReturnType<typeof createMirror>
 
 export function createMirror(
@@ -59,31 +96,39 @@ export function createMirror(
   { schema = 'discover', lockToken, clock }: MirrorOptions,
 ) {
   let runId: string | null = null
-  const projectDb = createProjectDb(db, kind, project, clock)
+  const fields = createDiscoveredFields({ db, kind, project, schema })
   const context: ProjectContext = {
-    ...projectDb,
-    escapeCount: { escaped: 0 },
-    upsert: createUpsert(db, kind, projectDb.clock),
-    fields: createDiscoveredFields({ db, kind, project, schema }),
-    runSerially: createSerialQueue(),
+    ...createProjectDb(db, kind, project, clock),
+    fields,
     currentRunId: () => runId,
   }
-  const commit = createPageCommitter(context)
+  let lastWrite: Promise<unknown> = Promise.resolve()
+  /** Starts each write when the one before has ended, whether it succeeded or failed: each is short, and none waits for a lock. */
+  const runSerially = <T>(write: () => Promise<T>): Promise<T> => {
+    const current = lastWrite.then(write)
+    lastWrite = current.catch(() => {})
+    return current
+  }
+  const inTransactions = Object.entries<Write>(writes).map(([name, write]) => [
+    name,
+    (...args: never[]) => runSerially(() => inTransaction(context, (trx) => write(trx, ...args))),
+  ])
+  const commit = createPageCommitter(context, runSerially)
   const statistics = createStatisticsUpdater(db, kind)
   return {
-    ...createReads(context),
-    ...createWrites(context),
+    ...ofProject(context, reads),
+    ...(Object.fromEntries(inTransactions) as OfProject<typeof writes>),
     commit: async (page: MirrorCommit) => {
       const committed = await commit(page)
       if (committed.changed > 0) await statistics.rowsStored(committed.changed)
       return committed
     },
     startRun: async (mode: SyncMode, now: EpochMs) => {
-      context.fields.invalidate()
+      fields.invalidate()
       runId = await startRun(context, mode, now, lockToken)
       // What is filled from `raw` may show values that need a still wider column: at most twice, to a number and to text.
       for (let round = 0; schema === 'discover' && round < 3; round++) {
-        const hasWidened = await context.fields.widenRemembered(now)
+        const hasWidened = await fields.widenRemembered(now)
         if (round === 0 || hasWidened) await backfillColumns(context)
         else break
       }
@@ -94,56 +139,5 @@ export function createMirror(
       await finishRun(context, id, outcome, reports, now)
       await statistics.runEnded()
     },
-  }
-}
-
-/** The part that only reads. */
-function createReads(context: ProjectContext) {
-  return {
-    readCursor: readCursor.bind(null, context),
-    readBehaviours: readBehaviours.bind(null, context),
-    readPendingParents: readPendingParents.bind(null, context),
-    countPendingParents: countPendingParents.bind(null, context),
-    countFutureRows: countFutureRows.bind(null, context),
-    listUnseenIds: listUnseenIds.bind(null, context),
-    listUnseenRows: listUnseenRows.bind(null, context),
-    countUnseenRows: countUnseenRows.bind(null, context),
-    listRowsToRecheck: listIdSet.bind(null, context, recheckSet),
-    nthNewestCallTime: nthNewestCallTime.bind(null, context),
-    earliestTime: earliestTime.bind(null, context),
-    latestMessageTime: latestMessageTime.bind(null, context),
-    readRollups: readRollups.bind(null, context),
-    readStreamStatuses: readStreamStatuses.bind(null, context),
-    listOpenGaps: listOpenGaps.bind(null, context),
-    readRows: readRows.bind(null, context),
-    readRawById: readRawById.bind(null, context),
-    readErased: readErased.bind(null, context),
-  }
-}
-
-type Write<A extends unknown[], T> = (context: ProjectContext, ...args: A) => Promise<T>
-
-/** Writes outside of a page's commit. Those that touch several tables are one transaction. */
-function createWrites(context: ProjectContext) {
-  const serially =
-    <A extends unknown[], T>(write: Write<A, T>) =>
-    (...args: A) =>
-      context.runSerially(() => write(context, ...args))
-  const inOneTransaction = <A extends unknown[], T>(write: Write<A, T>) =>
-    serially((_, ...args: A) => inTransaction(context, (trx) => write(trx, ...args)))
-  return {
-    writeCursor: inOneTransaction((trx, name: string, position: string | null) =>
-      writeCursors(trx, { [name]: position }),
-    ),
-    recordChildFailure: inOneTransaction(recordChildFailure),
-    correctFutureDueTimes: serially(correctFutureDueTimes),
-    requestFullRereads: serially(requestFullRereads),
-    markFutureDatedPending: serially(markFutureDatedPending),
-    markChildrenPending: inOneTransaction(markChildrenPending),
-    forgetSeenRows: forgetSeenRows.bind(null, context),
-    clearRecheck: inOneTransaction((trx, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids)),
-    markDeleted: inOneTransaction(markDeleted),
-    resolveGaps: serially(resolveGaps),
-    heartbeat: recordRunHeartbeat.bind(null, context),
   }
 }

@@ -5,12 +5,12 @@ import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
 import { type Db, sendStatement } from '../../warehouse/connection-pool.ts'
-import { inList, listParameter, rowsParameter } from '../../warehouse/dialect.ts'
+import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ChildReadResult, PendingParent, RereadChoice } from '../core/mirror.ts'
 import { timeColumnOf } from './future-rows.ts'
 import { closeGaps, openGap } from './gaps.ts'
-import { markFactsOfUpdated } from './pending-facts.ts'
+import { markFactsOfRows } from './pending-facts.ts'
 
 type MarkPending = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
 
@@ -36,58 +36,30 @@ export const markChildrenPending: MarkPending = async ({ db, kind, project, type
     where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(db)
 }
 
-/** `hasChanges`: some of the children changed, so that the parent's facts are pending. */
-type RecordedRead = { readonly read: ChildReadResult; readonly now: EpochMs; readonly hasChanges: boolean }
-
-/** Children of these parents have been read: a parent becomes due again if it changed meanwhile, or at `dueAt`. */
-export async function recordChildReads(trx: ProjectDb, stream: ChildStreamName, reads: readonly RecordedRead[]) {
-  if (reads.length === 0) return
-  await updateReadState(trx, stream, reads)
-  const ofKind = (kind: ChildReadResult['completeness']) => reads.filter(({ read }) => read.completeness === kind)
-  const [complete, incomplete] = [ofKind('complete'), ofKind('incomplete')]
-  const closed = [
-    ...reads.map(({ read }) => unreadGapKey(read.parentId)),
-    ...complete.map(({ read }) => unlistedGapKey(read.parentId)),
-  ]
-  await closeGaps(trx, stream, closed)
-  if (stream === 'messages') {
-    await setMessagesComplete(trx, complete, true)
-    await setMessagesComplete(trx, incomplete, false)
-  }
-  for (const { read } of incomplete) {
-    const reason = read.why ?? 'the service would not list all of them'
-    await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(read.parentId))
-  }
-}
-
-async function updateReadState(
-  { db, kind, project }: ProjectDb,
-  stream: ChildStreamName,
-  reads: readonly RecordedRead[],
-) {
-  const listed = rowsParameter(
-    kind,
-    { parent: 'text', version: 'integer', due: 'integer', at: 'integer', full: 'integer', cursor: 'text' },
-    reads.map(({ read, now }) => {
-      const { parentId: parent, requestedVersion: version, dueAt: due, cursor } = read
-      return { parent, version, due, at: now, full: read.completeness === 'unchanged' ? null : now, cursor }
-    }),
-  )
-  const parents = reads.map(({ read }) => read.parentId)
+/**
+ * Children of a parent have been read: it becomes due again if it changed meanwhile, or at `dueAt`. `hasChanges`: some of
+ * the children changed, so that the parent's facts are pending.
+ */
+export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now: EpochMs, hasChanges: boolean) {
+  const { stream, parentId, requestedVersion, dueAt, cursor, completeness } = read
+  const { db, project, typed } = trx
+  const version = typed('integer', requestedVersion)
   await sendStatement(
     db,
-    // Materialized: SQLite would parse the list anew for each parent.
     sql`
-    with reads as materialized ${listed}
     update sync_children set
-      fetched = case when fetched > reads.version then fetched else reads.version end,
-      due_at = case when wanted > reads.version then coalesce(due_at, reads.at) else reads.due end,
-      attempts = 0, error = null, whole = null, checked_at = reads.at,
-      full_read_at = coalesce(reads.full, full_read_at), position = reads.cursor
-    from reads
-    where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, parents)}
-      and parent_id = reads.parent`,
+      fetched = case when fetched > ${version} then fetched else ${version} end,
+      due_at = case when wanted > ${version} then coalesce(due_at, ${now}) else ${typed('integer', dueAt)} end,
+      attempts = 0, error = null, whole = null, checked_at = ${now}, position = ${typed('text', cursor)},
+      full_read_at = coalesce(${typed('integer', completeness === 'unchanged' ? null : now)}, full_read_at)
+    where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`,
   )
+  const listed = completeness === 'complete' ? [unlistedGapKey(parentId)] : []
+  await closeGaps(trx, stream, [unreadGapKey(parentId), ...listed])
+  if (marksFactsOfParent(read)) await setMessagesComplete(trx, parentId, completeness === 'complete', hasChanges)
+  if (completeness !== 'incomplete') return
+  const reason = read.why ?? 'the service would not list all of them'
+  await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
 }
 
 /** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
@@ -99,17 +71,13 @@ export function marksFactsOfParent({ stream, completeness }: ChildReadResult): b
   return stream === 'messages' && completeness !== 'unchanged'
 }
 
-async function setMessagesComplete(trx: ProjectDb, reads: readonly RecordedRead[], complete: boolean) {
-  if (reads.length === 0) return
-  const { kind, project } = trx
-  const flag = kind === 'sqlite' ? Number(complete) : complete
-  const parents = reads.map(({ read }) => read.parentId)
-  const update = sql<{ id: string }>`
+async function setMessagesComplete(trx: ProjectDb, conversation: string, complete: boolean, hasChanges: boolean) {
+  const flag = trx.kind === 'sqlite' ? Number(complete) : complete
+  const { rows } = await sql`
     update conversations set messages_complete = ${flag}
-    where project_id = ${project} and id ${inList(kind, parents)} and messages_complete is distinct from ${flag}
-    returning id`
-  const changed = reads.flatMap(({ read, hasChanges }) => (hasChanges ? [read.parentId] : []))
-  await markFactsOfUpdated(trx, 'conversation', update, changed)
+    where project_id = ${trx.project} and id = ${conversation} and messages_complete is distinct from ${flag}
+    returning id`.execute(trx.db)
+  if (hasChanges || rows.length > 0) await markFactsOfRows(trx, 'conversations', [conversation])
 }
 
 export async function recordChildFailure(

@@ -2,8 +2,7 @@
  * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in the transaction that
  * changes the rows, so no change is ever missed, and derived later, many at a time.
  */
-import { CompiledQuery, type RawBuilder, sql } from 'kysely'
-import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { sql } from 'kysely'
 import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
@@ -28,33 +27,6 @@ export async function markFactsOfRows(trx: ProjectDb, stream: StreamName, keys: 
   await markPendingFacts(trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
 }
 
-/**
- * Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. `changed`: what
- * is marked in any case, as it changed whether or not the update finds something to do.
- */
-export async function markFactsOfUpdated(
-  trx: ProjectDb,
-  kind: FactKind,
-  update: RawBuilder<{ id: string }>,
-  changed: readonly string[],
-): Promise<void> {
-  if (trx.kind === 'sqlite') {
-    const { rows } = await update.execute(trx.db)
-    const ids = [...changed, ...rows.map(({ id }) => id)]
-    if (ids.length > 0) await markPendingFacts(trx, kind, ids)
-    return
-  }
-  await sendStatement(
-    trx.db,
-    sql`
-    with updated as (${update})
-    insert into facts_due (project_id, kind, id)
-    select ${trx.typed('text', trx.project)}, ${trx.typed('text', kind)}, id
-    from (select id from updated union all select value from ${listParameter(trx.kind, changed)} as listed) as due
-    on conflict do nothing`,
-  )
-}
-
 /** Rows of a list were deleted with their children, or restored. */
 export async function markFactsOfParents(trx: ProjectDb, stream: StreamName, ids: readonly string[]): Promise<void> {
   const ofChildren = Object.entries(kindOfStream).filter(([child]) => parentOf(child as StreamName) === stream)
@@ -76,23 +48,14 @@ async function markPendingFacts(
   kind: FactKind,
   ids: readonly string[],
 ): Promise<void> {
-  const unique = [...new Set(ids)]
-  // Each page of messages, the hot path of a first sync.
-  if (unique.length === 1) return sendStatement(db, markOne(database, [project, kind, ...unique]))
   await sendStatement(
     db,
     sql`
     insert into facts_due (project_id, kind, id)
     select ${typed('text', project)}, ${typed('text', kind)}, due.value
-    from ${listParameter(database, unique)} as due where true
+    from ${listParameter(database, [...new Set(ids)])} as due where true
     on conflict do nothing`,
   )
-}
-
-function markOne(database: DatabaseKind, parameters: readonly string[]): CompiledQuery {
-  const values = database === 'sqlite' ? '?, ?, ?' : '$1, $2, $3'
-  const text = `insert into facts_due (project_id, kind, id) values (${values}) on conflict do nothing`
-  return CompiledQuery.raw(text, [...parameters])
 }
 
 /** A kind of which facts are pending; null = none are. */

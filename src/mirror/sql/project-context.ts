@@ -1,4 +1,4 @@
-/** What all parts of a project's mirror share. */
+/** What the writes of a project's mirror share: its transactions, one after the other. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { ProjectId } from '../../values/project.ts'
@@ -6,27 +6,11 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { DiscoveredFields } from './discovered-columns/discovered-fields.ts'
-import type { EscapeCount } from './encode-value.ts'
-import type { UpsertRows } from './upsert.ts'
 
 export type ProjectContext = ProjectDb & {
-  readonly upsert: UpsertRows
   readonly fields: DiscoveredFields
-  readonly escapeCount: EscapeCount
-  /** Runs writes of the project one after the other: each is short, and they cannot deadlock. */
-  readonly runSerially: <T>(write: () => Promise<T>) => Promise<T>
   /** The sync run that stores rows now; null outside of a run. */
   readonly currentRunId: () => string | null
-}
-
-/** Starts each write when the one before has ended, whether it succeeded or failed. */
-export function createSerialQueue(): ProjectContext['runSerially'] {
-  let last: Promise<unknown> = Promise.resolve()
-  return (write) => {
-    const current = last.then(write)
-    last = current.catch(() => {})
-    return current
-  }
 }
 
 /**

@@ -8,21 +8,8 @@ import { isListStream, type ListStreamName, type StreamName, streamSpecs } from 
 import { idIdentity } from '../../service/core/path-segment.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { EncodedRow } from './encode-value.ts'
-import type { InsertPlan } from './insert-plan.ts'
+import type { EncodedRow } from './encode-rows.ts'
 import { markFactsOfRows } from './pending-facts.ts'
-
-/** The stored letters of ids, by their identity; ids that are not stored are missing. */
-async function readStoredIds(
-  { db, kind, project }: ProjectDb,
-  stream: ListStreamName,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(streamSpecs[stream].table)} ${byIdentity(kind, stream)}
-    where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`.execute(db)
-  return new Map(rows.map(({ id }) => [idIdentity(id), id]))
-}
 
 /** Without statistics, SQLite would take the index of the key, of which only the project helps. */
 export function byIdentity(kind: DatabaseKind, stream: ListStreamName) {
@@ -39,30 +26,29 @@ export function lowered(ids: readonly string[]): readonly string[] {
 }
 
 /** The rows of a page with their ids, and those of visitors that they name, as they are stored; one row for each id. */
-export async function withStoredIds(trx: ProjectDb, stream: StreamName, plan: InsertPlan, rows: readonly EncodedRow[]) {
+export async function withStoredIds(trx: ProjectDb, stream: StreamName, rows: readonly EncodedRow[]) {
   if (!isListStream(stream)) return rows
-  const mapped = await mapColumn(trx, stream, plan, rows, 'id')
-  if (stream === 'visitors') await respellVisitors(trx, columnTexts(plan, mapped, 'id'))
-  const all = stream === 'conversations' ? await mapColumn(trx, 'visitors', plan, mapped, 'visitor_id') : mapped
-  const at = columnIndex(plan, 'id')
-  return [...new Map(all.map((row) => [row[at], row])).values()]
+  const mapped = await mapColumn(trx, stream, rows, 'id')
+  if (stream === 'visitors') await respellVisitors(trx, texts(mapped, 'id'))
+  const all = stream === 'conversations' ? await mapColumn(trx, 'visitors', mapped, 'visitor_id') : mapped
+  return [...new Map(all.map((row) => [row.id, row])).values()]
 }
 
 async function mapColumn(
-  trx: ProjectDb,
+  { db, kind, project }: ProjectDb,
   stream: ListStreamName,
-  plan: InsertPlan,
   rows: readonly EncodedRow[],
   column: string,
 ): Promise<readonly EncodedRow[]> {
-  const at = columnIndex(plan, column)
-  const ids = columnTexts(plan, rows, column)
-  const stored = await readStoredIds(trx, stream, ids)
-  for (const id of ids) if (!stored.has(idIdentity(id))) stored.set(idIdentity(id), id)
+  const ids = texts(rows, column)
+  const { rows: stored } = await sql<{ id: string }>`
+    select id from ${sql.table(streamSpecs[stream].table)} ${byIdentity(kind, stream)}
+    where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`.execute(db)
+  const spellings = new Map(stored.map(({ id }) => [idIdentity(id), id]))
+  for (const id of ids) if (!spellings.has(idIdentity(id))) spellings.set(idIdentity(id), id)
   return rows.map((row) => {
-    const id = row[at]
-    const own = typeof id === 'string' ? stored.get(idIdentity(id)) : undefined
-    return own === undefined || own === id ? row : row.with(at, own)
+    const id = row[column]
+    return typeof id === 'string' ? { ...row, [column]: spellings.get(idIdentity(id)) ?? id } : row
   })
 }
 
@@ -85,11 +71,6 @@ async function respellVisitors(trx: ProjectDb, ids: readonly string[]) {
   }
 }
 
-function columnIndex({ shape }: InsertPlan, column: string): number {
-  return shape.columns.findIndex(({ name }) => name === column)
-}
-
-function columnTexts(plan: InsertPlan, rows: readonly EncodedRow[], column: string): string[] {
-  const at = columnIndex(plan, column)
-  return rows.flatMap((row) => (typeof row[at] === 'string' ? [row[at]] : []))
+function texts(rows: readonly EncodedRow[], column: string): string[] {
+  return rows.map((row) => row[column]).filter((value) => typeof value === 'string')
 }

@@ -18,7 +18,7 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
   if (isExtended) await run.mirror.requestFullRereads(stream.name, 'all', run.now())
   await storeStartDate(run, stream.name)
   const inferredEnds: PendingParent[] = []
-  const read = countingReaders(run, childListReader(run, stream, inferredEnds))
+  const read = childListReader(run, stream, inferredEnds)
   await syncChildren(run, stream.name, read, () => disprovedEnds(run, stream, inferredEnds))
 }
 
@@ -29,18 +29,6 @@ const maxInferredEnds = 1000
 function disprovedEnds(run: SyncRun, { name }: ChildListStream, inferredEnds: readonly PendingParent[]) {
   if (run.profiles.get(name)?.isHasMoreReliableIfShort !== true) return []
   return inferredEnds.map((parent) => ({ ...parent, needsFullReread: true }))
-}
-
-/** Commits wait for the pages of other lists only while there are some. */
-function countingReaders({ readers }: SyncRun, read: ChildReader): ChildReader {
-  return async (...args) => {
-    readers.active++
-    try {
-      await read(...args)
-    } finally {
-      readers.active--
-    }
-  }
 }
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
@@ -74,8 +62,7 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
       for (const { columns } of rows)
         if (String(columns.created_at ?? '') > newestRow) newestRow = String(columns.created_at)
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
-      const read = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
-      const more = { ...read, activeReaders: () => run.readers.active }
+      const more = batch.isComplete ? { childRead: resultAt(batch.pendingRanges) } : {}
       const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, more)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
       const isEndInferred = batch.isComplete && batch.missedRanges.length === 0 && isHasMoreSet(batch)

@@ -23,8 +23,6 @@ export type SyncRun = SyncDeps & {
   readonly stoppedStreams: Set<StreamName>
   /** The failures that ended streams early. */
   readonly failures: Map<StreamName, ApiFailure>
-  /** How many child lists are being read now. */
-  readonly readers: { active: number }
   /** The service has responded at least once. */
   readonly hasServiceResponded: () => boolean
   /** Ids of rows dated in the future, as the lists showed them. */
@@ -57,7 +55,6 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
     waitingStreams: new Set(),
     stoppedStreams: new Set(),
     failures: new Map(),
-    readers: { active: 0 },
     hasServiceResponded: () => hasServiceResponded,
     futureDated: new Map(),
     emptyListsWithMore: new Set(),

@@ -9,7 +9,7 @@ import { batchesOf, inList } from '../../../warehouse/dialect.ts'
 import { decodeJson, decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import type { RowKey } from '../../core/mirror.ts'
-import { createValueEncoder } from '../encode-value.ts'
+import { encodeValue } from '../encode-value.ts'
 import { keyParameters, readRowsAfterKey } from '../reader.ts'
 import { storedTable } from '../stream-tables.ts'
 import { canHold, columnTypeOf, type FieldType, fieldTypeOf, toFieldType, widerType } from './field-type.ts'
@@ -82,7 +82,7 @@ async function backfillRow(
     if (own !== null && !canHold(held, extra))
       neededTypes.set(path, toFieldType(widerType(neededTypes.get(path) ?? held, own)))
     const column = columnTypeOf[held]
-    const value = typed(column, createValueEncoder(column, kind, { escaped: 0 })(extra.value))
+    const value = typed(column, encodeValue(kind, column, extra.value))
     return [{ name: sql.ref(column_name), value }]
   })
   const parameters = keyParameters(kind, table, tables[table].key, row.key)

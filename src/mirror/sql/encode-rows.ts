@@ -1,0 +1,102 @@
+/** The rows of a page as SQL parameters by column, encoded for the database: one row for each key. */
+import type { ColumnType } from '../../../schema/column-types.ts'
+import type { MirrorRow, RejectedRow } from '../../../schema/row.ts'
+import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { type Scalar, stringifyJson } from '../../values/json.ts'
+import { toTimestamp } from '../../values/time.ts'
+import type { MirrorCommit } from '../core/mirror.ts'
+import type { StreamFields } from './discovered-columns/field-records.ts'
+import { columnTypeOf } from './discovered-columns/field-type.ts'
+import { encodeValue, type SqlValue } from './encode-value.ts'
+import type { ProjectContext } from './project-context.ts'
+import { insertedColumns, keyColumns, storedTable } from './stream-tables.ts'
+
+export type EncodedRow = Readonly<Record<string, SqlValue>>
+
+/** `path`: of the undocumented field that the column has. */
+export type InsertedColumn = { readonly name: string; readonly type: ColumnType; readonly path?: string }
+
+/** Rows whose key cannot be stored are in `rejectedRows`. `escaped`: how many strings are stored in another form. */
+export type EncodedPage = {
+  readonly columns: readonly InsertedColumn[]
+  readonly rows: readonly EncodedRow[]
+  readonly rejectedRows: readonly RejectedRow[]
+  readonly escaped: number
+}
+
+/** Of two rows with the same key, the last one wins. `fields`: the discovered fields of the stream. */
+export function encodePage(context: ProjectContext, page: MirrorCommit, fields: StreamFields): EncodedPage {
+  const columns: readonly InsertedColumn[] = [
+    ...insertedColumns(storedTable(streamSpecs[page.stream].table)),
+    ...fields.withColumn.map(({ column, type, path }) => ({ name: column, type: columnTypeOf[type], path })),
+  ]
+  const byKey = new Map<string, EncodedRow>()
+  const rejectedRows: RejectedRow[] = []
+  let escaped = 0
+  const onEscaped = () => {
+    escaped++
+  }
+  for (const row of page.rows) {
+    const encoded: Record<string, SqlValue> = {}
+    for (const column of columns)
+      encoded[column.name] = encodeValue(context.kind, column.type, readValue(context, page, row, column), onEscaped)
+    const key = keyOf(page.stream, encoded)
+    const why = key.includes(null)
+      ? 'its key is missing or unreadable'
+      : key.some(isTooLong)
+        ? 'its id is too long'
+        : null
+    if (why === null) byKey.set(key.join('\n'), encoded)
+    else rejectedRows.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why })
+  }
+  return { columns, rows: [...byKey.values()], rejectedRows, escaped }
+}
+
+/** The parts of a row's key, without `project_id`. */
+export function keyOf(stream: StreamName, row: EncodedRow): readonly SqlValue[] {
+  return keyColumns(stream).map((name) => row[name] ?? null)
+}
+
+/** A column's value. Texts and times are bound as the text that they are read as. */
+export function textOf(row: EncodedRow, column: string): string | null {
+  const value = row[column] ?? null
+  return value === null ? null : String(value)
+}
+
+function readValue(
+  { kind, project, currentRunId }: ProjectContext,
+  { stream, requestedAt }: MirrorCommit,
+  { columns, extraFields, item, storedRaw }: MirrorRow,
+  { name, path }: InsertedColumn,
+): Scalar | undefined {
+  if (path !== undefined) return extraFields.get(path)?.value
+  switch (name) {
+    case 'project_id':
+      return project
+    case 'run_id':
+      return currentRunId()
+    case 'asked_at':
+      return requestedAt
+    case 'synced_at':
+      return toTimestamp(requestedAt)
+    case 'read_at':
+      return columns.read_at ?? toTimestamp(requestedAt)
+    case 'raw':
+      if (stream !== 'messages') return stringifyJson(item)
+      // What `message_rows` has; see `schema/messages-view.ts`.
+      if (storedRaw === undefined) return `[${stringifyJson(item)}]`
+      return kind === 'postgres' && storedRaw === '{}' ? null : storedRaw
+    default:
+      return columns[name]
+  }
+}
+
+/**
+ * Bytes of one part of a key. Entries of Postgres's indexes have at most 2,704 bytes, all parts of the key together.
+ * Source: its documentation, "B-Tree Indexes".
+ */
+const maxKeyBytes = 800
+
+function isTooLong(part: SqlValue): boolean {
+  return typeof part === 'string' && part.length > maxKeyBytes / 4 && Buffer.byteLength(part) > maxKeyBytes
+}

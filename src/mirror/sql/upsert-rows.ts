@@ -1,0 +1,84 @@
+/** Upserts the rows of a page. An unchanged row is not written again, and an older copy never replaces a newer one. */
+import { sql } from 'kysely'
+import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { tables } from '../../../schema/tables.ts'
+import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { arrayInsert, arrayParameter, rowsPerArrayInsert } from '../../warehouse/array-parameter.ts'
+import { batchesOf, rowsPerStatement } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { messageFields } from '../core/message-fields.ts'
+import type { EncodedRow, InsertedColumn } from './encode-rows.ts'
+import { hasDeletedAt, keyColumns, type StoredTable, storedTable } from './stream-tables.ts'
+
+type Upsert = {
+  readonly stream: StreamName
+  readonly columns: readonly InsertedColumn[]
+  /** The rows are current, whatever a column shows of their age. */
+  readonly isAuthoritative: boolean
+}
+
+/** Within a transaction; no key may occur twice. Returns the first part of the key of each new or changed row. */
+export async function upsertRows(
+  { db, kind, project, clock }: ProjectDb,
+  { stream, columns, isAuthoritative }: Upsert,
+  rows: readonly EncodedRow[],
+): Promise<string[]> {
+  const table = storedTable(streamSpecs[stream].table)
+  const key: readonly string[] = tables[table].key
+  const names = columns.map(({ name }) => name)
+  // No row has `deleted_at`, so its excluded value is null: a row that the service returned exists.
+  const updated = [...names.filter((name) => !key.includes(name)), ...(hasDeletedAt(table) ? ['deleted_at'] : [])]
+  const newerBy = isListStream(stream) && !isAuthoritative ? streamSpecs[stream].newerBy : null
+  const onConflict = sql`
+    on conflict (${sql.join(key.map((name) => sql.ref(name)))}) do update
+    set ${sql.join(updated.map((name) => sql`${sql.ref(name)} = ${excluded(name)}`))}
+    where ${isDifferent(table)} and ${isNewer(table, newerBy, clock() + clockToleranceSeconds * 1000)}
+    returning ${sql.ref(keyColumns(stream)[0] ?? 'id')} as id`
+  const stored: string[] = []
+  for (const batch of batchesOf(rows, kind === 'sqlite' ? rowsPerStatement[0] : rowsPerArrayInsert)) {
+    const insert = kind === 'sqlite' ? rowInsert(table, names, batch) : columnInsert(project, table, columns, batch)
+    const result = await sql<{ id: string }>`${insert} ${onConflict}`.execute(db)
+    for (const { id } of result.rows) stored.push(id)
+  }
+  return stored
+}
+
+function rowInsert(table: StoredTable, names: readonly string[], rows: readonly EncodedRow[]) {
+  const values = rows.map((row) => sql`(${sql.join(names.map((name) => row[name] ?? null))})`)
+  return sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))}) values ${sql.join(values)}`
+}
+
+function columnInsert(
+  project: ProjectId,
+  table: StoredTable,
+  columns: readonly InsertedColumn[],
+  rows: readonly EncodedRow[],
+) {
+  const arrays = columns.slice(1).map(({ name, type }) =>
+    arrayParameter(
+      type,
+      rows.map((row) => row[name] ?? null),
+    ),
+  )
+  return arrayInsert(table, columns, [project, ...arrays])
+}
+
+const excluded = (name: string) => sql.ref(`excluded.${name}`)
+
+function isDifferent(table: StoredTable) {
+  const documented = table === 'message_rows' ? Object.values(messageFields).map(([column]) => column) : []
+  const compared = ['raw', ...documented.filter((name) => !tables[table].key.some((part) => part === name))]
+  const conditions = compared.map((name) => sql`${excluded(name)} is distinct from ${sql.ref(`${table}.${name}`)}`)
+  if (hasDeletedAt(table)) conditions.push(sql`${sql.ref(`${table}.deleted_at`)} is not null`)
+  return sql`(${sql.join(conditions, sql` or `)})`
+}
+
+/** `newerBy`: a column that shows that a row is older than the stored one although it was requested later; null = none. */
+function isNewer(table: StoredTable, newerBy: string | null, latestPossible: number) {
+  const stored = (name: string) => sql.ref(`${table}.${name}`)
+  // A row that was requested in the future was stored while a clock was wrong, so its time orders nothing.
+  const isRequestedLater = sql`(excluded.asked_at >= ${stored('asked_at')} or ${stored('asked_at')} > ${latestPossible})`
+  if (newerBy === null) return isRequestedLater
+  return sql`${isRequestedLater} and (${stored(newerBy)} is null or ${excluded(newerBy)} >= ${stored(newerBy)})`
+}
