@@ -1,34 +1,35 @@
 /** The use cases of batches: list, show, stop, resume and take back, each with a warehouse opened for it. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { BatchDecisionOptions } from '../outbox/core/admin.ts'
-import { estimateBatchMs, longestRest, type OperationCounts } from '../outbox/core/batch-estimate.ts'
-import type {
-  BatchDecisionReport,
-  BatchEstimate,
-  BatchesReport,
-  BatchOutcome,
-  BatchReport,
-  BatchSummary,
-  RevertReport,
-  SelectionMismatch,
+import {
+  type BatchDecisionReport,
+  type BatchEstimate,
+  type BatchesReport,
+  type BatchOutcome,
+  type BatchReport,
+  type BatchSummary,
+  estimateBatchMs,
+  longestRest,
+  type OperationCounts,
+  type RevertReport,
+  type SelectionMismatch,
 } from '../outbox/core/batches.ts'
-import type { BatchDecision } from '../outbox/core/decisions.ts'
-import { nameEntries } from '../outbox/core/outbox-entry.ts'
+import type { BatchDecision, BatchDecisionOptions } from '../outbox/core/decisions.ts'
 import { visitorNameOf } from '../outbox/core/review.ts'
-import { approvable, describeMismatch } from '../outbox/decide.ts'
-import { requireBatch } from '../outbox/find-batch.ts'
+import type { StatusCounts } from '../outbox/core/state.ts'
+import { approvable, describeMismatch, requireBatch } from '../outbox/decide.ts'
 import { type RevertRequest, revertBatch } from '../outbox/revert.ts'
 import { compareWithChecks } from '../outbox/review/review-source.ts'
 import { evaluateCircuits, outcomesConsidered } from '../outbox/send/circuit-breaker.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { BudgetPolicy } from '../service/core/budget.ts'
 import type { ProjectName } from '../values/project.ts'
-import { toTimestamp } from '../values/time.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import type { Warehouse } from './open.ts'
-import { withOutbox } from './outbox.ts'
+import { clockNotices, withOutbox } from './outbox.ts'
 
 /** `before`: the name of a batch; only older ones are listed. */
 export function listBatches(
@@ -70,7 +71,7 @@ export async function readBatch(
     batch,
     outcomes: await readOutcomes(admin, batch.id),
     reasons: await admin.groupReasons({ batch: batch.id }),
-    checked: await compareWithChecks(admin, admin, batch.id),
+    checked: await compareWithChecks(admin, batch.id),
     estimate: await estimateBatch(admin, warehouse, project, batch),
     approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
     revertedBy: await admin.findRevertOf(batch.id),
@@ -82,7 +83,7 @@ async function readOutcomes(admin: Outbox, batch: string): Promise<readonly Batc
   const outcomes: BatchOutcome[] = []
   for (const { operation, status, count } of await admin.countByOperation({ batch })) {
     const entries = await admin.list({ batch, operations: [operation], statuses: [status] }, samplesPerOutcome)
-    outcomes.push({ operation, status, count, samples: await nameEntries(admin, entries) })
+    outcomes.push({ operation, status, count, samples: await admin.nameEntries(entries) })
   }
   return outcomes
 }
@@ -189,4 +190,76 @@ export function revertBatchOf(config: Config, project: ProjectConfig, request: R
     const named = notReverted.map((row, index) => ({ ...row, visitorName: visitorNameOf(targets[index] ?? null) }))
     return { project: project.name, ...report, notReverted: named, ...(await clockNotices(warehouse)) }
   })
+}
+
+type WatchOptions = {
+  readonly everyMs: Ms
+  /** Once aborted, the last reading is returned. */
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: BatchProgress, report: BatchReport) => void
+}
+
+/** Until nothing more happens to the batch without a person; returns the last reading. Throws UserError if there is none. */
+export function watchBatch(
+  config: Config,
+  project: ProjectConfig,
+  name: string,
+  { everyMs, signal, onProgress }: WatchOptions,
+): Promise<BatchReport> {
+  return withOutbox(config, project, async (admin, warehouse) => {
+    let first: BatchReading | null = null
+    for (;;) {
+      const report = await readBatch(admin, warehouse, project, name)
+      const reading = { at: Date.now(), report }
+      first ??= reading
+      onProgress(toBatchProgress(first, reading), report)
+      if (isBatchIdle(report) || signal.aborted) return report
+      await sleep(everyMs, undefined, { signal }).catch(() => {})
+    }
+  })
+}
+
+type BatchReading = { readonly at: EpochMs; readonly report: BatchReport }
+
+export type BatchProgress = {
+  readonly rows: number
+  /** Rows whose outcome is known, whatever it is. */
+  readonly settled: number
+  readonly counts: StatusCounts
+  /** Settled in a minute since the first reading; null if that was too short ago to say. */
+  readonly perMinute: number | null
+  /** When the last row will be settled; null if nothing is sent or nothing is left. */
+  readonly doneAt: EpochMs | null
+  /** RFC 3339; null if nothing rests. */
+  readonly restsUntil: string | null
+  readonly restsBecause: string | null
+}
+
+/** A rate over a shorter time says nothing. */
+const minRateTime: Ms = 5000
+
+export function toBatchProgress(first: BatchReading, { at, report }: BatchReading): BatchProgress {
+  const { batch, estimate } = report
+  const settled = countSettled(batch.counts)
+  const took = at - first.at
+  const moving = batch.state === 'sending'
+  return {
+    rows: batch.rows,
+    settled,
+    counts: batch.counts,
+    perMinute: took < minRateTime ? null : ((settled - countSettled(first.report.batch.counts)) / took) * 60_000,
+    doneAt: moving && estimate.left > 0 ? at + estimate.takesMs : null,
+    restsUntil: estimate.restsUntil,
+    restsBecause: estimate.restsBecause,
+  }
+}
+
+/** Whether nothing more happens to it without a person. */
+function isBatchIdle({ batch: { state, counts } }: BatchReport): boolean {
+  return state !== 'sending' && (counts.sending ?? 0) === 0
+}
+
+function countSettled(counts: StatusCounts): number {
+  const { succeeded = 0, failed = 0, conflict = 0, uncertain = 0, cancelled = 0, expired = 0 } = counts
+  return succeeded + failed + conflict + uncertain + cancelled + expired
 }

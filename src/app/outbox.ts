@@ -1,9 +1,8 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { DecisionTerms, OutboxFilter, ShownSelection } from '../outbox/core/admin.ts'
 import type { SelectionMismatch } from '../outbox/core/batches.ts'
-import type { OutboxDecision } from '../outbox/core/decisions.ts'
-import { nameEntries, type OutboxEntry } from '../outbox/core/outbox-entry.ts'
+import type { DecisionTerms, OutboxDecision, OutboxFilter, ShownSelection } from '../outbox/core/decisions.ts'
+import type { OutboxEntry } from '../outbox/core/outbox-entry.ts'
 import type {
   AddWritebackReport,
   DecisionReport,
@@ -13,15 +12,13 @@ import type {
 } from '../outbox/core/reports.ts'
 import { laneBlockingStatuses } from '../outbox/core/state.ts'
 import type { WritebackRequest } from '../outbox/core/writeback-request.ts'
-import { executeDecision } from '../outbox/decide.ts'
-import { requireBatch, resolveIds } from '../outbox/find-batch.ts'
+import { executeDecision, requireBatch, resolveIds } from '../outbox/decide.ts'
 import { needsApproval } from '../outbox/import/import-file.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
 import { estimateWritesMs } from '../service/core/estimate.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
-import { clockNotices } from './clock-notice.ts'
 import { readSlotLimits } from './learned-margins.ts'
 import type { Warehouse } from './open.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
@@ -56,7 +53,7 @@ export function listWritebacks(
     const entries = await (newest ? admin.listNewest(named, limit) : admin.list(named, limit))
     return {
       project: project.name,
-      writebacks: await nameEntries(admin, entries),
+      writebacks: await admin.nameEntries(entries),
       counts: await admin.countByStatus(named),
       nameless: await warehouse.projects.countWithoutProject(),
     }
@@ -104,7 +101,7 @@ export async function readWriteback(
   id: string,
 ): Promise<ShowWritebackReport> {
   const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
-  const [writeback] = await nameEntries(admin, entries)
+  const [writeback] = await admin.nameEntries(entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
   const [check = null] = await admin.readChecks([writeback.id])
   const target = writeback.conversationId ?? writeback.visitorId ?? ''
@@ -200,4 +197,34 @@ function throwUnknownResult(error: unknown): never {
     next: 'check with `deskmirror writeback list --newest` before you add it again',
     exitCode: 1,
   })
+}
+
+/** Longer than a slow answer of the database takes. */
+const toleratedMs: Ms = 5000
+
+/** Null: it does not. */
+export async function findClockNotice({ readClock }: Pick<Warehouse, 'readClock'>): Promise<string | null> {
+  const clock = await readClock()
+  const offBy = Date.now() - clock()
+  if (Math.abs(offBy) <= toleratedMs) return null
+  const off = `${Math.round(Math.abs(offBy) / 1000)} s ${offBy > 0 ? 'ahead of' : 'behind'}`
+  return `the clock of this machine is ${off} the database's, which decides when write-backs leave`
+}
+
+/** As part of the report of a decision. */
+export async function clockNotices(
+  warehouse: Pick<Warehouse, 'readClock'>,
+): Promise<{ readonly notices?: readonly string[] }> {
+  const notice = await findClockNotice(warehouse)
+  return notice === null ? {} : { notices: [notice] }
+}
+
+/** Until when an approval can be taken back, by the clock of the database; null: it cannot any more. */
+export async function findOpenGrace(
+  { readClock }: Pick<Warehouse, 'readClock'>,
+  queued: Pick<OutboxEntry, 'undoUntil'> | undefined,
+): Promise<string | null> {
+  const clock = await readClock()
+  const undoUntil = queued?.undoUntil ?? null
+  return undoUntil !== null && Date.parse(undoUntil) > clock() ? undoUntil : null
 }

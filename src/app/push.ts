@@ -1,25 +1,27 @@
 /** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
+import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { estimateBatchMs, type OperationCounts } from '../outbox/core/batch-estimate.ts'
+import { estimateBatchMs, type OperationCounts } from '../outbox/core/batches.ts'
 import type { PushProgress, PushReport } from '../outbox/core/reports.ts'
 import { type Operation, operations } from '../outbox/core/writeback-request.ts'
+import type { WritebackDeps } from '../outbox/operations/operation-handler.ts'
+import { circuitNotices, missingScopeNotices, withoutProjectNotices } from '../outbox/send/circuit-breaker.ts'
 import { type SendProgress, sendQueued } from '../outbox/send/send-queued.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { BudgetView, SlotLimits } from '../service/core/budget.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
-import { projectCommandHint } from '../values/user-error.ts'
-import { findClockNotice } from './clock-notice.ts'
+import { projectCommandHint, UserError } from '../values/user-error.ts'
 import { refreshFacts } from './facts.ts'
 import { readSlotLimits } from './learned-margins.ts'
-import { withRetryingOutbox } from './outbox.ts'
+import type { Warehouse } from './open.ts'
+import { findClockNotice, withRetryingOutbox } from './outbox.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
 import { openSendRecord, type SendRecord } from './send-record.ts'
 import { fatalRunError, reportBudget, type Service, withService } from './service.ts'
+import type { WarehouseRetry } from './warehouse-retry.ts'
 import { withRequestBudgets, withWarehouse } from './with-resources.ts'
-import { maxConcurrentLanes, readOnlySetting, rejectReadOnly, writebackDeps } from './writeback-deps.ts'
-import { circuitNotices, missingScopeNotices, withoutProjectNotices } from './writeback-notices.ts'
 
 type PushOptions = {
   readonly signal: AbortSignal
@@ -128,4 +130,55 @@ export function toPushProgress(
 /** Write-backs in flight are not sent again. */
 function revokeSending(config: Config, project: ProjectConfig): Promise<void> {
   return withWarehouse(config, ({ outbox }) => outbox(project.projectId).revokeSending(readOnlySetting))
+}
+
+/** Lanes per process: enough to use a key's write rate when responses take a second. */
+export const maxConcurrentLanes = 6
+
+export async function writebackDeps(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  service: Service,
+  log: Logger,
+  warehouseRetry?: WarehouseRetry,
+): Promise<WritebackDeps> {
+  const { client, signal } = service
+  return {
+    ...project,
+    get: client.get,
+    send: client.send,
+    outbox: withSettleRetries(warehouse.outbox(project.projectId), warehouseRetry),
+    mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
+    now: await warehouse.readClock(),
+    random: Math.random,
+    signal,
+    log,
+  }
+}
+
+/**
+ * Retries storing an outcome while the database restarts, for about half a minute, because only this process knows the
+ * response. Commands with warehouse retries wait longer anyway. Storing an outcome is idempotent.
+ */
+function withSettleRetries(outbox: Outbox, warehouseRetry: WarehouseRetry | undefined): Outbox {
+  if (warehouseRetry !== undefined) return outbox
+  const retryOptions = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
+  return {
+    ...outbox,
+    settleSent: (writeback, transition) => pRetry(() => outbox.settleSent(writeback, transition), retryOptions),
+  }
+}
+
+/** Recorded as the author of revocations when writing is switched off. */
+export const readOnlySetting = 'DESKMIRROR_READ_ONLY'
+
+/** Called before anything is claimed, so that queued write-backs stay queued. */
+export function rejectReadOnly({ name, readOnly }: ProjectConfig): void {
+  if (!readOnly) return
+  throw new UserError({
+    what: `nothing is sent for the project ${name}`,
+    why: `writing to the service is switched off (${readOnlySetting})`,
+    next: 'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml) or leave it out',
+    exitCode: 2,
+  })
 }

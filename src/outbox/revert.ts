@@ -1,11 +1,11 @@
 /** Queues the inverse of a batch as a draft batch, from what was seen before each of its write-backs was sent. */
 
 import { UserError } from '../values/user-error.ts'
-import type { DecisionTerms } from './core/admin.ts'
 import type { BatchSummary, NotReverted, RevertReport } from './core/batches.ts'
+import type { DecisionTerms } from './core/decisions.ts'
 import { revertLane } from './core/revert.ts'
 import type { WritebackRequest } from './core/writeback-request.ts'
-import { requireBatch } from './find-batch.ts'
+import { requireBatch } from './decide.ts'
 import type { Outbox } from './sql/outbox.ts'
 
 /** `batch`: its name or a unique beginning of it. `by`: who takes it back. */

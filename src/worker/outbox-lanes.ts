@@ -1,19 +1,20 @@
 /** Sends write-backs in a worker: finds the lanes that are ready, and works on one of them for a time slice. */
 
-import { findClockNotice } from '../app/clock-notice.ts'
 import { refreshFacts } from '../app/facts.ts'
+import { findClockNotice } from '../app/outbox.ts'
+import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
-import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../app/writeback-deps.ts'
-import { circuitNotices, withoutProjectNotices } from '../app/writeback-notices.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { ClaimableWriteback } from '../outbox/core/repository.ts'
+import type { ClaimableWriteback } from '../outbox/core/outbox-entry.ts'
 import type { Operation } from '../outbox/core/writeback-request.ts'
 import {
+  circuitNotices,
   evaluateCircuits,
   isBlocked,
   operationsWithoutScope,
   outcomesConsidered,
   toClaimFilter,
+  withoutProjectNotices,
 } from '../outbox/send/circuit-breaker.ts'
 import { sendLane } from '../outbox/send/lane.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'

@@ -8,7 +8,7 @@ import { columnName } from '../../src/mirror/sql/discovered-columns/column-name.
 import { conversations } from '../../src/mirror/streams/list-streams.ts'
 import { visitorActivity } from '../../src/mirror/streams/visitor-activity.ts'
 import { toCommonReason } from '../../src/outbox/core/group-reasons.ts'
-import { matchesPayload, toWords } from '../../src/outbox/core/same-words.ts'
+import { matchesPayload, toWords } from '../../src/outbox/core/review-guards.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
 import { detectFileForm, type ImportFormat } from '../../src/outbox/import/file-form.ts'
 import { parseLines } from '../../src/outbox/import/parse-lines.ts'

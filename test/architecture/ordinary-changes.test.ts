@@ -47,21 +47,15 @@ const changes: readonly Change[] = [
   {
     row: 'a write-back operation',
     edits: [
+      ['schema/outbox-tables.ts', '  note: {', "tag: { target: 'visitor', payload: ['tag'] }, "],
       [
         'src/outbox/core/writeback-request.ts',
         '  note: {\n',
         `tag: { target: 'visitor', isIdempotent: true, notRevertible: null, isPublic: false, words: ['tag', 'tags'],
-           sets: [], fields: { tag: contentField }, evidenceFields: [], summary: '', examples: [] },\n`,
+           action: 'add_note', sets: [], readsPerSend: 0, fields: { tag: contentField }, summary: '', examples: [] },\n`,
       ],
     ],
-    named: [
-      'src/outbox/core/batch-estimate.ts',
-      'src/outbox/core/revert.ts',
-      'src/outbox/core/review-check.ts',
-      'src/outbox/core/review-lane.ts',
-      'src/outbox/core/review.ts',
-      'src/outbox/operations/handlers.ts',
-    ],
+    named: ['src/outbox/operations/handlers.ts'],
   },
   {
     row: 'an export format',

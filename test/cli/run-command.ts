@@ -28,7 +28,7 @@ type UseCases = Partial<
     typeof import('../../src/app/token.ts') &
     typeof import('../../src/app/verify.ts') &
     typeof import('../../src/app/verify-digests.ts') &
-    typeof import('../../src/app/watch-batch.ts')
+    typeof import('../../src/app/batches.ts')
 >
 
 /** Two projects, `shop` and `school`. */

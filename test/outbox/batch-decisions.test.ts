@@ -1,6 +1,6 @@
 /** Approving, undoing, stopping and resuming batches — in both databases. */
 import { describe, expect, test } from 'vitest'
-import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/admin.ts'
+import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/decisions.ts'
 import { executeDecision } from '../../src/outbox/decide.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'

@@ -1,8 +1,8 @@
 /** An outbox with batches of flags, without a service. */
 import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import type { EnqueueOptions } from '../../src/outbox/core/admin.ts'
-import type { Writeback } from '../../src/outbox/core/repository.ts'
+import type { EnqueueOptions } from '../../src/outbox/core/decisions.ts'
+import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import type { TestDatabase } from '../support/databases.ts'

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { migrations } from '../../schema/migrations/migrations.ts'
-import { requireBatch } from '../../src/outbox/find-batch.ts'
+import { requireBatch } from '../../src/outbox/decide.ts'
 import { type Db, openKysely } from '../../src/warehouse/connection-pool.ts'
 import { migrate } from '../../src/warehouse/migrate.ts'
 import { openPostgresPool } from '../../src/warehouse/postgres.ts'

@@ -1,7 +1,7 @@
 /** A write-back that was checked before it was sent did as checked, or something else, which is named. */
 import { describe, expect, test } from 'vitest'
-import { type CheckedRow, findDeviation, type StoredCheck } from '../../src/outbox/core/review-check.ts'
 import { describeDeviation } from '../../src/outbox/core/review-labels.ts'
+import { type CheckedRow, findDeviation, type StoredCheck } from '../../src/outbox/core/review-summary.ts'
 
 type Case = readonly [what: string, row: Partial<CheckedRow>, check: Partial<StoredCheck>, words: string | null]
 

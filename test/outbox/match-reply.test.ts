@@ -1,6 +1,6 @@
 /** Matching a reply to a message by ids: when it is found, when it is absent, and when neither is certain. */
 import { expect, test } from 'vitest'
-import type { Writeback } from '../../src/outbox/core/repository.ts'
+import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
 import { readSnapshotTwice, type SnapshotMessage } from '../../src/outbox/operations/conversation.ts'
 import { matchReply, messageIdsBefore } from '../../src/outbox/operations/message.ts'
 import type { WritebackDeps } from '../../src/outbox/operations/operation-handler.ts'

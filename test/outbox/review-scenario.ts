@@ -1,12 +1,11 @@
 /** A batch of every kind of row on a sandbox, its review, and what each row did when it was sent. */
 import { pino } from 'pino'
 import { expect } from 'vitest'
+import { writebackDeps } from '../../src/app/push.ts'
 import { withService } from '../../src/app/service.ts'
 import { withRequestBudgets } from '../../src/app/with-resources.ts'
-import { writebackDeps } from '../../src/app/writeback-deps.ts'
 import type { WritebackReview } from '../../src/outbox/core/review.ts'
-import type { CheckedOutcomes, CheckedReview } from '../../src/outbox/core/review-check.ts'
-import type { ReviewSummary } from '../../src/outbox/core/review-summary.ts'
+import type { CheckedOutcomes, CheckedReview, ReviewSummary } from '../../src/outbox/core/review-summary.ts'
 import type { WritebackStatus } from '../../src/outbox/core/state.ts'
 import { checkSource } from '../../src/outbox/review/check-rows.ts'
 import { batchSource, compareWithChecks, importSource, reviewSource } from '../../src/outbox/review/review-source.ts'
@@ -103,7 +102,7 @@ export async function reviewQueued(fixture: OutboxFixture): Promise<ReviewedRows
 /** What the checked rows did, beside what the check had shown. */
 export function compareQueued({ warehouse, sandbox }: OutboxFixture): Promise<CheckedOutcomes> {
   const admin = warehouse.outbox(sandbox.projectId)
-  return compareWithChecks(admin, warehouse.outbox(sandbox.projectId), batch)
+  return compareWithChecks(admin, batch)
 }
 
 /** Asks the service about all rows, as `--check` does. */

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   type ConversationState,
+  emptyLane,
   type ReviewFacts,
   type ReviewRow,
   reviewRow,
@@ -9,10 +10,8 @@ import {
   type VisitorState,
   type WritebackReview,
 } from '../../src/outbox/core/review.ts'
-import { withCheck } from '../../src/outbox/core/review-check.ts'
 import { findObstacleInMirror, type GuardFacts, noOwnEdits } from '../../src/outbox/core/review-guards.ts'
-import { emptyLane } from '../../src/outbox/core/review-lane.ts'
-import { createReviewCounter } from '../../src/outbox/core/review-summary.ts'
+import { createReviewCounter, withCheck } from '../../src/outbox/core/review-summary.ts'
 import { parseRequest } from '../../src/outbox/core/writeback-request.ts'
 
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'

@@ -1,12 +1,12 @@
 /** What a simulated process runs: `sync` and `push` as the program assembles them, and a person who uses the queue. */
 import { type Logger, pino } from 'pino'
 import type { Warehouse } from '../../src/app/open.ts'
+import { maxConcurrentLanes, writebackDeps } from '../../src/app/push.ts'
 import { openRequestBudgets } from '../../src/app/request-budgets.ts'
 import { withService } from '../../src/app/service.ts'
 import { acquireLocks } from '../../src/app/sync.ts'
 import { runSyncUnderLock } from '../../src/app/sync-run.ts'
 import { createWarehouseRetry, retryingWarehouse } from '../../src/app/warehouse-retry.ts'
-import { maxConcurrentLanes, writebackDeps } from '../../src/app/writeback-deps.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { SyncMode } from '../../src/mirror/core/mirror.ts'
 import { availability } from '../../src/mirror/streams/all-streams.ts'

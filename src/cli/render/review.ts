@@ -1,16 +1,14 @@
 /** Renders a review: counts by group first, then samples of each. */
 
-import type { CheckedReview } from '../../outbox/core/review-check.ts'
 import {
-  actionNames,
   describeDifference,
   describeEffect,
   describeGroup,
   describeOrder,
   outcomeLabels,
 } from '../../outbox/core/review-labels.ts'
-import type { ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
-import { operationTypes } from '../../outbox/core/writeback-request.ts'
+import type { CheckedReview, ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
+import { operationTypes, reviewActions } from '../../outbox/core/writeback-request.ts'
 import { formatAge, formatCount, pluralize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
@@ -58,7 +56,7 @@ function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (re
 export function renderReviewRow(review: CheckedReview): string {
   const { position, outcome, action, lastWords } = review
   const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
-  const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), actionNames[action].padEnd(15)]
+  const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), reviewActions[action][0].padEnd(15)]
   return [...cells, showInvisible(nameOf(review)), ...words, showInvisible(effectOf(review))].join('  ')
 }
 

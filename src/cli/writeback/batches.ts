@@ -138,7 +138,7 @@ async function watch(
   { config, project, display }: Call,
   name: string,
 ): Promise<CommandResult> {
-  const { watchBatch } = await context.load(() => import('../../app/watch-batch.ts'))
+  const { watchBatch } = await context.load(() => import('../../app/batches.ts'))
   const report = await watchBatch(config, project, name, {
     everyMs: watchEveryMs,
     signal: context.openInterruptSignal(display, 'nothing'),

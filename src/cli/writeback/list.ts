@@ -1,6 +1,6 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
 import { Command, Option } from 'commander'
-import type { OutboxFilter } from '../../outbox/core/admin.ts'
+import type { OutboxFilter } from '../../outbox/core/decisions.ts'
 import { type OutboxEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import type { ListWritebacksReport } from '../../outbox/core/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'

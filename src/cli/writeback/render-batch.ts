@@ -1,5 +1,5 @@
 /** Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next. */
-import type { BatchProgress } from '../../app/watch-batch.ts'
+import type { BatchProgress } from '../../app/batches.ts'
 import type { BatchesReport, BatchOutcome, BatchReport } from '../../outbox/core/batches.ts'
 import type { ReasonGroup } from '../../outbox/core/group-reasons.ts'
 import { describeDeviation, shortId } from '../../outbox/core/review-labels.ts'

@@ -1,8 +1,13 @@
 /** Makes a decision that was typed: which write-backs it is about, and what it answers. */
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import type { OutboxFilter } from '../../outbox/core/admin.ts'
 import type { BatchDecisionReport, NotReverted, RevertReport, SelectionMismatch } from '../../outbox/core/batches.ts'
-import { type DecisionName, decisionOf, decisions, type OutboxDecision } from '../../outbox/core/decisions.ts'
+import {
+  type DecisionName,
+  decisionOf,
+  decisions,
+  type OutboxDecision,
+  type OutboxFilter,
+} from '../../outbox/core/decisions.ts'
 import type { DecisionReport } from '../../outbox/core/reports.ts'
 import type { ReviewOutcome } from '../../outbox/core/review.ts'
 import { shortId } from '../../outbox/core/review-labels.ts'

@@ -3,9 +3,14 @@
 import { decideBatch, revertBatchOf } from '../../app/batches.ts'
 import { decideWritebacks } from '../../app/outbox.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
-import type { DecisionTerms, OutboxFilter } from '../../outbox/core/admin.ts'
 import type { BatchDecisionReport, RevertReport, SelectionMismatch } from '../../outbox/core/batches.ts'
-import { changedStatuses, type DecisionName, decisions } from '../../outbox/core/decisions.ts'
+import {
+  changedStatuses,
+  type DecisionName,
+  type DecisionTerms,
+  decisions,
+  type OutboxFilter,
+} from '../../outbox/core/decisions.ts'
 import type { DecisionReport } from '../../outbox/core/reports.ts'
 import type { ReviewOutcome } from '../../outbox/core/review.ts'
 import type { EpochMs } from '../../values/time.ts'

@@ -1,17 +1,15 @@
 /** What the pages about write-backs show: read with the functions of the command line, apart from all other work. */
 
 import { type BatchProject, estimateBatch, readBatch } from '../../app/batches.ts'
-import { findOpenGrace } from '../../app/clock-notice.ts'
 import { readSlotLimits } from '../../app/learned-margins.ts'
 import type { Warehouse } from '../../app/open.ts'
-import { readWriteback } from '../../app/outbox.ts'
+import { findOpenGrace, readWriteback } from '../../app/outbox.ts'
 import { createTurns, rememberResults } from '../../http/remember-results.ts'
-import type { OutboxFilter } from '../../outbox/core/admin.ts'
-import { estimateBatchMs } from '../../outbox/core/batch-estimate.ts'
-import { nameEntries } from '../../outbox/core/outbox-entry.ts'
+import { estimateBatchMs } from '../../outbox/core/batches.ts'
+import type { OutboxFilter } from '../../outbox/core/decisions.ts'
 import type { ReviewOutcome } from '../../outbox/core/review.ts'
-import type { CheckedReview } from '../../outbox/core/review-check.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../../outbox/core/review-labels.ts'
+import type { CheckedReview } from '../../outbox/core/review-summary.ts'
 import type { WritebackStatus } from '../../outbox/core/state.ts'
 import { batchSource, reviewSource } from '../../outbox/review/review-source.ts'
 import { formatCount } from '../../values/format.ts'
@@ -111,7 +109,7 @@ export function createWritebackReads(open: Open, openLong: Open, now: () => Epoc
         const { entries, named } = await outbox.readSelection(filter, limit)
         return {
           named,
-          entries: await nameEntries(outbox, entries),
+          entries: await outbox.nameEntries(entries),
           operations: await outbox.countByOperation(filter),
           batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
         }
@@ -202,7 +200,7 @@ async function listRows(
   const seq = after !== null && /^\d{1,15}$/.test(after) ? Number(after) : 0
   const entries = await admin.list(filter, rowsPerPage, seq)
   return {
-    entries: await nameEntries(warehouse.outbox(projectId), entries),
+    entries: await admin.nameEntries(entries),
     next: entries.length < rowsPerPage ? null : String(entries.at(-1)?.seq ?? ''),
   }
 }

@@ -3,7 +3,8 @@
 import { type Cell, type Column, table } from '../../document/table.ts'
 import type { DecisionName } from '../../outbox/core/decisions.ts'
 import type { ReviewOutcome } from '../../outbox/core/review.ts'
-import { actionNames, outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { reviewActions } from '../../outbox/core/writeback-request.ts'
 import { path } from '../../values/address.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { BatchData } from '../core/writeback-data.ts'
@@ -70,7 +71,7 @@ function rowCells(
   return [
     html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${String(position)}</a>`,
     html`${foreignText(visitorName)}${lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`}`,
-    html`${payload?.handled === undefined ? html`<span class="faint">${actionNames[action]}</span> ` : nothing}${payloadText(payload)}`,
+    html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[action][0]}</span> ` : nothing}${payloadText(payload)}`,
     html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`,
   ]
 }

@@ -2,7 +2,7 @@
 
 import type { Attempts } from '../../http/auth.ts'
 import type { Logger } from '../../log.ts'
-import type { AuditEvent, NewAuditEvent } from '../../outbox/core/audit-event.ts'
+import type { AuditEvent, NewAuditEvent } from '../../outbox/core/decisions.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ConsoleData } from '../data/console-data.ts'
 import type { ConsoleProject } from '../data/console-project.ts'

@@ -1,11 +1,14 @@
 /** Batches: write-backs that were queued together, and what people see of them and decide about them as a whole. */
+
+import type { SlotLimits } from '../../service/core/budget.ts'
+import { estimateSendsMs } from '../../service/core/estimate.ts'
 import type { ProjectName } from '../../values/project.ts'
-import type { Ms } from '../../values/time.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { EventLogEntry, NamedEntry, OutboxEntry } from './outbox-entry.ts'
-import type { CheckedOutcomes } from './review-check.ts'
+import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
-import type { Operation } from './writeback-request.ts'
+import { type Operation, operationTypes } from './writeback-request.ts'
 
 /** What a person says about a batch when it is queued. */
 export type BatchDescription = {
@@ -142,4 +145,26 @@ export type RevertReport = {
   readonly notReverted: readonly (NotReverted & { readonly visitorName: string | null })[]
   /** What is wrong around it: the clock of this machine. */
   readonly notices?: readonly string[]
+}
+
+export type OperationCounts = Readonly<Partial<Record<Operation, number>>>
+
+/** `ahead`: write-backs of unknown operations that are sent before. */
+export function estimateBatchMs(limits: SlotLimits, left: OperationCounts, ahead: number): Ms {
+  const entries = Object.entries(left) as [Operation, number][]
+  const writes = entries.reduce((sum, [, count]) => sum + count, 0)
+  const reads = entries.reduce((sum, [operation, count]) => sum + count * operationTypes[operation].readsPerSend, 0)
+  const readsEach = writes === 0 ? operationTypes.message.readsPerSend : reads / writes
+  return estimateSendsMs(limits, writes + ahead, reads + Math.ceil(ahead * readsEach))
+}
+
+export type Rest = { readonly until: EpochMs; readonly because: string }
+
+/** The longest of the rests that have not ended. */
+export function longestRest(rests: readonly (Rest | null)[], now: EpochMs): Rest | null {
+  const open = rests.filter((rest) => rest !== null && rest.until > now)
+  return open.reduce<Rest | null>(
+    (longest, rest) => (longest === null || (rest?.until ?? 0) > longest.until ? rest : longest),
+    null,
+  )
 }

@@ -1,8 +1,9 @@
-/** A write-back and its event log as stored, as people see them; and for pages with the visitor's name and words. */
-import { excerpt } from '../../values/invisible.ts'
-import { type ReviewRow, type TargetState, visitorNameOf } from './review.ts'
-import type { WritebackStatus } from './state.ts'
-import { type Operation, operationTypes } from './writeback-request.ts'
+/** A write-back as stored: as people see it, with its event log, and as the sender claims and settles it. */
+
+import type { ServiceBehaviour } from '../../../schema/row.ts'
+import type { EpochMs } from '../../values/time.ts'
+import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
+import { type evidenceFields, type Operation, operationTypes } from './writeback-request.ts'
 
 /** A write-back as stored. Times are RFC 3339. */
 export type OutboxEntry = {
@@ -58,34 +59,111 @@ export type NamedEntry = OutboxEntry & {
   readonly firstWords: string | null
 }
 
-function toNamedEntry(entry: OutboxEntry, target: TargetState | null): NamedEntry {
-  const { content } = entry.payload
-  const isConversation = target?.kind === 'conversation'
-  const lastText = isConversation ? (target.lastVisitorMessage?.text ?? null) : null
-  return {
-    ...entry,
-    visitorName: visitorNameOf(target),
-    lastWords: lastText === null ? null : excerpt(lastText),
-    firstWords: typeof content === 'string' ? excerpt(content) : null,
-  }
-}
-
-type TargetReader = {
-  readonly readTargets: (
-    targets: readonly Pick<ReviewRow, 'operation' | 'target'>[],
-  ) => Promise<readonly (TargetState | null)[]>
-}
-
-/** Adds names and words from the mirror. */
-export async function nameEntries(
-  { readTargets }: TargetReader,
-  entries: readonly OutboxEntry[],
-): Promise<readonly NamedEntry[]> {
-  const targets = await readTargets(entries.map((entry) => ({ operation: entry.operation, target: targetIdOf(entry) })))
-  return entries.map((entry, index) => toNamedEntry(entry, targets[index] ?? null))
-}
-
 /** The id of the conversation or the visitor. */
 export function targetIdOf({ operation, conversationId, visitorId }: OutboxEntry): string {
   return (operationTypes[operation].target === 'conversation' ? conversationId : visitorId) ?? ''
+}
+
+/** A write-back that this process has claimed. */
+export type Writeback = {
+  readonly id: string
+  readonly lane: string
+  readonly operation: Operation
+  /** The id of the conversation or the visitor. */
+  readonly target: string
+  /** The row in the form of an import line, not validated. */
+  readonly rawRequest: unknown
+  readonly status: WritebackStatus
+  /** A decision made while it was in flight: it is not sent again, and gets this status if it did not arrive. */
+  readonly revokedAs: Revocation | null
+  /** How often it was sent. */
+  readonly attempts: number
+  readonly batchId: string | null
+  /** RFC 3339, by the database's clock. */
+  readonly createdAt: string
+  readonly expiresAt: string | null
+  /** The mirror's view of the target when this was queued; null if the mirror did not have it. */
+  readonly targetSnapshot: TargetSnapshot | null
+  readonly evidence: Evidence
+  /** Increases with every claim (a fencing token). */
+  readonly fencingToken: number
+}
+
+export type TargetSnapshot = {
+  /** RFC 3339. */
+  readonly last_message_at?: string | null
+  readonly name?: string | null
+  readonly email?: string | null
+}
+
+/** What is known about a send, used to find out whether it arrived. Stored as JSON. */
+export type Evidence = {
+  /** The target's state just before the request was sent. */
+  readonly before?: {
+    /** Ids of all messages of the conversation; absent if not all could be read. */
+    readonly ids?: readonly string[]
+    /** A digest of their texts; absent in rows of earlier versions. */
+    readonly digest?: string
+    /** Written by earlier versions: `ids` starts at this time and is incomplete. */
+    readonly since?: string
+  } & { readonly [F in (typeof evidenceFields)[number]]?: string | null }
+  /** The same before the first of several sends, which may have arrived although no response proved it. */
+  readonly firstBefore?: Evidence['before']
+  /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
+  readonly sender?: 'ended' | 'dead' | 'silent'
+  /** What the response states without proof: the service accepted or refused the request, in these words. */
+  readonly statedResult?: { readonly says: 'accepted' | 'refused'; readonly why: string }
+  /** How many verifications did not find it. */
+  readonly verifications?: number
+  /** Consecutive attempts that failed before anything was sent. */
+  readonly failedAttempts?: number
+  /** Field names that the service refused for a note's text. */
+  readonly refusedFields?: readonly string[]
+  /** The service's reason for the first refusal. */
+  readonly firstRefusal?: string
+  /** The HTTP status of the response. */
+  readonly status?: number
+  /** How its arrival was found. */
+  readonly found?: string
+}
+
+/** An event of a write-back, with what is stored with it. */
+export type Transition = {
+  readonly event: OutboxEvent
+  /** For a person. */
+  readonly why: string
+  readonly requestId?: string | null
+  /** Merged into the stored evidence. */
+  readonly evidence?: Evidence
+  /** Earliest time of the next attempt. */
+  readonly dueAt?: EpochMs
+  /** The id of the message that the reply created. */
+  readonly messageId?: string
+  readonly observedBehaviours?: readonly ServiceBehaviour[]
+}
+
+/** Restricts what may be claimed. */
+export type ClaimFilter = {
+  readonly lane?: string
+  readonly withoutOperations?: readonly Operation[]
+  /** Leaves out queued replies and notes: all, or those of these imports (null: those without an import). */
+  readonly withoutQueuedSends?: 'all' | readonly (string | null)[]
+}
+
+export type ClaimableWriteback = {
+  readonly status: 'queued' | 'sending'
+  readonly id: string
+  readonly lane: string
+  readonly operation: Operation
+  readonly batchId: string | null
+}
+
+export type SendOutcome = {
+  readonly status: WritebackStatus
+  readonly batchId: string | null
+  /** RFC 3339. */
+  readonly at: string
+  readonly why: string
+  /** The sending process died or fell silent, which says nothing about the service. */
+  readonly isOwnFault: boolean
 }

@@ -5,8 +5,7 @@ import type { Ms } from '../../values/time.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
 import type { MistakeKind } from './request-mistake.ts'
-import type { ReadCheck } from './review-check.ts'
-import type { ReviewSummary } from './review-summary.ts'
+import type { ReadCheck, ReviewSummary } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 
 /** How long sending will take. */

@@ -4,10 +4,16 @@
  */
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
-import type { Evidence } from './repository.ts'
-import { isSameValue } from './same-words.ts'
+import type { Evidence } from './outbox-entry.ts'
+import { isSameValue } from './review-guards.ts'
 import type { WritebackStatus } from './state.ts'
-import { type Operation, operationTypes, type WritebackPayload, type WritebackRequest } from './writeback-request.ts'
+import {
+  effectOf,
+  type Operation,
+  operationTypes,
+  type WritebackPayload,
+  type WritebackRequest,
+} from './writeback-request.ts'
 
 /** A row of the batch. Times are RFC 3339. */
 export type BatchRow = {
@@ -46,14 +52,6 @@ export type LaneToRevert = {
 
 type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
 
-/** A reply reopens its conversation. */
-const changedBy: Readonly<Record<Operation, 'flag' | 'visitor' | null>> = {
-  message: 'flag',
-  handled: 'flag',
-  visitor: 'visitor',
-  note: null,
-}
-
 export function revertLane(lane: LaneToRevert): LaneRevert {
   const unclear = lane.rows.filter(({ status }) => status === 'uncertain' || status === 'sending').map(toUnclear)
   const sent = lane.rows.filter(({ status }) => status === 'succeeded')
@@ -61,9 +59,9 @@ export function revertLane(lane: LaneToRevert): LaneRevert {
     const why = operationTypes[row.operation].notRevertible
     return why === null ? [] : [notReverted(row, 'cannot', why)]
   })
-  const flags = sent.filter(({ operation }) => changedBy[operation] === 'flag')
-  const corrections = sent.filter(({ operation }) => changedBy[operation] === 'visitor')
-  const revert = corrections.length > 0 ? revertCorrections(corrections, lane) : revertFlags(flags, lane)
+  const changing = sent.filter(({ operation, payload }) => Object.keys(effectOf({ operation, payload })).length > 0)
+  const isOnVisitor = changing.some(({ operation }) => operationTypes[operation].target === 'visitor')
+  const revert = isOnVisitor ? revertCorrections(changing, lane) : revertFlags(changing, lane)
   return { request: revert.request, notReverted: [...unclear, ...lasting, ...revert.notReverted] }
 }
 

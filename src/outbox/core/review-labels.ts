@@ -1,9 +1,9 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
-import type { FieldChange, ReviewAction, ReviewOutcome, ReviewReason } from './review.ts'
-import type { CheckedReview, Deviation } from './review-check.ts'
-import type { ReviewGroup } from './review-summary.ts'
+import type { FieldChange, ReviewOutcome, ReviewReason } from './review.ts'
+import type { CheckedReview, Deviation, ReviewGroup } from './review-summary.ts'
+import { reviewActions } from './writeback-request.ts'
 
 export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
   would_send: 'will be sent',
@@ -11,24 +11,6 @@ export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
   already_so: 'is so already',
   stands_against: 'would not be sent',
   not_known: 'not known',
-}
-
-/** For one, and for several. */
-const actionLabels: Readonly<Record<ReviewAction, readonly [one: string, many: string]>> = {
-  reply: ['reply', 'replies'],
-  mark_handled: ['conversation to mark handled', 'conversations to mark handled'],
-  reopen: ['conversation to reopen', 'conversations to reopen'],
-  correct_visitor: ['visitor to correct', 'visitors to correct'],
-  add_note: ['note', 'notes'],
-}
-
-/** As a column of a table. */
-export const actionNames: Readonly<Record<ReviewAction, string>> = {
-  reply: 'reply',
-  mark_handled: 'mark handled',
-  reopen: 'reopen',
-  correct_visitor: 'correct visitor',
-  add_note: 'note',
 }
 
 const reasonLabels: Readonly<Record<ReviewReason, string>> = {
@@ -53,7 +35,7 @@ export function describeGroup(
   { action, reason, count, changing, blocked }: ReviewGroup,
   formatCount: (n: number) => string,
 ): string {
-  const [one, many] = actionLabels[action]
+  const [, one, many] = reviewActions[action]
   const subject = `${formatCount(count)} ${count === 1 ? one : many}`
   const why = reason === null ? '' : `: ${reasonLabels[reason]}`
   const reopening =

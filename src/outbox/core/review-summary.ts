@@ -1,7 +1,15 @@
 /** Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the rows do not change. */
 
-import { type ReviewAction, type ReviewOutcome, type ReviewReason, reviewOutcomes } from './review.ts'
-import type { CheckedReview } from './review-check.ts'
+import type { Evidence, NamedEntry } from './outbox-entry.ts'
+import {
+  type FieldChange,
+  type ReviewOutcome,
+  type ReviewReason,
+  reviewOutcomes,
+  type WritebackReview,
+} from './review.ts'
+import type { WritebackStatus } from './state.ts'
+import { type Operation, operationTypes, type ReviewAction } from './writeback-request.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome
@@ -95,4 +103,83 @@ function countOutcomes(groups: Iterable<ReviewGroup>): ReviewSummary['counts'] {
 function sortGroups(groups: readonly ReviewGroup[]): readonly ReviewGroup[] {
   const rank = ({ outcome }: ReviewGroup) => reviewOutcomes.indexOf(outcome)
   return groups.toSorted((a, b) => rank(a) - rank(b) || b.count - a.count)
+}
+
+export type ReviewCheck = Pick<WritebackReview, 'outcome' | 'reason' | 'why' | 'changes'> & {
+  /** RFC 3339. */
+  readonly checkedAt: string
+}
+
+/** Of a queued row. */
+export type StoredCheck = ReviewCheck & { readonly id: string; readonly epoch: number }
+
+/** Void once the row's epoch has changed: it was claimed, decided about or corrected. */
+export type ReadCheck = StoredCheck & { readonly isVoid: boolean }
+
+export type CheckedReview = WritebackReview & {
+  /** Null if it was not checked since it last changed. */
+  readonly check: (ReviewCheck & { readonly differs: boolean }) | null
+}
+
+export function withCheck(review: WritebackReview, check: ReviewCheck | null): CheckedReview {
+  if (check === null) return { ...review, check: null }
+  const { outcome, reason, why, changes, checkedAt } = check
+  return { ...review, check: { outcome, reason, why, changes, checkedAt, differs: differs(review, check) } }
+}
+
+/** The reasons are worded differently, so only the effects are compared. */
+function differs(review: WritebackReview, check: ReviewCheck): boolean {
+  return review.outcome !== check.outcome || JSON.stringify(review.changes) !== JSON.stringify(check.changes)
+}
+
+/** A write-back that has left, and the last check of it. */
+export type CheckedRow = {
+  readonly id: string
+  readonly seq: number
+  readonly operation: Operation
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly status: WritebackStatus
+  /** What the service showed just before it was sent. */
+  readonly before: Evidence['before']
+  readonly check: StoredCheck
+}
+
+/** `changes`: what sending it changed; null if it was not done. */
+export type Deviation = { readonly check: StoredCheck; readonly changes: readonly FieldChange[] | null }
+
+/** Of the write-backs of a batch that were checked and have left. */
+export type CheckedOutcomes = {
+  readonly rows: number
+  readonly differing: number
+  /** The first ones that differ. */
+  readonly samples: readonly { readonly writeback: NamedEntry; readonly deviation: Deviation }[]
+}
+
+/** Null if it did what the check had shown, or if that cannot be known. */
+export function findDeviation(row: CheckedRow): Deviation | null {
+  const { operation, payload, status, check } = row
+  // A reply changes a flag that is no part of it.
+  const { sets } = operationTypes[operation]
+  const wasDone = status === 'succeeded'
+  const wasRefused = status === 'failed' || status === 'conflict' || status === 'expired'
+  if (check.outcome === 'not_known' || (!wasDone && !wasRefused)) return null
+  if (check.changes.some(({ field, new: wanted }) => sets.includes(field) && payload[field] !== wanted)) return null // It was corrected after the check.
+  const changes = wasDone ? changesOf(row) : null
+  if (wasDone === (check.outcome === 'stands_against')) return { check, changes }
+  if (changes === null || sets.length === 0) return null
+  return JSON.stringify(changes) === JSON.stringify(check.changes) ? null : { check, changes }
+}
+
+/** What sending it changed; null if what was there before is not stored. */
+function changesOf({ operation, payload, before }: CheckedRow): readonly FieldChange[] | null {
+  const wasHandled = before?.handledAt === undefined ? undefined : before.handledAt !== null
+  const changes: FieldChange[] = []
+  for (const field of operationTypes[operation].sets) {
+    const wanted = payload[field]
+    if (wanted !== null && typeof wanted !== 'string' && typeof wanted !== 'boolean') continue
+    const old = field === 'handled' ? wasHandled : before?.[field]
+    if (old === undefined) return null
+    if (old !== wanted) changes.push({ field, old, new: wanted })
+  }
+  return changes
 }

@@ -3,17 +3,20 @@
  * compared with its target as the rows before it leave it: a flag behind a reply, which reopens the conversation, is not
  * already set. Pure.
  */
-
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
-import type { TargetSnapshot } from './repository.ts'
+import type { TargetSnapshot } from './outbox-entry.ts'
 import { mistakeText } from './request-mistake.ts'
-import { applyRequest, emptyLane, type LaneState } from './review-lane.ts'
+import type { WritebackStatus } from './state.ts'
 import {
+  effectOf,
+  type FieldName,
+  type FieldValues,
   hasExpired,
   type Operation,
   operationTypes,
   type RequestParseResult,
+  type ReviewAction,
   type WritebackRequest,
 } from './writeback-request.ts'
 
@@ -27,10 +30,6 @@ export const reviewOutcomes = [
   'not_known',
 ] as const
 export type ReviewOutcome = (typeof reviewOutcomes)[number]
-
-/** What a person calls it. */
-const reviewActions = ['reply', 'mark_handled', 'reopen', 'correct_visitor', 'add_note'] as const
-export type ReviewAction = (typeof reviewActions)[number]
 
 /** Why a write-back would not be carried out, or why that is not known. */
 export const reviewReasons = {
@@ -113,7 +112,7 @@ export type ReviewFacts = {
 
 /** `handled`: true or false; the others are texts or null. */
 export type FieldChange = {
-  readonly field: 'handled' | 'name' | 'email'
+  readonly field: FieldName
   readonly old: boolean | string | null
   readonly new: boolean | string | null
 }
@@ -148,7 +147,7 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
   const obstacle = findObstacle(row, facts, lane, now)
   const request = row.request.ok ? row.request.request : null
   const isSent = obstacle === null && request !== null && facts.target !== null
-  const changes = isSent && facts.target !== null ? findChanges(request, withLane(facts.target, lane)) : []
+  const changes = isSent && facts.target !== null ? findChanges(request, facts.target, lane) : []
   const review: WritebackReview = {
     position: row.position,
     id: row.id,
@@ -175,18 +174,9 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
 }
 
 function actionOf({ operation, request }: ReviewRow): ReviewAction {
-  switch (operation) {
-    case 'message':
-      return 'reply'
-    case 'note':
-      return 'add_note'
-    case 'visitor':
-      return 'correct_visitor'
-    case 'handled': {
-      const isClearing = request.ok && request.request.operation === 'handled' && !request.request.payload.handled
-      return isClearing ? 'reopen' : 'mark_handled'
-    }
-  }
+  const { action, unless } = operationTypes[operation]
+  if (unless === undefined || !request.ok) return action
+  return effectOf(request.request)[unless.field] === unless.is ? unless.action : action
 }
 
 /** In the order in which queueing and sending would find them. */
@@ -204,18 +194,11 @@ function findObstacle(row: ReviewRow, facts: ReviewFacts, lane: LaneState, now: 
   return target.isDeleted ? { reason: 'deleted', why: `the service no longer has this ${target.kind}` } : null
 }
 
-function withLane(target: TargetState, lane: LaneState): TargetState {
-  if (target.kind === 'conversation') return { ...target, isHandled: lane.isHandled ?? target.isHandled }
-  const { name = target.name, email = target.email } = lane
-  return { ...target, name, email }
-}
-
-/** What carrying it out would leave is what the row after it would find. */
-function findChanges(request: WritebackRequest, target: TargetState): readonly FieldChange[] {
-  const { isHandled: handled, name, email } = applyRequest(emptyLane, request)
-  const wanted = { handled, name, email }
-  const current: Partial<Record<FieldChange['field'], FieldChange['old']>> =
+function findChanges(request: WritebackRequest, target: TargetState, lane: LaneState): readonly FieldChange[] {
+  const wanted = effectOf(request)
+  const own =
     target.kind === 'conversation' ? { handled: target.isHandled } : { name: target.name, email: target.email }
+  const current: FieldValues = { ...own, ...lane }
   return (['handled', 'name', 'email'] as const).flatMap((field) => {
     const [old, value] = [current[field], wanted[field]]
     return old === undefined || value === undefined || value === old ? [] : [{ field, old, new: value }]
@@ -233,4 +216,48 @@ function describeTarget(target: TargetState | null): Pick<WritebackReview, 'visi
   const last = target.lastVisitorMessage
   const lastWords = last?.text == null ? null : { text: excerpt(last.text), at: last.at }
   return { visitorName: target.visitorName, lastWords }
+}
+
+/** What the earlier rows of a lane change; a field that none of them sets is absent. */
+export type LaneState = FieldValues & {
+  /** Why the last reply that was queued together with this row is not sent; null if it is, or if there is none. */
+  readonly unsentReply: string | null
+  /** The position of the last row; null if this is the first. */
+  readonly lastPosition: number | null
+  /** The uncertain write-back that blocks the lane. */
+  readonly blockedBy: string | null
+}
+
+/** A write-back that was queued before a reviewed row of its lane. */
+export type RowAhead = {
+  readonly lane: string
+  /** Its place in the queue. */
+  readonly seq: number
+  readonly id: string
+  readonly status: WritebackStatus
+  /** Null if it is invalid. */
+  readonly request: WritebackRequest | null
+  /** It was queued together with the reviewed row. */
+  readonly isSameBatch: boolean
+}
+
+export const emptyLane: LaneState = { unsentReply: null, lastPosition: null, blockedBy: null }
+
+/** The lane after a request was carried out. */
+function applyRequest(lane: LaneState, request: WritebackRequest): LaneState {
+  const unsentReply = request.operation === 'message' ? null : lane.unsentReply
+  return { ...lane, ...effectOf(request), unsentReply }
+}
+
+/** The lane behind a write-back that was queued before and is not reviewed: what is queued is taken as sent. */
+export function applyAhead(lane: LaneState, { id, status, request, isSameBatch }: RowAhead): LaneState {
+  const isOpen = status === 'queued' || status === 'sending' || status === 'uncertain'
+  const unsentReply =
+    !isSameBatch || request?.operation !== 'message'
+      ? lane.unsentReply
+      : isOpen || status === 'succeeded'
+        ? null
+        : `the reply queued before it was not sent (${status})`
+  const after = isOpen && request !== null ? applyRequest(lane, request) : lane
+  return { ...after, unsentReply, blockedBy: status === 'uncertain' ? id : lane.blockedBy }
 }

@@ -1,5 +1,10 @@
-/** The operations, and a request for one before it is queued: its target and its payload, parsed and validated. Pure. */
+/**
+ * The operations: one record each, which constraints, commands, CSV columns, reviews, estimates and reverts follow; its handler
+ * is in `operations/handlers.ts`. And a request for one before it is queued: its target and its payload, parsed and validated.
+ * Pure.
+ */
 import { z } from 'zod'
+import type { operationColumns } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
 import type { PayloadField } from './request-fields.ts'
 import {
@@ -17,6 +22,28 @@ import { type RequestMistake, toMistake } from './request-mistake.ts'
 export const targetKinds = ['conversation', 'visitor'] as const
 export type TargetKind = (typeof targetKinds)[number]
 
+/** What a person calls what a write-back does: in a column, of one and of several. */
+export const reviewActions = {
+  reply: ['reply', 'reply', 'replies'],
+  mark_handled: ['mark handled', 'conversation to mark handled', 'conversations to mark handled'],
+  reopen: ['reopen', 'conversation to reopen', 'conversations to reopen'],
+  correct_visitor: ['correct visitor', 'visitor to correct', 'visitors to correct'],
+  add_note: ['note', 'note', 'notes'],
+} as const
+export type ReviewAction = keyof typeof reviewActions
+
+/** The fields of a target that write-backs change. */
+export type FieldName = 'handled' | 'name' | 'email'
+/** An absent one is not changed. */
+export type FieldValues = {
+  readonly handled?: boolean
+  readonly name?: string | null
+  readonly email?: string | null
+}
+
+/** The target's fields whose values before a send are stored as evidence: text or null. */
+export const evidenceFields = ['handledAt', 'name', 'email'] as const
+
 export type OperationType = {
   readonly target: TargetKind
   /** Whether sending it twice has the same effect as once. */
@@ -27,18 +54,22 @@ export type OperationType = {
   readonly isPublic: boolean
   /** On pages. */
   readonly words: readonly [one: string, many: string]
-  /** The fields of its target that it sets, as a review names them; none: it adds something instead. */
-  readonly sets: readonly ('handled' | 'name' | 'email')[]
+  /** `unless`: given in a payload, it makes another action of it. */
+  readonly action: ReviewAction
+  readonly unless?: { readonly field: FieldName; readonly is: boolean; readonly action: ReviewAction }
+  /** The fields of its target that its payload sets, as a review names them; none: it adds something instead. */
+  readonly sets: readonly FieldName[]
+  /** What it changes beside them. */
+  readonly alsoSets?: FieldValues
+  /** Of the precondition, and of what is stored afterwards. Measured against the sandbox, without verifications. */
+  readonly readsPerSend: number
   /** The payload, in the order of the CSV columns. If all fields are optional, at least one must be given. */
   readonly fields: Readonly<Record<string, PayloadField>>
-  /** The target's fields whose values before a send are stored as evidence: text or null. */
-  readonly evidenceFields: readonly string[]
   readonly summary: string
   /** Arguments of `writeback add`, after the operation. */
   readonly examples: readonly string[]
 }
 
-/** Handlers, constraints, CSV columns, options and help texts follow from this table. */
 const described = {
   message: {
     target: 'conversation',
@@ -46,7 +77,11 @@ const described = {
     notRevertible: 'a reply cannot be taken back',
     isPublic: true,
     words: ['reply', 'replies'],
+    action: 'reply',
     sets: [],
+    // It reopens its conversation.
+    alsoSets: { handled: false },
+    readsPerSend: 3,
     fields: {
       content: contentField,
       sender_name: {
@@ -56,7 +91,6 @@ const described = {
         help: 'the name that the visitor sees (required)',
       },
     },
-    evidenceFields: [],
     summary: 'a reply to the visitor of a conversation; it reopens the conversation',
     examples: [
       '--conversation ID --sender-name Ann --content "We have found it."',
@@ -69,11 +103,13 @@ const described = {
     notRevertible: null,
     isPublic: false,
     words: ['flag', 'flags'],
+    action: 'mark_handled',
+    unless: { field: 'handled', is: false, action: 'reopen' },
     sets: ['handled'],
+    readsPerSend: 3,
     fields: {
       handled: { schema: flagSchema, kind: 'flag', value: 'true|false', help: 'false reopens it', default: true },
     },
-    evidenceFields: ['handledAt'],
     summary: 'mark a conversation handled, or reopen it',
     examples: [
       '--conversation ID                     marks it handled',
@@ -86,7 +122,9 @@ const described = {
     notRevertible: null,
     isPublic: false,
     words: ['correction of a visitor', 'corrections of visitors'],
+    action: 'correct_visitor',
     sets: ['name', 'email'],
+    readsPerSend: 2,
     fields: {
       name: {
         schema: singleLineText(maxLengths.name).nullable().exactOptional(),
@@ -103,7 +141,6 @@ const described = {
         clearHelp: 'remove the email address',
       },
     },
-    evidenceFields: ['name', 'email'],
     summary: 'correct the name of a visitor, the email, or both; an omitted field stays unchanged',
     examples: ['--visitor ID --name "Ada Lovelace" --clear-email'],
   },
@@ -113,13 +150,19 @@ const described = {
     notRevertible: 'a note cannot be taken back',
     isPublic: false,
     words: ['note', 'notes'],
+    action: 'add_note',
     sets: [],
+    readsPerSend: 0,
     fields: { content: contentField },
-    evidenceFields: [],
     summary: 'an internal note about a visitor',
     examples: ['--visitor ID --content "Asked for an invoice."'],
   },
-} as const satisfies Record<string, OperationType>
+} as const satisfies {
+  readonly [O in keyof typeof operationColumns]: OperationType & {
+    readonly target: (typeof operationColumns)[O]['target']
+    readonly fields: Readonly<Record<(typeof operationColumns)[O]['payload'][number], PayloadField>>
+  }
+}
 
 export type Operation = keyof typeof described
 export const operationTypes: Readonly<Record<Operation, OperationType>> = described
@@ -128,9 +171,6 @@ export const operations = Object.keys(described) as readonly Operation[]
 export function isOperation(value: unknown): value is Operation {
   return operations.some((operation) => operation === value)
 }
-
-export type EvidenceField = (typeof described)[Operation]['evidenceFields'][number]
-export const evidenceFields = Object.values(operationTypes).flatMap(({ evidenceFields: names }) => names)
 
 export function operationsWhere(condition: (type: OperationType) => boolean): readonly Operation[] {
   return operations.filter((operation) => condition(operationTypes[operation]))
@@ -141,6 +181,15 @@ export const operationsInHelp = targetKinds.flatMap((kind) => [
   ...operationsWhere(({ target, isIdempotent }) => target === kind && !isIdempotent),
   ...operationsWhere(({ target, isIdempotent }) => target === kind && isIdempotent),
 ])
+
+/** What its target has once it is done. */
+export function effectOf({ operation, payload }: Pick<WritebackRequest, 'operation' | 'payload'>): FieldValues {
+  const { sets, alsoSets } = operationTypes[operation]
+  return {
+    ...alsoSets,
+    ...Object.fromEntries(Object.entries(payload).filter(([name]) => sets.some((set) => set === name))),
+  }
+}
 
 /** The name of the target's lane. Write-backs of one lane are sent in order. */
 export function toLaneName(kind: TargetKind, id: string): string {

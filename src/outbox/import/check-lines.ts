@@ -14,7 +14,7 @@ import {
   type RequestMistake,
   toMistake,
 } from '../core/request-mistake.ts'
-import { toWords } from '../core/same-words.ts'
+import { toWords } from '../core/review-guards.ts'
 import { expiryMistakes, type WritebackRequest } from '../core/writeback-request.ts'
 import type { QueuedRef } from '../sql/import-lookups.ts'
 import type { ImportLookups } from '../sql/outbox.ts'

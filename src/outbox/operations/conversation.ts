@@ -1,14 +1,18 @@
 /** Reads the messages of a conversation from the service. */
-
 import type { MirrorRow } from '../../../schema/row.ts'
 import { type MessageSide, toMessageSide } from '../../mirror/core/message-side.ts'
 import { documentedPageSizes } from '../../mirror/core/pagination/list-endpoint.ts'
 import { decodeProfile, type PagingProfile } from '../../mirror/core/pagination/paging-profile.ts'
 import { allTime, type TimeRange } from '../../mirror/core/pagination/pending-ranges.ts'
+import { conversations } from '../../mirror/streams/list-streams.ts'
 import { messages } from '../../mirror/streams/messages.ts'
 import { readList } from '../../mirror/sync/list-reader.ts'
-import { type EpochMs, type EpochSeconds, parseTime } from '../../values/time.ts'
-import type { WritebackDeps } from './operation-handler.ts'
+import type { ApiResponse } from '../../service/core/api-request.ts'
+import { asJsonObject } from '../../values/json.ts'
+import { type EpochMs, type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import type { Writeback } from '../core/outbox-entry.ts'
+import { toLaneName } from '../core/writeback-request.ts'
+import type { Task, WritebackDeps } from './operation-handler.ts'
 
 export type SnapshotMessage = {
   readonly id: string
@@ -148,4 +152,85 @@ function textOrNull(value: unknown): string | null {
 
 function compareByTime(a: SnapshotMessage, b: SnapshotMessage): number {
   return (a.at ?? 0) - (b.at ?? 0) || (/^\d+$/.test(a.id + b.id) ? Number(BigInt(a.id) - BigInt(b.id)) : 0)
+}
+
+/** What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to this message. */
+type Precondition = { readonly at: EpochSeconds; readonly isFromMirror: boolean } | { readonly id: string }
+
+/** From `expect`, else from the mirror as it was when queued, else from the time of queueing. */
+function toPrecondition(writeback: Writeback, expect: string | null, conversation: ApiResponse): Precondition {
+  const expectedAt = parseTime(expect)
+  if (expectedAt !== undefined) return { at: expectedAt, isFromMirror: false }
+  if (expect !== null) return { id: expect }
+  const mirroredAt = parseTime(writeback.targetSnapshot?.last_message_at)
+  if (mirroredAt !== undefined) return { at: mirroredAt, isFromMirror: true }
+  // Corrects for the difference between the service's clock and ours.
+  const clockOffset =
+    conversation.serverDate === null ? 0 : conversation.serverDate - Math.floor(conversation.requestedAt / 1000)
+  return { at: (parseTime(writeback.createdAt) ?? 0) + clockOffset, isFromMirror: false }
+}
+
+/**
+ * Why the write-back must not be sent; null if the precondition holds. Compares times, and also ids because clocks may be
+ * wrong: if the mirror has what the person saw, a message that the mirror lacks is new. Throws ApiError.
+ */
+export async function findViolation(
+  { deps, writeback }: Task,
+  expect: string | null,
+  conversation: ApiResponse,
+  conversationId = writeback.target,
+): Promise<string | null> {
+  const precondition = toPrecondition(writeback, expect, conversation)
+  const fields = asJsonObject(conversation.data)
+  const last = parseTime(fields?.lastMessageAt)
+  const hasMoved = 'id' in precondition || last === undefined || last > precondition.at
+  const isByVisitor = toMessageSide(fields?.lastMessageSenderType) === 'visitor'
+  if ('at' in precondition && last !== undefined && hasMoved && isByVisitor)
+    return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(precondition.at)}`
+  const mirroredIds = await readMirroredIds(deps, conversationId, precondition)
+  if (!hasMoved && mirroredIds === null) return null
+  const { utterances, isComplete } = await readSnapshot(deps, conversationId)
+  const later =
+    'at' in precondition
+      ? utterances.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > precondition.at)
+      : messagesAfter(utterances, precondition.id)
+  if (later === null) return `the message ${'id' in precondition ? precondition.id : ''} is not in the conversation`
+  const isMirrored = ({ id }: SnapshotMessage) => mirroredIds === null || mirroredIds.has(id)
+  const unseen = utterances.filter((message) => later.includes(message) || !isMirrored(message))
+  const ownIds = await deps.outbox.listMatchedMessageIds(toLaneName('conversation', conversationId))
+  // An unknown sender is treated as a visitor, which is the safe error.
+  const violation = unseen.find((message) => message.side !== 'team' && !ownIds.has(message.id))
+  if (violation !== undefined)
+    return `a visitor wrote ${violation.at === null ? 'since' : `at ${rfc3339(violation.at)}`} (message ${violation.id})`
+  return isComplete || !hasMoved ? null : 'the service does not show all messages, so a visitor may have written since'
+}
+
+/** Ids of the mirrored messages; null if the mirror does not contain what the person saw. */
+async function readMirroredIds(
+  deps: WritebackDeps,
+  conversationId: string,
+  precondition: Precondition,
+): Promise<ReadonlySet<string> | null> {
+  if ('at' in precondition && !precondition.isFromMirror) return null
+  const { ids, newest } = await deps.outbox.readMirroredMessages(conversationId)
+  const isMirrored =
+    'id' in precondition ? ids.has(precondition.id) : (parseTime(newest) ?? Number.NEGATIVE_INFINITY) >= precondition.at
+  return isMirrored ? ids : null
+}
+
+function messagesAfter(messages: readonly SnapshotMessage[], id: string): readonly SnapshotMessage[] | null {
+  const index = messages.findIndex((message) => message.id === id)
+  return index < 0 ? null : messages.slice(index + 1)
+}
+
+/** The same for a visitor's name, email or note: checks the conversation that `expect` refers to. Throws ApiError. */
+export async function findVisitorViolation(task: Task, expect: string | null): Promise<string | null> {
+  const { deps, writeback } = task
+  if (expect === null) return null
+  const messageId = parseTime(expect) === undefined ? expect : null
+  const conversationId = await deps.outbox.findConversation(writeback.target, messageId)
+  if (conversationId === null)
+    return 'the mirror has no conversation of this visitor, so the expected message cannot be found'
+  const conversation = await deps.get(conversations.rowPath(deps.projectId, conversationId), {}, 'write')
+  return findViolation(task, expect, conversation, conversationId)
 }

@@ -3,13 +3,12 @@
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import type { Json } from '../../values/json.ts'
 import { asJsonObject } from '../../values/json.ts'
-import type { Transition } from '../core/repository.ts'
-import { editableFields, findForeignEdit, type VisitorFields } from '../core/review-guards.ts'
-import { isSameValue } from '../core/same-words.ts'
+import type { Transition } from '../core/outbox-entry.ts'
+import { editableFields, findForeignEdit, isSameValue, type VisitorFields } from '../core/review-guards.ts'
 import type { Operation, RequestFor } from '../core/writeback-request.ts'
+import { findViolation, findVisitorViolation } from './conversation.ts'
 import { createMessageHandler } from './message.ts'
 import { type CreateHandler, type OperationHandler, type Refusal, readTarget, type Task } from './operation-handler.ts'
-import { findViolation, findVisitorViolation } from './precondition.ts'
 
 const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wanted }, expect }) => ({
   method: 'POST',

@@ -9,12 +9,17 @@ import { messages } from '../../mirror/streams/messages.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
-import type { Writeback } from '../core/repository.ts'
-import { findRepetition, matchesPayload } from '../core/same-words.ts'
+import type { Writeback } from '../core/outbox-entry.ts'
+import { findRepetition, matchesPayload } from '../core/review-guards.ts'
 import type { WritebackPayload } from '../core/writeback-request.ts'
-import { type ConversationSnapshot, readSnapshot, readSnapshotTwice, type SnapshotMessage } from './conversation.ts'
+import {
+  type ConversationSnapshot,
+  findViolation,
+  readSnapshot,
+  readSnapshotTwice,
+  type SnapshotMessage,
+} from './conversation.ts'
 import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
-import { findViolation } from './precondition.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',

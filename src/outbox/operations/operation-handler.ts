@@ -12,7 +12,7 @@ import { toListShape } from '../../service/core/list-shape.ts'
 import type { Json } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
-import type { Evidence, Transition, Writeback } from '../core/repository.ts'
+import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
 import { type Operation, operationTypes, type RequestFor } from '../core/writeback-request.ts'
 import type { Outbox } from '../sql/outbox.ts'
 

@@ -7,7 +7,7 @@ import { ApiError, describeFailure, isRefusedByService } from '../../service/cor
 import type { ApiGet, ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { toTimestamp } from '../../values/time.ts'
-import type { TargetSnapshot, Writeback } from '../core/repository.ts'
+import type { TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
 import type { Obstacle, ReviewFacts, TargetState } from '../core/review.ts'
 import { type GuardFacts, noOwnEdits } from '../core/review-guards.ts'
 import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'

@@ -3,6 +3,7 @@
  * without scripts, and without requests to anywhere. Texts of others are escaped, isolated in direction, and show their
  * invisible characters.
  */
+
 import { tmpdir } from 'node:os'
 import { documentFoot, documentHead } from '../../document/document-frame.ts'
 import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
@@ -13,16 +14,15 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import { reviewOutcomes, type WritebackReview } from '../core/review.ts'
-import type { CheckedReview } from '../core/review-check.ts'
 import {
-  actionNames,
   describeDifference,
   describeEffect,
   describeGroup,
   describeOrder,
   outcomeLabels,
 } from '../core/review-labels.ts'
-import type { ReviewGroup, ReviewSummary } from '../core/review-summary.ts'
+import type { CheckedReview, ReviewGroup, ReviewSummary } from '../core/review-summary.ts'
+import { reviewActions } from '../core/writeback-request.ts'
 import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
 
 /** Holds text of any length in an unnamed temporary file, to be read once it is complete. */
@@ -179,7 +179,7 @@ ${notes.map((note) => html`<p class="notes">${foreign(note)}</p>\n`)}${countsTab
 
 function reviewPageRow(review: CheckedReview): string {
   const { action, outcome } = review
-  return tableRow(rowColumns, cellsOf(review, [actionNames[action], outcomeLabels[outcome]]), 'lines').html
+  return tableRow(rowColumns, cellsOf(review, [reviewActions[action][0], outcomeLabels[outcome]]), 'lines').html
 }
 
 const reviewPageFoot = `</tbody>

@@ -2,9 +2,17 @@
 import { hash } from 'node:crypto'
 import { inChunks } from '../../values/chunks.ts'
 import type { EpochMs } from '../../values/time.ts'
-import { type ReviewFacts, type ReviewRow, reviewRow, type WritebackReview } from '../core/review.ts'
-import type { ReviewCheck } from '../core/review-check.ts'
-import { applyAhead, emptyLane, type LaneState, type RowAhead } from '../core/review-lane.ts'
+import {
+  applyAhead,
+  emptyLane,
+  type LaneState,
+  type ReviewFacts,
+  type ReviewRow,
+  type RowAhead,
+  reviewRow,
+  type WritebackReview,
+} from '../core/review.ts'
+import type { ReviewCheck } from '../core/review-summary.ts'
 import { operationTypes, toLaneName } from '../core/writeback-request.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import type { QueuedRow } from '../sql/review-rows.ts'

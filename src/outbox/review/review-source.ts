@@ -1,16 +1,16 @@
 /** Reviews a file or a batch from the mirror, beside the results of checks with the service, and counts what it finds. */
 import type { EpochMs } from '../../values/time.ts'
-import { nameEntries } from '../core/outbox-entry.ts'
+import { findObstacleInMirror } from '../core/review-guards.ts'
 import {
   type CheckedOutcomes,
   type CheckedReview,
+  createReviewCounter,
   type Deviation,
   findDeviation,
   type ReviewCheck,
+  type ReviewSummary,
   withCheck,
-} from '../core/review-check.ts'
-import { findObstacleInMirror } from '../core/review-guards.ts'
-import { createReviewCounter, type ReviewSummary } from '../core/review-summary.ts'
+} from '../core/review-summary.ts'
 import { parseRequest } from '../core/writeback-request.ts'
 import type { ImportLine } from '../import/parse-lines.ts'
 import type { Outbox } from '../sql/outbox.ts'
@@ -105,8 +105,7 @@ const rowsPerRead = 200
 const maxSamples = 20
 
 export async function compareWithChecks(
-  admin: Pick<Outbox, 'list'>,
-  reader: Pick<Outbox, 'listChecked' | 'readTargets'>,
+  reader: Pick<Outbox, 'list' | 'listChecked' | 'nameEntries'>,
   batch: string,
 ): Promise<CheckedOutcomes> {
   const first = new Map<string, Deviation>()
@@ -124,8 +123,8 @@ export async function compareWithChecks(
     rows += page.length
     after = last.seq
   }
-  const entries = first.size === 0 ? [] : await admin.list({ ids: [...first.keys()] }, maxSamples)
-  const samples = (await nameEntries(reader, entries)).flatMap((writeback) => {
+  const entries = first.size === 0 ? [] : await reader.list({ ids: [...first.keys()] }, maxSamples)
+  const samples = (await reader.nameEntries(entries)).flatMap((writeback) => {
     const deviation = first.get(writeback.id)
     return deviation === undefined ? [] : [{ writeback, deviation }]
   })

@@ -2,9 +2,10 @@
  * The circuit breaker: stops replies and notes after a series of bad outcomes, and operations for which the key lacks the
  * scope. Pure. Its state is derived from the outbox, so every process sees the same, and correcting the rows closes it.
  */
-import type { ApiFailure } from '../../service/core/api-failure.ts'
+import { type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
 import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
-import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/repository.ts'
+import type { CommandHint } from '../../values/user-error.ts'
+import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
 import { type Operation, operationsWhere, operationTypes } from '../core/writeback-request.ts'
 
 /** This many uncertain outcomes in a row stop everything; this many refusals in a row stop their import. */
@@ -81,4 +82,31 @@ function findStreak(
   if (Math.abs(now - newestAt) > coolDownMs) return null
   const why = `the last ${length} replies and notes were ${status}: ${newest.why}`
   return { why, until: newestAt + coolDownMs }
+}
+
+export function circuitNotices({ all, batches }: CircuitState, hint: CommandHint): string[] {
+  const [list, push] = [hint('writeback list'), hint('push --despite-failures')]
+  const next = `; inspect them with \`${list}\`, and continue with \`${push}\``
+  return [
+    ...(all === null ? [] : [`replies and notes are stopped: ${all.why}${next}`]),
+    ...[...batches].map(
+      ([batch, { why }]) =>
+        `${batch === null ? 'write-backs without an import are' : `the import ${batch} is`} stopped: ${why}${next}`,
+    ),
+  ]
+}
+
+/** Operations for which the key lacks the scope. */
+export function missingScopeNotices(denied: ReadonlyMap<Operation, ApiFailure>): string[] {
+  const deniedByReason = Map.groupBy(denied, ([, failure]) => describeFailure(failure))
+  return [...deniedByReason].map(
+    ([why, entries]) => `${entries.map(([operation]) => operation).join(', ')} stay queued: ${why}`,
+  )
+}
+
+/** With several projects, it is unknown which one they belong to. */
+export function withoutProjectNotices(count: number): string[] {
+  if (count === 0) return []
+  const [rows, are] = count === 1 ? ['1 row has', 'is'] : [`${count} rows have`, 'are']
+  return [`${rows} no project and ${are} not sent until project_id is set in writebacks and writeback_events`]
 }

@@ -11,7 +11,7 @@ import {
   isRefusedByService,
 } from '../../service/core/api-failure.ts'
 import type { SettledWriteback } from '../core/group-reasons.ts'
-import type { ClaimableWriteback, Writeback } from '../core/repository.ts'
+import type { ClaimableWriteback, Writeback } from '../core/outbox-entry.ts'
 import { mistakeText } from '../core/request-mistake.ts'
 import { hasExpired, operationTypes, parseRequest } from '../core/writeback-request.ts'
 import { createHandler } from '../operations/handlers.ts'

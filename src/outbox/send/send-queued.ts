@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure } from '../../service/core/api-failure.ts'
 import type { Ms } from '../../values/time.ts'
-import type { Rest } from '../core/batch-estimate.ts'
+import type { Rest } from '../core/batches.ts'
 import { createOutcomeCounter, type OutcomeCounts, type SettledWriteback } from '../core/group-reasons.ts'
-import type { ClaimableWriteback } from '../core/repository.ts'
+import type { ClaimableWriteback } from '../core/outbox-entry.ts'
 import type { Operation } from '../core/writeback-request.ts'
 import type { WritebackDeps } from '../operations/operation-handler.ts'
 import {

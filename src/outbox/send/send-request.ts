@@ -5,7 +5,7 @@ import type { ApiResponse } from '../../service/core/api-request.ts'
 import { assertNever } from '../../values/assert-never.ts'
 import type { Json } from '../../values/json.ts'
 import type { Ms } from '../../values/time.ts'
-import type { Evidence, Transition, Writeback } from '../core/repository.ts'
+import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
 import type { WritebackStatus } from '../core/state.ts'
 import { operationTypes } from '../core/writeback-request.ts'
 import {

@@ -10,12 +10,16 @@ import { acquireLock } from '../../warehouse/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { BatchDecisionOptions, DecisionTerms, SelectionMoved } from '../core/admin.ts'
-import { type BatchDecision, decisions } from '../core/decisions.ts'
+import {
+  type BatchDecision,
+  type BatchDecisionOptions,
+  type DecisionTerms,
+  decisions,
+  type SelectionMoved,
+} from '../core/decisions.ts'
 import { appendEvent } from './audit-log.ts'
 import { lockSelection } from './entries.ts'
-import { coveredByCancelSql, hasOpenCancellation, hasOpenStop, isStoppedSql } from './open-decisions.ts'
-import { decidedSql, toTimeValue } from './row.ts'
+import { coveredByCancelSql, decidedSql, hasOpenCancellation, hasOpenStop, isStoppedSql, toTimeValue } from './row.ts'
 
 type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
   /** Null covers everything. */

@@ -5,13 +5,11 @@ import { inList } from '../../warehouse/dialect.ts'
 import { retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { Rest } from '../core/batch-estimate.ts'
-import type { Batch, BatchState, BatchSummary } from '../core/batches.ts'
+import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import { graceReason } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
-import { effectiveStatus } from './open-decisions.ts'
-import { operationSql } from './row.ts'
+import { effectiveStatus, operationSql } from './row.ts'
 
 const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
   approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,

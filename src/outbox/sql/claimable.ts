@@ -8,12 +8,11 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 import { allOf } from '../../warehouse/dialect.ts'
 import { currentProcess, isProcessAlive, type ProcessIdentity } from '../../warehouse/process-identity.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { Rest } from '../core/batch-estimate.ts'
-import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/repository.ts'
+import type { Rest } from '../core/batches.ts'
+import type { ClaimableWriteback, ClaimFilter, Evidence } from '../core/outbox-entry.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { followDecisions } from './batch-decisions.ts'
-import { hasOpenDecision, inStoppedBatchSql } from './open-decisions.ts'
-import { decodeEvidence, type OutboxRow, operationSql } from './row.ts'
+import { decodeEvidence, hasOpenDecision, inStoppedBatchSql, type OutboxRow, operationSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000

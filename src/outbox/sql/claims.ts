@@ -9,7 +9,7 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 import { forUpdate } from '../../warehouse/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { Evidence, SendOutcome, Transition, Writeback } from '../core/repository.ts'
+import type { Evidence, SendOutcome, Transition, Writeback } from '../core/outbox-entry.ts'
 import {
   fromStoredState,
   nextState,
@@ -21,10 +21,11 @@ import {
 import { hasExpired } from '../core/writeback-request.ts'
 import { acquireCancellationLock, findStop } from './batch-decisions.ts'
 import { claimableSql, currentOwner, findDeadOwners, nextInLaneSql, senderState } from './claimable.ts'
-import { coveredByCancelSql, inStoppedBatchSql } from './open-decisions.ts'
 import {
+  coveredByCancelSql,
   decodeEvidence,
   encodeEvidence,
+  inStoppedBatchSql,
   type OutboxRow,
   operationSql,
   readShownIds,

@@ -5,7 +5,7 @@ import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/
 import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { EnqueueOptions, EnqueueResult } from '../core/admin.ts'
+import type { EnqueueOptions, EnqueueResult } from '../core/decisions.ts'
 import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
 import { appendEvent } from './audit-log.ts'
 import { readShownIds, selectTargetSnapshot, toTimeValue } from './row.ts'

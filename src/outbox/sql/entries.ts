@@ -9,13 +9,13 @@ import { toTimestamp } from '../../values/time.ts'
 import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { OutboxFilter } from '../core/admin.ts'
 import type { NamedSelection, SelectionDigest } from '../core/batches.ts'
+import type { OutboxFilter } from '../core/decisions.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import { type Operation, targetKinds, toLaneName } from '../core/writeback-request.ts'
-import { effectiveStatus, isStoppedSql } from './open-decisions.ts'
+import { effectiveStatus, isStoppedSql } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",

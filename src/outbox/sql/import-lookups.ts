@@ -5,8 +5,7 @@ import { listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type Operation, operationTypes, toLaneName, type WritebackRequest } from '../core/writeback-request.ts'
-import { effectiveStatus } from './open-decisions.ts'
-import { inAnyCase } from './row.ts'
+import { effectiveStatus, inAnyCase } from './row.ts'
 
 /** A write-back that has the ref of a row, so the row is not queued. */
 export type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {

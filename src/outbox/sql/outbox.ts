@@ -40,7 +40,7 @@ import {
   readMirroredMessages,
 } from './lane-history.ts'
 import { readLanes } from './revert-source.ts'
-import { readFacts, readTargets } from './review-facts.ts'
+import { nameEntries, readFacts, readTargets } from './review-facts.ts'
 import { listBatch, listChecked, readAhead, readChecks, storeChecks } from './review-rows.ts'
 
 export type Outbox = ReturnType<typeof createOutbox>
@@ -52,7 +52,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
     ...{ listBatches, findBatch, listBatchNames, listStoppedBatches, countAhead, findBatchRest, countRevertible },
     ...{ readSelection, digestOf, decide, decideShown, decideBatch, revokeSending, findRevertOf, readLanes },
-    ...{ readFacts, readTargets, readAhead, listBatch, readChecks, listChecked, storeChecks },
+    ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, readChecks, listChecked, storeChecks },
     ...{ findClaimable, hasPending, findRest, claim, markSending, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
     ...{ hasUnmatchedDuplicate, findOwnEdits, findPreviousReplyStatus, findRequeueing, readMirroredMessages },

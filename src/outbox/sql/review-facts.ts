@@ -1,13 +1,21 @@
 /** What a review must know about each row besides the row itself, read from the mirror and the queue. */
 import { type RawBuilder, sql } from 'kysely'
 import { teamSenderTypes, toMessageSide } from '../../mirror/core/message-side.ts'
+import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ConversationState, MirroredMessage, ReviewRow, TargetState, VisitorState } from '../core/review.ts'
-import { type GuardFacts, noOwnEdits } from '../core/review-guards.ts'
-import { type ShownReply, wholeSecondsSlack } from '../core/same-words.ts'
+import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
+import {
+  type ConversationState,
+  type MirroredMessage,
+  type ReviewRow,
+  type TargetState,
+  type VisitorState,
+  visitorNameOf,
+} from '../core/review.ts'
+import { type GuardFacts, noOwnEdits, type ShownReply, wholeSecondsSlack } from '../core/review-guards.ts'
 import { operationTypes } from '../core/writeback-request.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
@@ -64,6 +72,25 @@ export async function readTargets(
     idsOf((target) => !isOnConversation(target)),
   )
   return targets.map((target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null)
+}
+
+/** Adds names and words from the mirror. */
+export async function nameEntries(context: ProjectDb, entries: readonly OutboxEntry[]): Promise<readonly NamedEntry[]> {
+  const targets = await readTargets(
+    context,
+    entries.map((entry) => ({ operation: entry.operation, target: targetIdOf(entry) })),
+  )
+  return entries.map((entry, index) => {
+    const { content } = entry.payload
+    const target = targets[index] ?? null
+    const lastText = target?.kind === 'conversation' ? (target.lastVisitorMessage?.text ?? null) : null
+    return {
+      ...entry,
+      visitorName: visitorNameOf(target),
+      lastWords: lastText === null ? null : excerpt(lastText),
+      firstWords: typeof content === 'string' ? excerpt(content) : null,
+    }
+  })
 }
 
 function isOnConversation({ operation }: Target): boolean {

@@ -6,14 +6,12 @@ import { inList } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { Writeback } from '../core/repository.ts'
-import { type ReviewReason, reviewOutcomes, reviewReasons } from '../core/review.ts'
-import type { CheckedRow, ReadCheck, StoredCheck } from '../core/review-check.ts'
-import type { RowAhead } from '../core/review-lane.ts'
+import type { Writeback } from '../core/outbox-entry.ts'
+import { type ReviewReason, type RowAhead, reviewOutcomes, reviewReasons } from '../core/review.ts'
+import type { CheckedRow, ReadCheck, StoredCheck } from '../core/review-summary.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { parseRequest } from '../core/writeback-request.ts'
-import { effectiveStatus } from './open-decisions.ts'
-import { decodeEvidence, type OutboxRow, stateBefore, toWriteback } from './row.ts'
+import { decodeEvidence, effectiveStatus, type OutboxRow, stateBefore, toWriteback } from './row.ts'
 
 /** A row of a batch. */
 export type QueuedRow = { readonly seq: number; readonly epoch: number; readonly writeback: Writeback }

@@ -11,7 +11,7 @@ import { readClock } from '../../warehouse/database-clock.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { thereAlready } from '../core/same-words.ts'
+import { thereAlready } from '../core/review-guards.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 
