@@ -1,38 +1,39 @@
-/** Rows as CSV: an empty cell is null, a quoted empty one is the empty text. */
-import { byteOrderMark, formulaStart, quoteCsvCell } from '../values/csv.ts'
+/** CSV (RFC 4180), and exports as CSV: an empty cell is null, a quoted empty one is the empty text. */
 import type { ByteOutput, ExportColumn, ExportValue, RowWriter } from './core/export.ts'
 
-/** `forSpreadsheets`: with a byte order mark, and an apostrophe before texts that would be executed as formulas. */
-type CsvOptions = { readonly forSpreadsheets: boolean }
+/** A formula may follow spaces in some spreadsheets, and East Asian editions accept full-width operators. */
+export const formulaStart = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
+/** Spreadsheets otherwise misread UTF-8 and save it damaged. */
+export const byteOrderMark = '\uFEFF'
+
+/** Quotes every character that some edition may treat as a separator, and outer spaces, which some editions trim. */
+export function quoteCsvCell(cell: string): string {
+  return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+/** One CSV line, including its CR LF. */
+export function toCsvLine(cells: readonly string[]): string {
+  return `${cells.map(quoteCsvCell).join(',')}\r\n`
+}
+
+/** `forSpreadsheets`: with a byte order mark, and an apostrophe before texts that would be executed as formulas. */
 export function createCsvWriter(
   columns: readonly ExportColumn[],
   output: ByteOutput,
-  { forSpreadsheets }: CsvOptions,
+  { forSpreadsheets }: { readonly forSpreadsheets: boolean },
 ): RowWriter {
-  const toCell = forSpreadsheets ? toSpreadsheetCell : toPlainCell
-  let header = `${forSpreadsheets ? byteOrderMark : ''}${toLine(columns.map(({ name }) => toCell(name)))}`
-  const write = async (text: string) => {
-    const bytes = Buffer.from(header + text)
+  const toCell = (value: ExportValue) => {
+    if (typeof value !== 'string') return value === null ? '' : String(value)
+    if (value === '') return '""'
+    return quoteCsvCell(forSpreadsheets && formulaStart.test(value) ? `'${value}` : value)
+  }
+  const toLine = (row: readonly ExportValue[]) => `${row.map(toCell).join(',')}\r\n`
+  let header = `${forSpreadsheets ? byteOrderMark : ''}${toLine(columns.map(({ name }) => name))}`
+  const write: RowWriter['write'] = async (rows) => {
+    const bytes = Buffer.from(header + rows.map(toLine).join(''))
     header = ''
     if (bytes.length > 0) await output.write(bytes)
   }
-  return {
-    write: (rows) => write(rows.map((row) => toLine(row.map(toCell))).join('')),
-    end: () => write(''),
-  }
-}
-
-function toLine(cells: readonly string[]): string {
-  return `${cells.join(',')}\r\n`
-}
-
-function toPlainCell(value: ExportValue): string {
-  if (value === null) return ''
-  if (typeof value !== 'string') return String(value)
-  return value === '' ? '""' : quoteCsvCell(value)
-}
-
-function toSpreadsheetCell(value: ExportValue): string {
-  return toPlainCell(typeof value === 'string' && formulaStart.test(value) ? `'${value}` : value)
+  return { write, end: () => write([]) }
 }

@@ -1,29 +1,34 @@
-/** Exports objects of the warehouse: all of them from one state of it, all of them or none. */
-
-import { parseDate } from '../analytics/core/report-period.ts'
-import { nearestNames } from '../values/nearest-names.ts'
-import type { ProjectId } from '../values/project.ts'
-import { parseTime, rfc3339 } from '../values/time.ts'
+/** Exports objects of the warehouse, all from one state of it: to standard output, a file for each, or one SQLite file. */
+import { join } from 'node:path'
 import { UserError } from '../values/user-error.ts'
 import type {
+  ByteOutput,
   ExportColumn,
-  ExportCondition,
   ExportedObject,
   ExportFormat,
-  ExportObject,
   ExportProgress,
+  ExportReport,
+  ExportRow,
   ExportSelection,
   ExportSnapshot,
-  ExportType,
-  ObjectName,
+  ExportValue,
   RowWriter,
 } from './core/export.ts'
-import { type Destination, type DestinationOptions, openDestination } from './destination.ts'
+import { findObjects, type RowRequest, selectRows } from './core/selection.ts'
+import { createCsvWriter } from './csv-writer.ts'
+import { createOutputFile, isFolder, type OutputFile, type OverwriteOptions } from './output-file.ts'
+import { createParquetWriter } from './parquet-writer.ts'
+import { createSqliteExport } from './sql/sqlite-export.ts'
 
 export type ExportRequest = RowRequest &
-  DestinationOptions & {
+  OverwriteOptions & {
     /** Names, or patterns such as `fct_*`. */
     readonly objects: readonly string[]
+    readonly format: ExportFormat
+    /** Whether CSV is for spreadsheets. */
+    readonly forSpreadsheets: boolean
+    /** A file or a folder, or standard output. */
+    readonly target: string | ByteOutput
   }
 
 type ExportDeps = {
@@ -35,54 +40,42 @@ type ExportDeps = {
 }
 
 /** Throws UserError; then nothing is left behind, except on standard output. */
-export async function exportObjects(
-  request: ExportRequest,
-  deps: ExportDeps,
-): Promise<{ readonly format: ExportFormat; readonly objects: readonly ExportedObject[] }> {
-  const { snapshot } = deps
+export async function exportObjects(request: ExportRequest, deps: ExportDeps): Promise<Omit<ExportReport, 'tookMs'>> {
+  const { snapshot, signal } = deps
   const selections: ExportSelection[] = []
   for (const object of findObjects(request.objects, await snapshot.listObjects())) {
     selections.push(selectRows(await snapshot.describe(object), request))
   }
   const destination = await openDestination(selections, request)
   try {
-    const rowCounts = await writeAll(selections, destination, deps)
+    const written: Omit<ExportedObject, 'file' | 'bytes'>[] = []
+    for (const table of destination.tables) written.push(await writeRows(table, deps))
     const files = await destination.publish()
-    return {
-      format: request.format,
-      objects: selections.map((selection, n) => toReport(selection, rowCounts[n], files[n])),
-    }
+    const objects = written.map((object, n) => ({ ...object, ...(files[n] ?? standardOutput) }))
+    return { format: request.format, objects }
   } catch (error) {
     await destination.discard()
-    throw deps.signal.aborted ? interruptedError() : error
+    throw signal.aborted ? interruptedError() : error
   }
 }
 
-async function writeAll(
-  selections: readonly ExportSelection[],
-  destination: Destination,
-  deps: ExportDeps,
-): Promise<readonly number[]> {
-  const rowCounts: number[] = []
-  for (const selection of selections)
-    rowCounts.push(await writeRows(selection, await destination.open(selection), deps))
-  return rowCounts
-}
-
-/** Returns how many. */
-async function writeRows(selection: ExportSelection, writer: RowWriter, deps: ExportDeps): Promise<number> {
-  const { name, kind } = selection.object
+async function writeRows(
+  { selection, writer }: TableWriter,
+  { snapshot, countFirst, onProgress, signal }: ExportDeps,
+): Promise<Omit<ExportedObject, 'file' | 'bytes'>> {
+  const { name: object, kind } = selection.object
   // Counting the rows of a view takes as long as reading them.
-  const total = deps.countFirst && kind === 'table' ? await deps.snapshot.countRows(selection) : null
+  const total = countFirst && kind === 'table' ? await snapshot.countRows(selection) : null
   let rows = 0
-  for await (const batch of deps.snapshot.readRows(selection)) {
-    if (deps.signal.aborted) throw interruptedError()
+  for await (const batch of snapshot.readRows(selection)) {
+    if (signal.aborted) throw interruptedError()
     await writer.write(batch)
     rows += batch.length
-    deps.onProgress({ object: name, rows, total })
+    onProgress({ object, rows, total })
   }
   await writer.end()
-  return rows
+  const bound = selection.conditions.find(({ operator }) => operator !== '=')
+  return { object, kind, rows, timeColumn: bound?.column.name ?? null }
 }
 
 function interruptedError(): UserError {
@@ -94,178 +87,117 @@ function interruptedError(): UserError {
   })
 }
 
-function toReport(
-  { object, conditions }: ExportSelection,
-  rows = 0,
-  { file, bytes }: { readonly file: string | null; readonly bytes: number | null } = { file: null, bytes: null },
-): ExportedObject {
-  const bound = conditions.find(({ operator }) => operator !== '=')
-  return { object: object.name, kind: object.kind, rows, file, bytes, timeColumn: bound?.column.name ?? null }
+type TableWriter = { readonly selection: ExportSelection; readonly writer: RowWriter }
+type WrittenFile = Pick<ExportedObject, 'file' | 'bytes'>
+
+const standardOutput: WrittenFile = { file: null, bytes: null }
+
+type Destination = {
+  /** To be written one after the other. */
+  readonly tables: readonly TableWriter[]
+  /** All objects are written: their files get their names. Returns a file for each object, in their order. */
+  readonly publish: () => Promise<readonly WrittenFile[]>
+  /** Leaves nothing behind. */
+  readonly discard: () => Promise<void>
 }
 
-/** In the order of the names, each object once. Throws UserError. */
-export function findObjects(names: readonly string[], existing: readonly ObjectName[]): readonly ObjectName[] {
-  return [
-    ...new Set(names.flatMap((name) => (name.includes('*') ? matchAll(name, existing) : [findOne(name, existing)]))),
-  ]
-}
-
-function findOne(name: string, existing: readonly ObjectName[]): ObjectName {
-  const found = existing.find((object) => object.name === name)
-  if (found === undefined) throw unknownObject(name, existing)
-  return found
-}
-
-/** The state of deskmirror itself, which is exported only by its exact name. */
-const internalName = /^(sync_|_)/
-
-function matchAll(pattern: string, existing: readonly ObjectName[]): readonly ObjectName[] {
-  const matching = existing.filter(({ name }) => matchesPattern(name, pattern) && !internalName.test(name))
-  if (matching.length === 0) throw unknownObject(pattern, existing)
-  return matching
-}
-
-/** `*` stands for any characters. */
-function matchesPattern(name: string, pattern: string): boolean {
-  const [start = '', ...parts] = pattern.split('*')
-  const end = parts.pop() ?? ''
-  if (!name.startsWith(start) || !name.endsWith(end) || name.length < start.length + end.length) return false
-  let rest = name.slice(start.length, name.length - end.length)
-  for (const part of parts) {
-    const at = rest.indexOf(part)
-    if (at < 0) return false
-    rest = rest.slice(at + part.length)
-  }
-  return true
-}
-
-function unknownObject(name: string, existing: readonly ObjectName[]): UserError {
-  const names = existing.map((object) => object.name)
-  const nearest = nearestNames(name.replaceAll('*', ''), names)
-  const shown = nearest.length > 0 ? nearest : names.filter((existingName) => !internalName.test(existingName))
-  return new UserError({
-    what: `cannot export ${name}`,
-    why: 'the warehouse has no table or view of that name',
-    next: `${nearest.length > 0 ? 'perhaps' : 'choose from'} ${shown.join(', ')}`,
-    exitCode: 2,
-  })
-}
-
-/** Null or empty: not limited by it. */
-type RowRequest = {
-  readonly columns: readonly string[]
-  readonly projectId: ProjectId | null
-  /** A date or an RFC 3339 time; `until` itself is excluded. A date begins at midnight UTC. */
-  readonly since: string | null
-  readonly until: string | null
-  /** The column that they are compared with; null = the object's usual one. */
-  readonly timeColumn: string | null
-  /** `value` null: the column has no value. */
-  readonly where: readonly { readonly column: string; readonly value: string | null }[]
-}
-
-/** Throws UserError if the object lacks a column, or a value does not fit its column. */
-function selectRows(object: ExportObject, request: RowRequest): ExportSelection {
-  const columns =
-    request.columns.length === 0 ? object.columns : request.columns.map((name) => findColumn(object, name))
+/** Throws UserError if the target does not suit the format or the number of objects. */
+async function openDestination(selections: readonly ExportSelection[], request: ExportRequest): Promise<Destination> {
+  const { format, target } = request
+  if (typeof target === 'string')
+    return format === 'sqlite'
+      ? openDatabaseFile(selections, target, request)
+      : openFiles(selections, format, target, request)
+  if (format === 'sqlite') throw streamError('SQLite needs a file', 'name one with --output FILE')
+  if (selections.length > 1)
+    throw streamError('standard output holds only one object', 'name a folder with --output DIR')
   return {
-    object,
-    columns,
-    conditions: [
-      ...projectCondition(object, request.projectId),
-      ...timeConditions(object, request),
-      ...request.where.map(({ column, value }) => equalTo(object, findColumn(object, column), value)),
-    ],
+    tables: selections.map((selection) => ({
+      selection,
+      writer: createRowWriter[format](selection, target, request),
+    })),
+    publish: async () => [],
+    discard: async () => {},
   }
 }
 
-/** Objects without the column belong to no project, and are exported whole. */
-function projectCondition({ columns }: ExportObject, projectId: ProjectId | null): readonly ExportCondition[] {
-  const column = columns.find(({ name }) => name === 'project_id')
-  return projectId === null || column === undefined ? [] : [{ column, operator: '=', value: projectId }]
+function streamError(why: string, next: string): UserError {
+  return new UserError({ what: 'cannot export to standard output', why, next, exitCode: 2 })
 }
 
-function timeConditions(object: ExportObject, request: RowRequest): readonly ExportCondition[] {
-  if (request.since === null && request.until === null) return []
-  const column = request.timeColumn === null ? usualTimeColumn(object) : findColumn(object, request.timeColumn)
-  if (column === undefined || (column.type !== 'time' && column.type !== 'date')) {
-    const why = column === undefined ? 'it has no column with a time' : `${column.name} is not a time or a date`
-    throw selectionError(object, why, 'leave out --since and --until, or name a column with --time-column')
+type FileFormat = Exclude<ExportFormat, 'sqlite'>
+
+const createRowWriter: Readonly<
+  Record<FileFormat, (selection: ExportSelection, output: ByteOutput, request: ExportRequest) => RowWriter>
+> = {
+  csv: ({ columns }, output, request) => createCsvWriter(columns, output, request),
+  jsonl: ({ columns }, output) => createJsonLinesWriter(columns, output),
+  parquet: createParquetWriter,
+}
+
+/** One object a line, with every column. Integers keep all digits; JSON stays text. */
+function createJsonLinesWriter(columns: readonly ExportColumn[], output: ByteOutput): RowWriter {
+  const names = columns.map(({ name }) => JSON.stringify(name))
+  const toJson = (value: ExportValue) => (typeof value === 'bigint' ? String(value) : JSON.stringify(value))
+  const toLine = (row: ExportRow) => `{${row.map((value, n) => `${names[n]}:${toJson(value)}`).join(',')}}\n`
+  return {
+    write: (rows) => output.write(Buffer.from(rows.map(toLine).join(''))),
+    end: async () => {},
   }
-  const bounds = [['>=', request.since] as const, ['<', request.until] as const]
-  return bounds.flatMap(([operator, text]) =>
-    text === null ? [] : [{ column, operator, value: toBound(object, column, text) }],
-  )
 }
 
-/** When deskmirror itself did something; never what an analyst means. */
-const ownTimes: readonly string[] = ['synced_at', 'deleted_at']
-
-/** `created_at`, or else the first time or date. */
-function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
-  const times = columns.filter(({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name))
-  return times.find(({ name }) => name === 'created_at') ?? times[0]
-}
-
-function toBound(object: ExportObject, column: ExportColumn, text: string): string {
-  const isDate = parseDate(text) !== undefined
-  if (column.type === 'date') {
-    if (isDate) return text
-    throw selectionError(object, `${column.name} is a date, and ${text} is not`, 'write a date like 2026-01-31')
+/** Files get their names only when all of them are complete, so that they show one state of the warehouse. */
+async function openFiles(
+  selections: readonly ExportSelection[],
+  format: FileFormat,
+  target: string,
+  request: ExportRequest,
+): Promise<Destination> {
+  const files: OutputFile[] = []
+  const tables: TableWriter[] = []
+  const discard = async () => {
+    for (const file of files) await file.discard()
   }
-  const time = parseExistingTime(isDate ? `${text}T00:00:00Z` : text)
-  if (time !== undefined) return time
-  throw selectionError(object, `${text} is neither a date nor a time`, 'write 2026-01-31 or 2026-01-31T08:00:00Z')
+  const isOneFile = selections.length === 1 && !isFolder(target)
+  try {
+    for (const selection of selections) {
+      const name = `${selection.object.name.replaceAll(/[/\\]/g, '_')}.${format}`
+      const file = await createOutputFile(isOneFile ? target : join(target, name), request)
+      files.push(file)
+      tables.push({ selection, writer: createRowWriter[format](selection, file.output, request) })
+    }
+  } catch (error) {
+    await discard()
+    throw error
+  }
+  return {
+    tables,
+    publish: async () => {
+      const written: WrittenFile[] = []
+      for (const file of files) written.push({ file: file.path, bytes: await file.publish() })
+      return written
+    },
+    discard,
+  }
 }
 
-/** Undefined for 30 February, too, which JavaScript takes for a day in March. */
-function parseExistingTime(text: string): string | undefined {
-  const at = parseDate(text.slice(0, 10)) === undefined ? undefined : parseTime(text)
-  return at === undefined ? undefined : rfc3339(at)
-}
-
-function parseInteger(text: string): bigint | undefined {
-  const value = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined
-  return value !== undefined && BigInt.asIntN(64, value) === value ? value : undefined
-}
-
-function equalTo(object: ExportObject, column: ExportColumn, text: string | null): ExportCondition {
-  const value = text === null ? null : parsers[column.type](text)
-  if (value !== undefined) return { column, operator: '=', value }
-  const why = `${column.name} is ${typeNames[column.type]}, and ${text} is not`
-  throw selectionError(object, why, 'write --where COLUMN=VALUE with a value of that type')
-}
-
-const typeNames: Readonly<Record<ExportType, string>> = {
-  text: 'a text',
-  integer: 'an integer',
-  number: 'a number',
-  boolean: 'true or false',
-  time: 'a time',
-  date: 'a date',
-  json: 'JSON, which cannot be compared',
-}
-
-/** Undefined: the text is not a value of the type. */
-const parsers: Readonly<Record<ExportType, (text: string) => string | number | bigint | boolean | undefined>> = {
-  text: (text) => text,
-  integer: parseInteger,
-  number: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
-  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
-  time: parseExistingTime,
-  date: parseDate,
-  json: () => undefined,
-}
-
-function findColumn(object: ExportObject, name: string): ExportColumn {
-  const column = object.columns.find((existing) => existing.name === name)
-  if (column !== undefined) return column
-  const names = object.columns.map((existing) => existing.name)
-  const nearest = nearestNames(name, names)
-  const next = nearest.length > 0 ? `perhaps ${nearest.join(', ')}` : `choose from ${names.join(', ')}`
-  throw selectionError(object, `it has no column ${name}`, next)
-}
-
-function selectionError({ name }: ExportObject, why: string, next: string): UserError {
-  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
+async function openDatabaseFile(
+  selections: readonly ExportSelection[],
+  path: string,
+  request: ExportRequest,
+): Promise<Destination> {
+  const file = await createOutputFile(path, request)
+  const database = createSqliteExport(file.temporaryPath, path)
+  return {
+    tables: selections.map((selection) => ({ selection, writer: database.addTable(selection) })),
+    publish: async () => {
+      database.finish()
+      const bytes = await file.publish()
+      return selections.map(() => ({ file: path, bytes: selections.length === 1 ? bytes : null }))
+    },
+    discard: async () => {
+      database.discard()
+      await file.discard()
+    },
+  }
 }

@@ -60,7 +60,7 @@ const changes: readonly Change[] = [
   {
     row: 'an export format',
     edits: [['src/export/core/export.ts', "'sqlite'] as const", "'avro', "]],
-    named: ['src/cli/export.ts', 'src/export/destination.ts'],
+    named: ['src/cli/export.ts', 'src/export/export-objects.ts'],
   },
   {
     row: 'a queue backend',

@@ -1,6 +1,6 @@
 /** The tables and views of the database, with their columns. Taken from the database, so that new ones need no code. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ColumnType } from '../../../schema/column-types.ts'
+import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { searchIndexTable } from '../../../schema/console-tables.ts'
 import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
@@ -11,6 +11,7 @@ import type { LocalReads } from '../../warehouse/connection-pool.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/export.ts'
 
 const specs: Readonly<Record<string, TableSpec>> = tables
+const views: Readonly<Record<string, AnalyticsView>> = analyticsViews
 const storedViews = Object.keys(specs).filter((name) => specs[name]?.storedIn !== undefined)
 /** Nobody is to read them. */
 const storingTables = storedViews.flatMap((name) => specs[name]?.storedIn ?? [])
@@ -22,59 +23,73 @@ export type RunQuery = <Row>(query: RawBuilder<Row>) => Promise<readonly Row[]>
 type SourceColumn = ExportColumn & { readonly declared: string }
 export type SourceObject = Omit<ExportObject, 'columns'> & { readonly columns: readonly SourceColumn[] }
 
-export function listPostgresObjects(run: RunQuery): Promise<readonly ObjectName[]> {
-  return run(sql<ObjectName>`
-    select relname as name, case when relkind in ('v', 'm') and relname not in (${sql.join(storedViews)}) then 'view' else 'table' end as kind
+export function listObjects(run: RunQuery, kind: DatabaseKind): Promise<readonly ObjectName[]> {
+  const [views, hidden] = [sql.join(storedViews), sql.join([searchIndexTable, ...storingTables])]
+  return run(
+    kind === 'postgres'
+      ? sql<ObjectName>`
+    select relname as name, case when relkind in ('v', 'm') and relname not in (${views}) then 'view' else 'table' end as kind
     from pg_class where relnamespace = (select oid from pg_namespace where nspname = current_schema())
-      and relkind in ('r', 'p', 'f', 'v', 'm') and relname not in (${sql.join([searchIndexTable, ...storingTables])}) and has_table_privilege(oid, 'select') order by relname`)
-}
-
-export function listSqliteObjects(run: RunQuery): Promise<readonly ObjectName[]> {
-  return run(sql<ObjectName>`
-    select name, case when name in (${sql.join(storedViews)}) then 'table' else type end as kind from sqlite_master
+      and relkind in ('r', 'p', 'f', 'v', 'm') and relname not in (${hidden}) and has_table_privilege(oid, 'select')
+    order by relname`
+      : sql<ObjectName>`
+    select name, case when name in (${views}) then 'table' else type end as kind from sqlite_master
     where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\'
-      and name not glob ${`${searchIndexTable}*`} and name not in (${sql.join(storingTables)}) order by name`)
+      and name not glob ${`${searchIndexTable}*`} and name not in (${hidden}) order by name`,
+  )
 }
 
 type CatalogColumn = { readonly name: string; readonly declared: string; readonly key_position: number }
 
-export async function describePostgresObject(run: RunQuery, { name, kind }: ObjectName): Promise<SourceObject> {
-  const found = await run(sql<CatalogColumn>`
+/** `local`: of SQLite; absent for Postgres. */
+export async function describeObject(
+  run: RunQuery,
+  local: LocalReads | undefined,
+  { name, kind }: ObjectName,
+): Promise<SourceObject> {
+  const found = await run(local === undefined ? postgresColumns(name) : sqliteColumns(name))
+  const schemaType = await readSchemaTypes(run)
+  const types =
+    local === undefined
+      ? found.map(({ name: column, declared }) => schemaType(name, column) ?? typeOfDeclaration(declared))
+      : await sqliteTypes(run, local, name, found, schemaType)
+  const columns = found.map(({ name: column, declared }, n) => ({ name: column, declared, type: types[n] ?? 'text' }))
+  return { name, kind, columns, key: keyOf(name, found) }
+}
+
+function postgresColumns(name: string): RawBuilder<CatalogColumn> {
+  return sql`
     select a.attname as name, format_type(a.atttypid, null) as declared,
       coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0) as key_position
     from pg_attribute a join pg_class c on c.oid = a.attrelid
       left join pg_index i on i.indrelid = a.attrelid and i.indisprimary
     where c.relname = ${name} and c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
-      and a.attnum > 0 and not a.attisdropped order by a.attnum`)
-  const schemaType = await readSchemaTypes(run)
-  const columns = found.map(({ name: column, declared }) => {
-    return { name: column, declared, type: schemaType(name, column) ?? typeOfDeclaration(declared) ?? 'text' }
-  })
-  return { name, kind, columns, key: keyOf(name, found) }
+      and a.attnum > 0 and not a.attisdropped order by a.attnum`
 }
 
-export async function describeSqliteObject(
+function sqliteColumns(name: string): RawBuilder<CatalogColumn> {
+  return sql`
+    select name, type as declared, pk as key_position from pragma_table_xinfo(${name}) where hidden <> 1 order by cid`
+}
+
+/** Of a column of a view, the type of the column of a table that it shows; of an expression, that of its values. */
+async function sqliteTypes(
   run: RunQuery,
   { columnOrigins }: LocalReads,
-  { name, kind }: ObjectName,
-): Promise<SourceObject> {
-  const found = await run(sql<CatalogColumn>`
-    select name, type as declared, pk as key_position from pragma_table_xinfo(${name}) where hidden <> 1 order by cid`)
-  const schemaType = await readSchemaTypes(run)
-  const origins = await columnOrigins(
-    `select ${found.map((column) => quoteName(column.name)).join(', ')} from ${quoteName(name)}`,
-  )
-  const types = found.map((column, n) => {
+  name: string,
+  columns: readonly CatalogColumn[],
+  schemaType: SchemaTypes,
+): Promise<readonly (ExportType | undefined)[]> {
+  const names = columns.map((column) => quoteName(column.name)).join(', ')
+  const origins = await columnOrigins(`select ${names} from ${quoteName(name)}`)
+  const types = columns.map((column, n) => {
     const { table = null, column: origin = null, declaredType = null } = origins[n] ?? {}
     const ofOrigin = table === null || origin === null ? undefined : schemaType(table, origin)
     return schemaType(name, column.name) ?? ofOrigin ?? typeOfDeclaration(declaredType ?? column.declared)
   })
-  const untyped = found.map((column) => column.name).filter((_, n) => types[n] === undefined)
+  const untyped = columns.map((column) => column.name).filter((_, n) => types[n] === undefined)
   const byValues = await typesOfValues(run, name, untyped)
-  const columns = found.map(({ name: column, declared }, n) => {
-    return { name: column, declared, type: types[n] ?? byValues.get(column) ?? 'text' }
-  })
-  return { name, kind, columns, key: keyOf(name, found) }
+  return columns.map((column, n) => types[n] ?? byValues.get(column.name))
 }
 
 /** The narrowest type that all values of each column have. */
@@ -93,16 +108,6 @@ async function typesOfValues(
   return new Map(columns.map((column, n) => [column, typesByRank[row[`c${n}`] ?? 0] ?? 'text']))
 }
 
-async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
-  const rows = await run(sql<{ stream: keyof typeof streamSpecs; column_name: string; type: FieldType }>`
-    select stream, column_name, type from discovered_fields where column_name is not null`)
-  return createSchemaTypes(
-    rows.map(({ stream, column_name: column, type }) => {
-      return { table: streamSpecs[stream].table, column, type: columnTypeOf[type] }
-    }),
-  )
-}
-
 /** A table that is a view of another has its key. */
 function keyOf(name: string, columns: readonly CatalogColumn[]): readonly string[] {
   const { key, storedIn } = specs[name] ?? {}
@@ -117,20 +122,19 @@ function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** The types of an object's columns: as the schema describes them, else as the database declares them. */
+/** The type of a column as the schema describes it. SQLite's declarations do not tell times and JSON from text. */
 type SchemaTypes = (object: string, column: string) => ExportType | undefined
 
-type DiscoveredColumn = { readonly table: string; readonly column: string; readonly type: ColumnType }
-
-/** SQLite's declarations do not tell times and JSON from text, so the schema is asked first, for both databases. */
-function createSchemaTypes(discovered: readonly DiscoveredColumn[]): SchemaTypes {
-  const byName = new Map(discovered.map(({ table, column, type }) => [`${table}.${column}`, exportTypes[type]]))
-  const specs: Readonly<Record<string, TableSpec>> = tables
-  const views: Readonly<Record<string, AnalyticsView>> = analyticsViews
+async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
+  const rows = await run(sql<{ stream: keyof typeof streamSpecs; column_name: string; type: FieldType }>`
+    select stream, column_name, type from discovered_fields where column_name is not null`)
+  const discovered = new Map(
+    rows.map(({ stream, column_name: column, type }) => [`${streamSpecs[stream].table}.${column}`, columnTypeOf[type]]),
+  )
   return (object, column) => {
-    const tableType = specs[object]?.columns[column]?.[0].replace('?', '') as ColumnType | undefined
-    const type = tableType ?? views[object]?.columns[column]?.type
-    return type === undefined ? byName.get(`${object}.${column}`) : exportTypes[type]
+    const ofTable = specs[object]?.columns[column]?.[0].replace('?', '') as ColumnType | undefined
+    const type = ofTable ?? views[object]?.columns[column]?.type ?? discovered.get(`${object}.${column}`)
+    return type === undefined ? undefined : exportTypes[type]
   }
 }
 

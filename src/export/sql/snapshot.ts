@@ -1,11 +1,11 @@
 /** Reads whole tables and views from one state of the database, in batches of bounded size. */
-import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/canonical-json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
 import { maxRows, rowSize, targetSize } from '../../warehouse/batch-size.ts'
-import type { ConnectionPool, Db, DbConnection, LocalReads, ValueList } from '../../warehouse/connection-pool.ts'
+import type { ConnectionPool, Db, DbConnection, ValueList } from '../../warehouse/connection-pool.ts'
 import { typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
 import type {
@@ -18,21 +18,7 @@ import type {
   ExportValue,
   ObjectName,
 } from '../core/export.ts'
-import {
-  describePostgresObject,
-  describeSqliteObject,
-  listPostgresObjects,
-  listSqliteObjects,
-  type RunQuery,
-  type SourceObject,
-} from './objects.ts'
-
-type Reader = {
-  readonly list: ExportSnapshot['listObjects']
-  readonly describe: (object: ObjectName) => Promise<SourceObject>
-  /** Rows as the database returns them, as lists of values. */
-  readonly readBatches: (query: CompiledQuery, columns: readonly string[]) => AsyncIterable<readonly ValueList[]>
-}
+import { describeObject, listObjects, type RunQuery, type SourceObject } from './objects.ts'
 
 /** The transaction only reads. It keeps no one from writing, in neither database. */
 export async function withSnapshot<T>(
@@ -59,30 +45,31 @@ const beginStatements: Readonly<Record<ConnectionPool['kind'], string>> = {
   postgres: 'begin transaction isolation level repeatable read, read only',
 }
 
-function createSnapshot(db: Db, kind: ConnectionPool['kind'], connection: DbConnection): ExportSnapshot {
+function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection): ExportSnapshot {
+  const { local } = connection
   const run: RunQuery = async <Row>(query: RawBuilder<Row>) => {
     const { sql, parameters } = query.compile(db)
     return (await connection.run(sql, parameters)).rows as readonly Row[]
   }
-  const reader = connection.local === undefined ? postgresReader(run, connection) : sqliteReader(run, connection.local)
+  const readBatches: ReadBatches = local?.readBatches ?? cursorReader(connection)
   const described = new Map<string, Promise<SourceObject>>()
   const describe = (object: ObjectName) => {
-    const source = described.get(object.name) ?? reader.describe(object)
+    const source = described.get(object.name) ?? describeObject(run, local, object)
     described.set(object.name, source)
-    return source
+    return source.catch((error: unknown) => explainViewError(object, error))
   }
   return {
-    listObjects: reader.list,
-    describe: (object) => describe(object).catch((error: unknown) => explainViewError(object, error)),
+    listObjects: () => listObjects(run, kind),
+    describe,
     countRows: async (selection) => (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
     async *readRows(selection: ExportSelection) {
       const { object, columns } = selection
       const source = await describe(object)
       const decoders = columns.map((column) => createValueDecoder(object.name, column, kind))
-      const query = rowsQuery(kind, selection, source).compile(db)
       const names = columns.map(({ name }) => name)
+      const { sql, parameters } = rowsQuery(kind, selection, source).compile(db)
       try {
-        for await (const batch of reader.readBatches(query, names)) {
+        for await (const batch of readBatches(sql, parameters, names)) {
           yield batch.map((row): ExportRow => decoders.map((decode, n) => decode(row[n])))
         }
       } catch (error) {
@@ -104,34 +91,28 @@ function explainViewError({ name, kind }: ObjectName, error: unknown): never {
   })
 }
 
-function sqliteReader(run: RunQuery, local: LocalReads): Reader {
-  return {
-    list: () => listSqliteObjects(run),
-    describe: (object) => describeSqliteObject(run, local, object),
-    readBatches: ({ sql, parameters }) => local.readBatches(sql, parameters),
-  }
-}
+/** Rows as the database returns them, as lists of values in the order of these columns. */
+type ReadBatches = (
+  text: string,
+  parameters: readonly unknown[],
+  columns: readonly string[],
+) => AsyncIterable<readonly ValueList[]>
 
-function postgresReader(run: RunQuery, connection: DbConnection): Reader {
+/** Reads through a cursor of Postgres. */
+function cursorReader(connection: DbConnection): ReadBatches {
   let cursors = 0
-  return {
-    list: () => listPostgresObjects(run),
-    describe: (object) => describePostgresObject(run, object),
-    async *readBatches({ sql, parameters }, columns) {
-      // Each has a name of its own, as a prepared `fetch` must always return the same columns.
-      const cursor = `export_${++cursors}`
-      await connection.run(`declare ${cursor} no scroll cursor for ${sql}`, parameters)
-      for (let rows = 10; ; ) {
-        const fetched = await connection.run(`fetch forward ${rows} from ${cursor}`, [])
-        const batch = (fetched.rows as Readonly<Record<string, unknown>>[]).map((row) =>
-          columns.map((name) => row[name]),
-        )
-        if (batch.length > 0) yield batch
-        if (batch.length < rows) break
-        rows = nextFetch(rows, batch)
-      }
-      await connection.run(`close ${cursor}`, [])
-    },
+  return async function* (text, parameters, columns) {
+    // Each has a name of its own, as a prepared `fetch` must always return the same columns.
+    const cursor = `export_${++cursors}`
+    await connection.run(`declare ${cursor} no scroll cursor for ${text}`, parameters)
+    for (let rows = 10; ; ) {
+      const fetched = await connection.run(`fetch forward ${rows} from ${cursor}`, [])
+      const batch = (fetched.rows as Readonly<Record<string, unknown>>[]).map((row) => columns.map((name) => row[name]))
+      if (batch.length > 0) yield batch
+      if (batch.length < rows) break
+      rows = nextFetch(rows, batch)
+    }
+    await connection.run(`close ${cursor}`, [])
   }
 }
 
@@ -185,17 +166,21 @@ function toSql(kind: DatabaseKind, { column, operator, value }: ExportCondition)
   return sql`${sql.id(column.name)} ${sql.raw(operator)} ${typedParameter(kind, column.type, sqlValue)}`
 }
 
-/** Converts what a database returns to the values of an export, which are the same for both. */
-type DecodeValue = (value: unknown) => ExportValue
-
-/** Throws UserError for a value that its column's type cannot express, which only foreign tables of SQLite have. */
-function createValueDecoder(object: string, { name, type }: ExportColumn, kind: DatabaseKind): DecodeValue {
-  const decode = decoders[type]
-  return (value) => {
+/**
+ * Converts what a database returns to the values of an export, which are the same for both. Throws UserError for a value that
+ * its column's type cannot express, which only foreign tables of SQLite have.
+ */
+function createValueDecoder(object: string, { name, type }: ExportColumn, kind: DatabaseKind) {
+  return (value: unknown): ExportValue => {
     if (value === null || value === undefined) return null
-    const decoded = decode(value, kind)
-    if (decoded === undefined) throw valueError(object, name, type)
-    return decoded
+    const decoded = decoders[type](value, kind)
+    if (decoded !== undefined) return decoded
+    throw new UserError({
+      what: `cannot export ${object}`,
+      why: `its column ${name} is declared as ${type} and has a value of another type`,
+      next: 'correct the value, or leave the column out with --columns',
+      exitCode: 2,
+    })
   }
 }
 
@@ -229,13 +214,4 @@ function toTime(value: unknown): string | undefined {
   // `2026-01-01 00:00:00`, without a zone: as SQLite's own functions write it, in UTC.
   const at = parseTime(value) ?? parseTime(`${value}Z`)
   return at === undefined ? undefined : rfc3339(at)
-}
-
-function valueError(object: string, column: string, type: ExportType): UserError {
-  return new UserError({
-    what: `cannot export ${object}`,
-    why: `its column ${column} is declared as ${type} and has a value of another type`,
-    next: 'correct the value, or leave the column out with --columns',
-    exitCode: 2,
-  })
 }

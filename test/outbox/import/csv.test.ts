@@ -2,6 +2,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { toCsvLine } from '../../../src/export/csv-writer.ts'
 import { mistakeText } from '../../../src/outbox/core/request-mistake.ts'
 import {
   csvHeader,
@@ -15,7 +16,6 @@ import { readRecords } from '../../../src/outbox/import/csv-records.ts'
 import { csvSeparators, detectFileForm } from '../../../src/outbox/import/file-form.ts'
 import { readTextLines } from '../../../src/outbox/import/line-reader.ts'
 import { parseLines } from '../../../src/outbox/import/parse-lines.ts'
-import { toCsvLine } from '../../../src/values/csv.ts'
 import {
   anyRequest,
   chunks,
