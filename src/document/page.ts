@@ -55,12 +55,9 @@ export function section(title: string, ...parts: readonly (string | Table | Bloc
   return { title, blocks }
 }
 
-export function text(title: string): Column {
-  return { title }
-}
-
-export function number(title: string): Column {
-  return { title, isNumber: true }
+/** Columns of texts, then those of numbers. */
+export function columns(texts: readonly string[], numbers: readonly string[]): Column[] {
+  return [...texts.map((title) => ({ title })), ...numbers.map((title) => ({ title, isNumber: true }))]
 }
 
 export function renderHtml({ title, parts }: Page): string {

@@ -1,8 +1,7 @@
 /** What changed against the period before: absolute, per cent, and a word where there is nothing to compare. */
 
-import { number, type Table, text } from '../../document/page.ts'
+import { columns, type Table } from '../../document/page.ts'
 import { formatCount, formatDuration } from '../../values/format.ts'
-import type { Seconds } from '../../values/time.ts'
 
 /**
  * `from none`: there was nothing before, so there is no per cent. `nothing now`, `nothing before`: a median or a share of
@@ -28,38 +27,25 @@ export type Change = {
 }
 
 export function changeOf(value: number | null, before: number | null): Change {
-  if (value === null || before === null)
-    return { value, before, change: null, changePercent: null, comparison: missing(value, before) }
-  const change = value - before
-  const changePercent = before === 0 ? null : (100 * change) / Math.abs(before)
-  return {
-    value,
-    before,
-    change,
-    changePercent: change === 0 ? 0 : changePercent,
-    comparison: direction(change, before),
+  if (value === null || before === null) {
+    const missing = value === null ? 'nothing now' : 'nothing before'
+    const comparison = value === before ? 'nothing to compare' : missing
+    return { value, before, change: null, changePercent: null, comparison }
   }
-}
-
-function missing(value: number | null, before: number | null): Comparison {
-  if (value !== null) return 'nothing before'
-  return before === null ? 'nothing to compare' : 'nothing now'
-}
-
-function direction(change: number, before: number): Comparison {
-  if (change === 0) return 'unchanged'
-  if (before === 0) return 'from none'
-  return change > 0 ? 'up' : 'down'
+  const change = value - before
+  if (change === 0) return { value, before, change, changePercent: 0, comparison: 'unchanged' }
+  if (before === 0) return { value, before, change, changePercent: null, comparison: 'from none' }
+  const changePercent = (100 * change) / Math.abs(before)
+  return { value, before, change, changePercent, comparison: change > 0 ? 'up' : 'down' }
 }
 
 /** Numbers of a report as text for people. */
-export type Unit = 'count' | 'seconds' | 'share'
-
-const formats: Readonly<Record<Unit, (value: number) => string>> = {
+const formats = {
   count: formatCount,
-  seconds: formatSeconds,
-  share: (value) => `${formatCount(100 * value)} %`,
+  seconds: (value: number) => (value < 60 ? `${formatCount(value)} s` : formatDuration(value * 1000)),
+  share: (value: number) => `${formatCount(100 * value)} %`,
 }
+export type Unit = keyof typeof formats
 
 /** `–` for null. */
 export function formatValue(value: number | null, unit: Unit): string {
@@ -75,8 +61,9 @@ export function formatChange({ change, changePercent, comparison }: Change, unit
   return `${sign}${formats[unit](Math.abs(change))} (${percent})`
 }
 
-function formatSeconds(seconds: Seconds): string {
-  return seconds < 60 ? `${formatCount(seconds)} s` : formatDuration(seconds * 1000)
+/** Texts of a value, of that before, and of the change. */
+export function changeCells(change: Change, unit: Unit): string[] {
+  return [formatValue(change.value, unit), formatValue(change.before, unit), formatChange(change, unit)]
 }
 
 /** Tables of numbers, each beside that of the period before. */
@@ -85,12 +72,7 @@ export type ChangeLine = readonly [label: string, change: Change, unit: Unit]
 export function changeTable(caption: string, lines: readonly ChangeLine[]): Table {
   return {
     caption,
-    columns: [text(''), number('Period'), number('Before'), number('Change')],
-    rows: lines.map(([label, change, unit]) => [
-      label,
-      formatValue(change.value, unit),
-      formatValue(change.before, unit),
-      formatChange(change, unit),
-    ]),
+    columns: columns([''], ['Period', 'Before', 'Change']),
+    rows: lines.map(([label, change, unit]) => [label, ...changeCells(change, unit)]),
   }
 }

@@ -1,11 +1,11 @@
 /** The page of some reports: which numbers it shows, in which order, and in which words. */
 
-import { number, type Page, type PagePart, type Section, section, type Table, text } from '../../document/page.ts'
+import { columns, type Page, type PagePart, type Section, section } from '../../document/page.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import type { ProjectName } from '../../values/project.ts'
-import { type ChangeLine, changeTable, formatChange, formatValue } from './change.ts'
-import type { Report, ResponseTime } from './report.ts'
-import { backlogSection, rollupSection, volumeSection } from './volume-sections.ts'
+import { type ChangeLine, changeCells, changeTable, formatChange, formatValue } from './change.ts'
+import type { Report } from './report.ts'
+import { backlogSection, volumeSection } from './volume-sections.ts'
 
 /** A project whose report could not be made. */
 export type FailedReport = { readonly project: ProjectName; readonly what: string; readonly why: string }
@@ -69,34 +69,23 @@ function overviewSection({ volume, responseTimes, backlog, ai, calls }: Report):
 }
 
 function responseTimesSection({ responseTimes }: Report): Section {
-  const table: Table = {
-    caption: 'Response times by the day on which the visitors asked',
-    columns: [
-      ...[text('Wait'), text('Until'), text('Hours'), number('Answers')],
-      ...[number('Median'), number('Before'), number('Change')],
-      ...[number('90 % within'), number('Before'), number('Change')],
-    ],
-    rows: responseTimes.map(responseTimeRow),
-  }
   const hasBusinessHours = responseTimes.some(({ hours }) => hours === 'business')
   const about =
     'Medians and percentiles of all answered waits of complete conversations in the period. A wait begins with the first message of the visitor that has no answer.'
   const hours = hasBusinessHours ? '' : ' No business hours are set, so all hours count.'
-  return section('Response times', about + hours, table)
-}
-
-function responseTimeRow({ which, clock, hours, answers, medianSeconds, p90Seconds }: ResponseTime): string[] {
-  return [
-    which === 'first' ? 'first answered of a conversation' : 'every',
-    clock === 'human' ? 'a human answers' : 'a human or the AI answers',
-    hours,
-    formatValue(answers.value, 'count'),
-    ...[medianSeconds, p90Seconds].flatMap((change) => [
-      formatValue(change.value, 'seconds'),
-      formatValue(change.before, 'seconds'),
-      formatChange(change, 'seconds'),
+  const compared = ['Median', 'Before', 'Change', '90 % within', 'Before', 'Change']
+  return section('Response times', about + hours, {
+    caption: 'Response times by the day on which the visitors asked',
+    columns: columns(['Wait', 'Until', 'Hours'], ['Answers', ...compared]),
+    rows: responseTimes.map((row) => [
+      row.which === 'first' ? 'first answered of a conversation' : 'every',
+      row.clock === 'human' ? 'a human answers' : 'a human or the AI answers',
+      row.hours,
+      formatValue(row.answers.value, 'count'),
+      ...changeCells(row.medianSeconds, 'seconds'),
+      ...changeCells(row.p90Seconds, 'seconds'),
     ]),
-  ]
+  })
 }
 
 function aiSection({ ai }: Report): Section {
@@ -112,33 +101,22 @@ function aiSection({ ai }: Report): Section {
   return section('AI', changeTable('The part of the AI in the conversations that started', lines), note)
 }
 
-function uncertaintySection({ uncertainties }: Report): Section {
-  const items = uncertainties.map((uncertainty) => uncertainty.text)
-  const nothing = 'Nothing: all rows are known, complete and up to date.'
-  return section('What is not certain', items.length === 0 ? nothing : { kind: 'list', items })
-}
-
 /** Those with the most messages; the JSON document has all. */
 const maxAgents = 20
 
 function agentsSection({ agents }: Report): Section {
   if (agents.length === 0) return section('Agents', 'No human wrote in this period.')
-  const table: Table = {
+  const table = {
     caption: 'Agents by the name on their messages',
-    columns: [
-      ...[text('Name'), number('Messages'), number('Change'), number('Conversations'), number('Answers')],
-      ...[number('Median wait'), number('90 % within')],
-    ],
+    columns: columns(['Name'], ['Messages', 'Change', 'Conversations', 'Answers', 'Median wait', '90 % within']),
     rows: agents
       .slice(0, maxAgents)
       .map(({ name, messages, conversations, answers, medianSeconds, p90Seconds }) => [
         name === '' ? '(no name)' : name,
         formatValue(messages.value, 'count'),
         formatChange(messages, 'count'),
-        formatValue(conversations.value, 'count'),
-        formatValue(answers.value, 'count'),
-        formatValue(medianSeconds.value, 'seconds'),
-        formatValue(p90Seconds.value, 'seconds'),
+        ...[conversations, answers].map(({ value }) => formatValue(value, 'count')),
+        ...[medianSeconds, p90Seconds].map(({ value }) => formatValue(value, 'seconds')),
       ]),
   }
   const more = agents.length - maxAgents
@@ -161,23 +139,36 @@ function callsSection({ calls }: Report): Section {
 function targetsSection({ targets }: Report): Section {
   const none = 'No target applied to a wait of this period. Targets are set by analytics.targets in deskmirror.yaml.'
   if (targets.length === 0) return section('Targets', none)
-  const table: Table = {
+  const counted = ['Within', 'Waits', 'Met', 'Missed', 'Open', 'Without answer']
+  return section('Targets', {
     caption: 'Targets by the day on which the visitors asked',
-    columns: [
-      ...[text('Target'), number('Within'), number('Waits'), number('Met'), number('Missed')],
-      ...[
-        number('Open'),
-        number('Without answer'),
-        number('Met, of those answered'),
-        number('Before'),
-        number('Change'),
-      ],
-    ],
+    columns: columns(['Target'], [...counted, 'Met, of those answered', 'Before', 'Change']),
     rows: targets.map(({ name, targetSeconds, waits, met, missed, open, without, metShare }) => [
-      ...[name, formatValue(targetSeconds, 'seconds')],
+      name,
+      formatValue(targetSeconds, 'seconds'),
       ...[waits, met, missed, open, without].map(({ value }) => formatCount(value ?? 0)),
-      ...[formatValue(metShare.value, 'share'), formatValue(metShare.before, 'share'), formatChange(metShare, 'share')],
+      ...changeCells(metShare, 'share'),
     ]),
+  })
+}
+
+/** Empty if no rollup of the period is mirrored. */
+function rollupSection({ rollup }: Report): Section[] {
+  if (rollup.length === 0) return []
+  const counted = ['Days equal', 'Different', 'Largest difference', 'Not final', 'Not compared']
+  const table = {
+    caption: "The service's numbers beside ours: on how many days of the period they agree",
+    columns: columns(['Number', 'Number of ours'], counted),
+    rows: rollup.map(({ metric, definition, equal, different, largestDifference, notFinal, notCompared }) => {
+      const counts = [equal, different, largestDifference, notFinal, notCompared]
+      return [metric, definition ?? 'none of ours', ...counts.map((count) => formatValue(count, 'count'))]
+    }),
   }
-  return section('Targets', table)
+  return [section("The service's own numbers", table)]
+}
+
+function uncertaintySection({ uncertainties }: Report): Section {
+  const items = uncertainties.map(({ text }) => text)
+  const nothing = 'Nothing: all rows are known, complete and up to date.'
+  return section('What is not certain', items.length === 0 ? nothing : { kind: 'list', items })
 }

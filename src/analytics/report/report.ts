@@ -1,11 +1,18 @@
 /** The report of a project: the document that `--format json` prints, and from which the pages are made. */
 
 import type { ProjectName } from '../../values/project.ts'
-import { type EpochMs, type LocalDate, type Seconds, toTimestamp } from '../../values/time.ts'
-import { datePartsOf, dateText, dayNumber } from '../../values/time-zone.ts'
+import { type EpochMs, type Seconds, toTimestamp } from '../../values/time.ts'
+import { datePartsOf, dayNumber } from '../../values/time-zone.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
-import type { DayRow, HourRow, OpenQueue, ReportData, RollupRow } from '../sql/report-data.ts'
-import type { PeriodData, ResponseTimeRow } from '../sql/report-period-data.ts'
+import type {
+  DayRow,
+  HourRow,
+  OpenQueue,
+  PeriodData,
+  ReportData,
+  ResponseTimeRow,
+  RollupRow,
+} from '../sql/report-data.ts'
 import { type Change, changeOf } from './change.ts'
 import { findUncertainties, type Uncertainty } from './uncertainties.ts'
 
@@ -70,33 +77,56 @@ export function buildReport(name: string, data: ReportData, now: EpochMs): Repor
   // Zeros of days that the mirror cannot know would look like growth.
   const hasBefore = data.firstDate !== null && data.firstDate <= period.before.to
   const before = hasBefore ? data.before : null
+  const days = dayNumber(period.to) - dayNumber(period.from) + 1
+  const { week, iso_week } = datePartsOf(dayNumber(period.from))
   return {
     project: name,
     timeZone: project.timeZone,
     generatedAt: toTimestamp(now),
     asOf: project.asOf,
-    period: describePeriod(period, data.today),
+    period: {
+      ...{ from: period.from, to: period.to, days },
+      isoWeek: days === 7 && week === period.from ? iso_week : null,
+      isOver: period.to < data.today,
+    },
     before: period.before,
     volume: compareEach(volumeOf(current), before && volumeOf(before)),
-    responseTimes: compareResponseTimes(data, before),
+    responseTimes: current.responseTimes
+      // Without business hours, the times within them would repeat the others.
+      .filter(({ hours }) => hours === 'all' || data.hasBusinessHours)
+      .map(({ which, clock, hours, ...durations }) => {
+        const isSame = (row: ResponseTimeRow) => row.which === which && row.clock === clock && row.hours === hours
+        return { which, clock, hours, ...compareEach(durations, before?.responseTimes.find(isSame) ?? null) }
+      }),
     backlog: compareEach(current.backlog, before?.backlog ?? null),
     waitingNow: data.queue,
     ai: compareEach(aiOf(current), before && aiOf(before)),
-    agents: compareAgents(current, before),
+    // Those who wrote nothing in the period are left out.
+    agents: current.agents.map(({ name, ...numbers }) => {
+      const same = before?.agents.find((agent) => agent.name === name) ?? (before && nobody)
+      return { name, ...compareEach(numbers, same) }
+    }),
     calls: project.callsAsOf === null ? null : compareEach(current.calls, before?.calls ?? null),
-    targets: compareTargets(current, before),
-    days: daysOf(period, data.days),
+    targets: current.targets.map(({ name, targetSeconds, ...counts }) => {
+      const same = before?.targets.find((target) => target.name === name)
+      return { name, targetSeconds, ...compareEach(withShare(counts), same === undefined ? null : withShare(same)) }
+    }),
+    // Every day of the period, also those that the calendar of the warehouse does not reach.
+    days: datesOf(period).map((date) => {
+      const { weekday } = datePartsOf(dayNumber(date))
+      return { ...(data.days.find((row) => row.date === date) ?? { date, ...emptyDay }), weekday }
+    }),
     hours: data.hours,
     rollup: data.rollup,
     uncertainties: findUncertainties(data),
   }
 }
 
-function describePeriod({ from, to }: DateRange, today: LocalDate): Report['period'] {
-  const days = dayNumber(to) - dayNumber(from) + 1
-  const { week, iso_week } = datePartsOf(dayNumber(from))
-  return { from, to, days, isoWeek: days === 7 && week === from ? iso_week : null, isOver: to < today }
+const emptyDay = {
+  ...{ started: 0, waits: 0, handlings: 0 },
+  ...{ openAtEnd: null, waitingAtEnd: null, humanAnswerMedianSeconds: null },
 }
+const nobody = { messages: 0, conversations: 0, answers: 0, medianSeconds: null, p90Seconds: null }
 
 /** Compares all members. */
 function compareEach<Name extends string>(
@@ -113,70 +143,22 @@ function volumeOf({ conversations, waits, messages }: PeriodData) {
   return { conversationsStarted: conversations.started, ...waits, ...messages }
 }
 
-/** Without business hours, the times within them would repeat the others. */
-function compareResponseTimes({ current, hasBusinessHours }: ReportData, before: PeriodData | null): ResponseTime[] {
-  return current.responseTimes
-    .filter(({ hours }) => hours === 'all' || hasBusinessHours)
-    .map(({ which, clock, hours, ...durations }) => {
-      const same = before?.responseTimes.find(
-        (row) => row.which === which && row.clock === clock && row.hours === hours,
-      )
-      return { which, clock, hours, ...compareEach(durations, same ?? null) }
-    })
-}
-
-function aiOf({ conversations: { started, aiOnly, humanAndAi } }: PeriodData) {
-  const withAi = aiOnly + humanAndAi
-  return {
-    withAi,
-    aiOnly,
-    handedOver: humanAndAi,
-    withAiShare: shareOf(withAi, started),
-    aiOnlyShare: shareOf(aiOnly, withAi),
-    handedOverShare: shareOf(humanAndAi, withAi),
-  }
+function aiOf({ conversations: { started, aiOnly, humanAndAi: handedOver } }: PeriodData) {
+  const withAi = aiOnly + handedOver
+  const shares = { aiOnlyShare: shareOf(aiOnly, withAi), handedOverShare: shareOf(handedOver, withAi) }
+  return { withAi, aiOnly, handedOver, withAiShare: shareOf(withAi, started), ...shares }
 }
 
 function shareOf(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
 }
 
-/** Agents of the period; those who wrote nothing in it are left out. */
-function compareAgents(current: PeriodData, before: PeriodData | null): Agent[] {
-  const nobody = { messages: 0, conversations: 0, answers: 0, medianSeconds: null, p90Seconds: null }
-  return current.agents.map(({ name, ...numbers }) => {
-    const same = before === null ? null : (before.agents.find((agent) => agent.name === name) ?? nobody)
-    return { name, ...compareEach(numbers, same) }
-  })
-}
-
-function compareTargets(current: PeriodData, before: PeriodData | null): Target[] {
-  return current.targets.map(({ name, targetSeconds, ...counts }) => {
-    const same = before?.targets.find((target) => target.name === name)
-    return { name, targetSeconds, ...compareEach(withShare(counts), same === undefined ? null : withShare(same)) }
-  })
-}
-
-type TargetCounts = Omit<PeriodData['targets'][number], 'name' | 'targetSeconds'>
-
-function withShare({ waits, met, missed, open, without }: TargetCounts) {
+function withShare({
+  waits,
+  met,
+  missed,
+  open,
+  without,
+}: Omit<PeriodData['targets'][number], 'name' | 'targetSeconds'>) {
   return { waits, met, missed, open, without, metShare: shareOf(met, met + missed) }
-}
-
-/** Every day of the period, also those that the calendar of the warehouse does not reach. */
-function daysOf(period: DateRange, rows: readonly DayRow[]): Day[] {
-  const byDate = new Map(rows.map((row) => [row.date, row]))
-  return datesOf(period).map((date) => {
-    const { weekday } = datePartsOf(dayNumber(date))
-    return { ...(byDate.get(date) ?? { date: dateText(dayNumber(date)), ...emptyDay }), weekday }
-  })
-}
-
-const emptyDay = {
-  started: 0,
-  waits: 0,
-  handlings: 0,
-  openAtEnd: null,
-  waitingAtEnd: null,
-  humanAnswerMedianSeconds: null,
 }

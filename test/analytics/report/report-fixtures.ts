@@ -1,6 +1,5 @@
 /** Data of a report: a test names what it is about, the rest is a quiet week. */
-import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
-import type { PeriodData } from '../../../src/analytics/sql/report-period-data.ts'
+import type { PeriodData, ReportData } from '../../../src/analytics/sql/report-data.ts'
 
 /** Its parts add up, as the views promise. */
 export function periodData(over: Partial<PeriodData> = {}): PeriodData {
