@@ -2,7 +2,7 @@
 
 import type { Json } from '../values/json.ts'
 import { type EpochMs, type EpochSeconds, toTimestamp } from '../values/time.ts'
-import { createTimeZone, localDayOf, startOfDay } from '../values/time-zone.ts'
+import { createTimeZone, localDayOf, startOfDay } from '../values/days.ts'
 import type { Conversation, Message, Sequence } from './model.ts'
 import type { Project } from './project.ts'
 import { purposes, toUnitInterval } from './random.ts'

@@ -1,8 +1,8 @@
 /** The rows that show analysts what the settings of a project say: its offsets, business hours, dates and targets. */
 
 import type { Target } from '../../config/analytics-settings.ts'
+import { createTimeZone, datePartsOf, dateText, localDayOf, startOfDay, type TimeZone } from '../../values/days.ts'
 import type { EpochSeconds, LocalDate, Seconds } from '../../values/time.ts'
-import { createTimeZone, datePartsOf, dateText, localDayOf, startOfDay, type TimeZone } from '../../values/time-zone.ts'
 import { type BusinessHours, type CalendarSettings, createBusinessHours, firstOpening } from './calendar.ts'
 
 export type TimeRange = { readonly from: EpochSeconds; readonly to: EpochSeconds }

@@ -1,7 +1,6 @@
 /** A project's local time and business hours, as functions of seconds since 1970. */
 
 import type { AnalyticsSettings, Holidays, OpeningHours, WeeklyHours } from '../../config/analytics-settings.ts'
-import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, type Seconds } from '../../values/time.ts'
 import {
   createTimeZone,
   type DayNumber,
@@ -10,7 +9,8 @@ import {
   type OffsetSpan,
   type TimeZone,
   weekdayOf,
-} from '../../values/time-zone.ts'
+} from '../../values/days.ts'
+import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, type Seconds } from '../../values/time.ts'
 
 export type Calendar = {
   /** The local date, `YYYY-MM-DD`. */

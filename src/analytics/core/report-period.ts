@@ -1,7 +1,7 @@
 /** The days that a report is about, and the days before them that it is compared with. */
 
+import { dateText, dayNumber, weekdayOf } from '../../values/days.ts'
 import type { LocalDate } from '../../values/time.ts'
-import { dateText, dayNumber, weekdayOf } from '../../values/time-zone.ts'
 import { UserError } from '../../values/user-error.ts'
 
 /** Local days, both included. */

@@ -1,8 +1,8 @@
 /** The report of a project: the document that `--format json` prints, and from which the pages are made. */
 
+import { datePartsOf, dayNumber } from '../../values/days.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { type EpochMs, type Seconds, toTimestamp } from '../../values/time.ts'
-import { datePartsOf, dayNumber } from '../../values/time-zone.ts'
 import { type DateRange, datesOf } from '../core/report-period.ts'
 import type {
   DayRow,

@@ -4,8 +4,8 @@ import { daySeconds, type EpochSeconds, hourSeconds, parseTime, rfc3339 } from '
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type AvailabilitySnapshot, deriveAvailabilityHours } from '../core/availability-hours.ts'
+import type { FactDerivation, FactSource } from './fact-rows.ts'
 import { insertRows } from './fact-rows.ts'
-import type { FactDerivation, FactSource } from './fact-source.ts'
 
 /** Changed hours within so much time are replaced together: their snapshots are held in memory at once. */
 const groupSeconds = 30 * daySeconds

@@ -1,24 +1,57 @@
-/** Inserts and deletes rows of the tables for analysts, with statements that are compiled once for each size. */
+/** What the derivations of a project's facts have in common, and how rows of the tables for analysts are stored. */
 import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
+import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
+import type { FactKind } from '../../mirror/sql/pending-facts.ts'
 import { withoutNullability } from '../../mirror/sql/stream-tables.ts'
-import { daySeconds, type EpochSeconds, hourSeconds, minuteSeconds, rfc3339 } from '../../values/time.ts'
-import {
-  arrayParameter,
-  compileArrayInsert,
-  type InsertColumns,
-  rowsPerArrayInsert,
-} from '../../warehouse/array-parameter.ts'
+import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
+import { arrayParameter, compileArrayInsert, rowsPerArrayInsert } from '../../warehouse/array-parameter.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { batchesOf, inList, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { Calendar } from '../core/calendar.ts'
+
+export type FactSource = ProjectDb & {
+  readonly settings: AnalyticsSettings
+  /** Whether words of messages are indexed. */
+  readonly hasSearch: boolean
+  readonly calendar: Calendar
+  /** Since when changes of the project's conversations are watched. */
+  readonly mirroredSince: EpochSeconds
+}
+
+/** How the facts of one kind are derived, within a transaction under the project's write lock. */
+export type FactDerivation = {
+  readonly kind: FactKind
+  /** Replaces the facts of the first of these ids; returns of how many, as many rows are left for another transaction. */
+  readonly replaceFacts: (source: FactSource, ids: readonly string[]) => Promise<number>
+  /** Ids that rows or facts have, after this one ('' = from the beginning), in their order. */
+  readonly listIds: (context: ProjectDb, after: string, limit: number) => Promise<string[]>
+  /** How many ids a rebuild handles in one transaction. */
+  readonly idsPerRebuildStep: number
+  /** Deletes the facts that no id leads to, before the first step of a rebuild. */
+  readonly clear?: (context: ProjectDb) => Promise<void>
+}
+
+type IdColumn = readonly [table: string, column: string]
+
+/** Lists ids of stored rows, and of facts whose rows may be gone. */
+export function idsOf(stored: IdColumn, derived: IdColumn): FactDerivation['listIds'] {
+  return async ({ db, project }, after, limit) => {
+    const [rows, facts] = [stored, derived].map(([table, column]) => {
+      const id = sql.ref(column)
+      return sql`select id from (select distinct ${id} as id from ${sql.table(table)}
+        where project_id = ${project} and ${id} > ${after} order by ${id} limit ${limit}) as listed`
+    })
+    const ids = await sql<{ id: string }>`${rows} union ${facts} order by id limit ${limit}`.execute(db)
+    return ids.rows.map(({ id }) => id)
+  }
+}
 
 type AnalyticsTable = keyof typeof analyticsTables
 
 type ColumnsOf<T extends AnalyticsTable> = (typeof analyticsTables)[T]['columns']
-type Value = string | number | boolean | null
 type ValueOf<Declared> = Declared extends `${infer Type}?`
   ? ValueOf<Type> | null
   : Declared extends 'boolean'
@@ -33,83 +66,38 @@ type AnalyticsRow<T extends AnalyticsTable> = {
     ? ValueOf<Declared>
     : never
 }
-type AnyRow = Readonly<Record<string, Value>>
-
-/** Texts of statements by number of rows. */
-type InsertPlan = { readonly columns: InsertColumns; readonly texts: Map<number, string> }
-
-const plans: Readonly<Record<DatabaseKind, Map<AnalyticsTable, InsertPlan>>> = {
-  sqlite: new Map(),
-  postgres: new Map(),
-}
 
 export async function insertRows<T extends AnalyticsTable>(
-  trx: ProjectDb,
+  { db, kind, project }: ProjectDb,
   table: T,
   rows: readonly AnalyticsRow<T>[],
 ): Promise<void> {
-  const plan = planFor(trx.kind, table)
-  if (trx.kind === 'postgres') return insertArrays(trx, table, plan, rows)
-  let from = 0
-  for (const size of rowsPerStatement) {
-    for (; rows.length - from >= size; from += size) {
-      const text = plan.texts.get(size) ?? compileInsert(trx, table, plan, size)
-      await trx.db.executeQuery(CompiledQuery.raw(text, parametersOf(trx, plan, rows.slice(from, from + size))))
-    }
-  }
-}
-
-function planFor(kind: DatabaseKind, table: AnalyticsTable): InsertPlan {
-  const known = plans[kind].get(table)
-  if (known !== undefined) return known
   const spec: TableSpec = analyticsTables[table]
   const columns = Object.entries(spec.columns).map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
-  const plan = { columns, texts: new Map() }
-  plans[kind].set(table, plan)
-  return plan
-}
-
-async function insertArrays(
-  { db, project }: ProjectDb,
-  table: AnalyticsTable,
-  { columns, texts }: InsertPlan,
-  rows: readonly AnyRow[],
-): Promise<void> {
-  const text = texts.get(0) ?? compileArrayInsert(db, table, columns)
-  texts.set(0, text)
-  for (const batch of batchesOf(rows, rowsPerArrayInsert)) {
-    const arrays = columns.slice(1).map(({ name, type }) =>
-      arrayParameter(
-        type,
-        batch.map((row) => encode('postgres', type, row[name] ?? null)),
-      ),
-    )
-    await sendStatement(db, CompiledQuery.raw(text, [project, ...arrays]))
+  // Texts come from the mirror, so they are encoded already.
+  const encode = (
+    row: Readonly<Record<string, string | number | boolean | null>>,
+    { name, type }: (typeof columns)[number],
+  ) => {
+    const value = row[name] ?? null
+    if (type === 'utc_time' && typeof value === 'number') return rfc3339(value)
+    return typeof value === 'boolean' && kind === 'sqlite' ? Number(value) : value
   }
-}
-
-function compileInsert({ db, typed }: ProjectDb, table: AnalyticsTable, plan: InsertPlan, size: number): string {
-  const row = sql`(${sql.join(plan.columns.map(({ type }) => typed(type, null)))})`
-  const names = sql.join(plan.columns.map(({ name }) => sql.ref(name)))
-  const text = sql`insert into ${sql.table(table)} (${names})
-    values ${sql.join(Array.from({ length: size }, () => row))}`.compile(db).sql
-  plan.texts.set(size, text)
-  return text
-}
-
-function parametersOf({ kind, project }: ProjectDb, { columns }: InsertPlan, rows: readonly AnyRow[]): unknown[] {
-  const parameters: unknown[] = []
-  for (const row of rows) {
-    for (const { name, type } of columns)
-      parameters.push(name === 'project_id' ? project : encode(kind, type, row[name] ?? null))
+  if (kind === 'postgres') {
+    for (const batch of batchesOf(rows, rowsPerArrayInsert)) {
+      const valuesIn = (column: (typeof columns)[number]) => batch.map((row) => encode(row, column))
+      const arrays = columns.slice(1).map((column) => arrayParameter(column.type, valuesIn(column)))
+      await sendStatement(db, CompiledQuery.raw(compileArrayInsert(db, table, columns), [project, ...arrays]))
+    }
+    return
   }
-  return parameters
-}
-
-/** Texts come from the mirror, so they are encoded already. */
-function encode(kind: DatabaseKind, type: ColumnType, value: Value) {
-  if (type === 'utc_time' && typeof value === 'number') return timeText(value)
-  return typeof value === 'boolean' && kind === 'sqlite' ? Number(value) : value
+  // Written out: kysely would take longer for it than SQLite to insert the rows.
+  const insert = `insert into ${table} (${columns.map(({ name }) => name).join(', ')}) values `
+  const values = `(${columns.map(() => '?').join(', ')})`
+  for (const batch of batchesOf(rows, rowsPerStatement[0])) {
+    const parameters = batch.flatMap((row) => [project, ...columns.slice(1).map((column) => encode(row, column))])
+    await db.executeQuery(CompiledQuery.raw(insert + batch.map(() => values).join(', '), parameters))
+  }
 }
 
 /** Deletes the project's rows whose `column` has one of these values. */
@@ -133,26 +121,4 @@ export async function replaceRows<T extends AnalyticsTable>(
 ): Promise<void> {
   await sql`delete from ${sql.table(table)} where project_id = ${trx.project}`.execute(trx.db)
   await insertRows(trx, table, rows)
-}
-
-/** The form of `rfc3339`, several times as fast: a rebuild writes millions of times, most of them of the same days. */
-const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'))
-
-/** `2026-03-29T` by days since 1970. */
-const dates = new Map<number, string>()
-/** A hundred years. Beyond it come only times of wrong clocks. */
-const maxDates = 36_600
-
-export function timeText(at: EpochSeconds): string {
-  const day = Math.floor(at / daySeconds)
-  const second = at - day * daySeconds
-  const hour = Math.floor(second / hourSeconds)
-  const minute = Math.floor((second % hourSeconds) / minuteSeconds)
-  return `${dates.get(day) ?? dateOf(day)}${twoDigits[hour]}:${twoDigits[minute]}:${twoDigits[second % minuteSeconds]}Z`
-}
-
-function dateOf(day: number): string {
-  const date = rfc3339(day * daySeconds).slice(0, 11)
-  if (dates.size < maxDates) dates.set(day, date)
-  return date
 }

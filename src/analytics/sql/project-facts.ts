@@ -1,18 +1,35 @@
 /**
  * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole when the settings or
- * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock.
+ * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock,
+ * which notes how far it came, so whoever continues a rebuild begins there.
  */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { type FactKind, findPendingKind, listPendingFacts, removePendingFacts } from '../../mirror/sql/pending-facts.ts'
+import {
+  type FactKind,
+  factKinds,
+  findPendingKind,
+  listPendingFacts,
+  removePendingFacts,
+} from '../../mirror/sql/pending-facts.ts'
 import { inTransaction } from '../../mirror/sql/project-context.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { type Calendar, createCalendar } from '../core/calendar.ts'
 import { availabilityFacts } from './availability-facts.ts'
 import { conversationFacts } from './conversation-facts.ts'
-import type { FactDerivation, FactSource } from './fact-source.ts'
-import { countWaitingConversations, type FactsSettings, readFactsState } from './facts-state.ts'
-import { advanceRebuild, applySettings, areDerivedBy, beginRebuild, type FactsStep } from './rebuild.ts'
+import type { FactDerivation, FactSource } from './fact-rows.ts'
+import {
+  countWaitingConversations,
+  createFactsState,
+  type FactsSettings,
+  factsVersion,
+  fingerprintsOf,
+  firstPosition,
+  type RebuildPosition,
+  readFactsState,
+  writeRebuildPosition,
+} from './facts-state.ts'
+import { isCalendarComplete, writeCalendar, writeReferenceTables } from './reference-tables.ts'
 import { visitFacts } from './visit-facts.ts'
 
 export type FactsOptions = {
@@ -22,37 +39,69 @@ export type FactsOptions = {
   readonly onProgress?: (done: number, left: number) => void
 }
 
+type Work = ProjectDb & { readonly settings: FactsSettings; readonly calendar: Calendar }
+
+export type ProjectFacts = ReturnType<typeof createProjectFacts>
+
 /** `isComplete`: nothing is left to be derived. */
-type FactsReport = { readonly conversations: number; readonly isComplete: boolean }
-
-export type ProjectFacts = {
-  /** Derives what is pending, and continues a rebuild or begins the one that changed settings ask for. */
-  readonly refresh: (options?: FactsOptions) => Promise<FactsReport>
-  /** Derives all facts anew. */
-  readonly rebuild: (options?: FactsOptions) => Promise<FactsReport>
-}
-
-type Work = ProjectDb & {
-  readonly settings: FactsSettings
-  readonly calendar: Calendar
-}
-
-export function createProjectFacts(context: ProjectDb, settings: FactsSettings): ProjectFacts {
-  const calendar = createCalendar({ ...settings.analytics, timeZone: settings.timeZone })
-  const work: Work = { ...context, settings, calendar }
+export function createProjectFacts(context: ProjectDb, settings: FactsSettings) {
+  const work = {
+    ...context,
+    settings,
+    calendar: createCalendar({ ...settings.analytics, timeZone: settings.timeZone }),
+  }
   return {
-    refresh: async (options = {}) => {
+    /** Derives what is pending, and continues a rebuild or begins the one that changed settings ask for. */
+    refresh: async (options: FactsOptions = {}) => {
       await applySettings(context, settings)
       return deriveAll(work, options)
     },
-    rebuild: async (options = {}) => {
+    /** Derives all facts anew. */
+    rebuild: async (options: FactsOptions = {}) => {
       await inTransaction(context, (trx) => beginRebuild(trx, settings))
       return deriveAll(work, options)
     },
   }
 }
 
-async function deriveAll(work: Work, { signal, onProgress }: FactsOptions): Promise<FactsReport> {
+/** What was pending need not be remembered: the rebuild derives it. */
+async function beginRebuild(trx: ProjectDb, settings: FactsSettings): Promise<void> {
+  await createFactsState(trx)
+  await writeReferenceTables(trx, settings)
+  await trx.db.deleteFrom('facts_due').where('project_id', '=', trx.project).execute()
+  await writeRebuildPosition(trx, firstPosition)
+}
+
+/** How the facts differ from those of this version and of these settings; `settings`: only in what no fact depends on. */
+async function outdatedBy(context: ProjectDb, settings: FactsSettings) {
+  const state = await readFactsState(context)
+  if (state === null) return 'everything'
+  const { facts, all } = fingerprintsOf(settings)
+  // Facts are left to a newer version that has derived them.
+  if (state.version > factsVersion) return 'newer version'
+  if (state.version < factsVersion) return 'everything'
+  if (state.fingerprint === all) return 'nothing'
+  return state.fingerprint.startsWith(`${facts} `) ? 'settings' : 'everything'
+}
+
+/** Writes what the facts do not depend on, and begins a rebuild of the rest. */
+async function applySettings(context: ProjectDb, settings: FactsSettings): Promise<void> {
+  const outdated = await outdatedBy(context, settings)
+  if (outdated === 'newer version' || (outdated === 'nothing' && (await isCalendarComplete(context)))) return
+  await inTransaction(context, async (trx) => {
+    if (outdated === 'nothing') return writeCalendar(trx, settings)
+    await createFactsState(trx)
+    // Another process may have done it meanwhile.
+    const left = await outdatedBy(trx, settings)
+    if (left === 'settings') await writeReferenceTables(trx, settings)
+    if (left === 'everything') await beginRebuild(trx, settings)
+  })
+}
+
+/** Rows of facts for each id, roughly. */
+const rowsPerId = 10
+
+async function deriveAll(work: Work, { signal, onProgress }: FactsOptions) {
   const statistics = createStatisticsUpdater(work.db, work.kind, analyticsTables)
   let conversations = 0
   while (!signal?.aborted) {
@@ -61,17 +110,17 @@ async function deriveAll(work: Work, { signal, onProgress }: FactsOptions): Prom
       await statistics.runEnded()
       return { conversations, isComplete: step === 'all done' }
     }
-    await statistics.rowsStored(step.ids * rowsPerId)
+    await statistics.rowsStored(step.ids.length * rowsPerId)
     if (step.kind !== 'conversation') continue
-    conversations += step.ids
+    conversations += step.ids.length
     if (onProgress === undefined) continue
     onProgress(conversations, (await countWaitingConversations(work)).conversations)
   }
   return { conversations, isComplete: false }
 }
 
-/** Rows of facts for each id, roughly. */
-const rowsPerId = 10
+/** Ids whose facts one transaction refreshes. */
+const idsPerRefresh = 2000
 
 /**
  * One transaction. What is pending goes first, so that a rebuild does not delay it. `superseded`: a process with other
@@ -79,25 +128,15 @@ const rowsPerId = 10
  */
 async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superseded'> {
   const kind = await findPendingKind(work)
-  if (kind === null && !(await isRebuilding(work))) return 'all done'
+  if (kind === null && !(await readFactsState(work))?.rebuild) return 'all done'
   return inTransaction(work, async (trx) => {
-    const source = await openSource(trx)
-    if (source === null) return 'superseded'
-    if (kind !== null) return refreshPending(source, derivations[kind])
-    return (await advanceRebuild(source, derivations)) ?? 'all done'
+    const state = await readFactsState(trx)
+    if (state === null || (await outdatedBy(trx, work.settings)) !== 'nothing') return 'superseded'
+    const { analytics: settings, search: hasSearch = true } = work.settings
+    const source = { ...trx, settings, hasSearch, mirroredSince: state.mirroredSince }
+    if (kind !== null) return derive(source, kind, await listPendingFacts(source, kind, idsPerRefresh))
+    return state.rebuild === null ? 'all done' : rebuildNext(source, state.rebuild)
   })
-}
-
-async function isRebuilding(work: Work): Promise<boolean> {
-  const state = await readFactsState(work)
-  return state !== null && state.rebuild !== null
-}
-
-async function openSource(work: Work): Promise<FactSource | null> {
-  const state = await readFactsState(work)
-  if (state === null || !areDerivedBy(state, work.settings)) return null
-  const { analytics: settings, search: hasSearch = true } = work.settings
-  return { ...work, settings, hasSearch, mirroredSince: state.mirroredSince }
 }
 
 const derivations: Readonly<Record<FactKind, FactDerivation>> = {
@@ -106,14 +145,24 @@ const derivations: Readonly<Record<FactKind, FactDerivation>> = {
   availability_hour: availabilityFacts,
 }
 
-/** Ids whose facts one transaction refreshes. */
-const idsPerRefresh = 2000
+/** What one transaction derived. */
+type FactsStep = { readonly kind: FactKind; readonly ids: readonly string[] }
 
-/** Another process may have refreshed them meanwhile: none, then. */
-async function refreshPending(source: FactSource, derivation: FactDerivation): Promise<FactsStep> {
-  const { kind, replaceFacts } = derivation
-  const ids = await listPendingFacts(source, kind, idsPerRefresh)
-  const count = ids.length === 0 ? 0 : await replaceFacts(source, ids)
-  await removePendingFacts(source, kind, ids.slice(0, count))
-  return { kind, ids: count }
+async function rebuildNext(source: FactSource, { kind, after }: RebuildPosition): Promise<FactsStep> {
+  const { clear, listIds, idsPerRebuildStep } = derivations[kind]
+  if (after === '') await clear?.(source)
+  const step = await derive(source, kind, await listIds(source, after, idsPerRebuildStep))
+  const reached = step.ids.at(-1)
+  const next = factKinds[factKinds.indexOf(kind) + 1]
+  if (reached !== undefined) await writeRebuildPosition(source, { kind, after: reached })
+  else await writeRebuildPosition(source, next === undefined ? null : { kind: next, after: '' })
+  return step
+}
+
+/** Another process may have derived them meanwhile: none, then. The last of many ids are left for another transaction. */
+async function derive(source: FactSource, kind: FactKind, ids: readonly string[]): Promise<FactsStep> {
+  const count = ids.length === 0 ? 0 : await derivations[kind].replaceFacts(source, ids)
+  const derived = ids.slice(0, count)
+  await removePendingFacts(source, kind, derived)
+  return { kind, ids: derived }
 }

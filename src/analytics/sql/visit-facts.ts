@@ -6,8 +6,7 @@ import type { EpochSeconds } from '../../values/time.ts'
 import { epochSeconds, inList } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
 import { type ActivityEntry, deriveVisits } from '../core/visits.ts'
-import { deleteRows, insertRows } from './fact-rows.ts'
-import { type FactDerivation, type FactSource, idsOf } from './fact-source.ts'
+import { deleteRows, type FactDerivation, type FactSource, idsOf, insertRows } from './fact-rows.ts'
 
 /** Visitors whose activity is held in memory at once. */
 const visitorsPerGroup = 100

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { slaRows } from '../../../src/analytics/core/calendar-rows.ts'
 import { createRoleOfSender, senderTypeRows } from '../../../src/analytics/core/sender-roles.ts'
-import { type DerivationSettings, factsFingerprint } from '../../../src/analytics/sql/facts-state.ts'
-import type { Target } from '../../../src/config/analytics-settings.ts'
+import { fingerprintsOf } from '../../../src/analytics/sql/facts-state.ts'
+import type { AnalyticsSettings, Target } from '../../../src/config/analytics-settings.ts'
 
 describe('the role of a sender is guessed from the name of its type', () => {
   const names: Readonly<Record<string, readonly (string | null)[]>> = {
@@ -95,8 +95,12 @@ describe('targets', () => {
 })
 
 describe('facts are derived anew', () => {
-  const settings: DerivationSettings = {
-    ...{ timeZone: 'Europe/Berlin', visitGapSeconds: 1800 },
+  type Settings = AnalyticsSettings & { readonly timeZone: string }
+  const factsFingerprint = ({ timeZone, ...analytics }: Settings, version?: number) =>
+    fingerprintsOf({ timeZone, analytics }, version).facts
+  const settings: Settings = {
+    ...{ timeZone: 'Europe/Berlin', visitGapSeconds: 1800, targets: [], personalData: true },
+    calls: { visitor: null, ended: null, outcome: null, duration: null, direction: null, agent: null },
     roles: { bot: 'ai', operator: 'human' },
     ...{ hours: { 1: [{ opens: 540, closes: 1020 }] }, holidays: {}, availabilityHoldSeconds: 600 },
     fields: { activityKind: null, activityPage: null },
@@ -108,7 +112,7 @@ describe('facts are derived anew', () => {
     expect(fingerprint).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  const changes: Readonly<Record<string, Partial<DerivationSettings>>> = {
+  const changes: Readonly<Record<string, Partial<Settings>>> = {
     'the time zone changes': { timeZone: 'Europe/Paris' },
     'a role changes': { roles: { bot: 'ai' } },
     'the hours change': { hours: null },
