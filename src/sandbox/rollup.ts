@@ -1,8 +1,8 @@
 /** The sandbox's analytics rollup. What its numbers count is up to the service, so switches define it. */
 
+import { createTimeZone, localDayOf, startOfDay } from '../values/days.ts'
 import type { Json } from '../values/json.ts'
 import { type EpochMs, type EpochSeconds, toTimestamp } from '../values/time.ts'
-import { createTimeZone, localDayOf, startOfDay } from '../values/days.ts'
 import type { Conversation, Message, Sequence } from './model.ts'
 import type { Project } from './project.ts'
 import { purposes, toUnitInterval } from './random.ts'
