@@ -3,9 +3,8 @@
  * view has the row as the service sent it, which it rebuilds when it is read, and what is written to it is written to the
  * table. Every column that the table gets needs the view anew.
  */
-import { type Kysely, sql } from 'kysely'
 import type { DatabaseKind } from './column-types.ts'
-import { schemaOf } from './migrations/0005_trigger_rights.ts'
+import { type Run, schemaOf } from './create-missing.ts'
 
 /** The documented fields beside the id, in the service's order, with their columns. */
 const fields = {
@@ -25,21 +24,18 @@ const columns =
 type Parts = { readonly list: readonly string[]; readonly values: readonly string[]; readonly schema: string }
 
 /** `without`: a column of the table that the view is not to show. */
-export async function createMessagesView(db: Kysely<unknown>, kind: DatabaseKind, without?: string): Promise<void> {
-  const found = (await readColumns(db, kind)).filter((name) => name !== without)
-  const list = [...new Set([...columns.split(' '), ...found])].map((name) => `"${name}"`)
-  const schema = kind === 'sqlite' ? 'main' : await schemaOf(db)
+export async function createMessagesView(run: Run, kind: DatabaseKind, without?: string): Promise<void> {
+  const found = await run(
+    kind === 'sqlite'
+      ? `select name from pragma_table_info('message_rows') order by cid`
+      : `select attname as name from pg_attribute
+          where attrelid = to_regclass('message_rows') and attnum > 0 and not attisdropped order by attnum`,
+  )
+  const names = found.map(({ name }) => String(name)).filter((name) => name !== without)
+  const list = [...new Set([...columns.split(' '), ...names])].map((name) => `"${name}"`)
+  const schema = kind === 'sqlite' ? 'main' : await schemaOf(run)
   const values = list.map((name) => written[kind][name] ?? `new.${name}`)
-  for (const statement of statements[kind]({ list, values, schema })) await sql.raw(statement).execute(db)
-}
-
-async function readColumns(db: Kysely<unknown>, kind: DatabaseKind): Promise<readonly string[]> {
-  const { rows } = await (kind === 'sqlite'
-    ? sql<{ name: string }>`select name from pragma_table_info('message_rows') order by cid`
-    : sql<{ name: string }>`select attname as name from pg_attribute
-        where attrelid = to_regclass('message_rows') and attnum > 0 and not attisdropped order by attnum`
-  ).execute(db)
-  return rows.map(({ name }) => name)
+  for (const statement of statements[kind]({ list, values, schema })) await run(statement)
 }
 
 /**
@@ -125,6 +121,10 @@ const statements: Readonly<Record<DatabaseKind, (parts: Parts) => readonly strin
           update ${schema}.message_rows set ${assignments(list, values, 'is not distinct from')} ${ofOldKey};
         end if;
         return new; end`.replaceAll("'", "''")}'`,
+    `revoke all on function ${schema}.messages_written() from public`,
+    `drop trigger if exists messages_written on ${schema}.messages`,
+    `create trigger messages_written instead of insert or update on ${schema}.messages
+      for each row execute function ${schema}.messages_written()`,
   ],
 }
 

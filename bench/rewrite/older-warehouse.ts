@@ -1,23 +1,21 @@
-/** Makes a warehouse of the version before the migration `0016_message_rows`, past the program. */
+/** Makes a warehouse of 0.1.0, past the program. */
 import { type Kysely, sql } from 'kysely'
-import { migrations } from '../../schema/migrations/migrations.ts'
 import { openKysely } from '../../src/warehouse/connection-pool.ts'
-import { migrate } from '../../src/warehouse/migrate.ts'
 import { openPostgresPool } from '../../src/warehouse/postgres.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
+import { createReleased } from '../../test/warehouse/released-warehouse.ts'
 
-const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => name !== '0016_message_rows'))
 const batch = 50_000
 
 /** Messages of 100 characters, a hundred to a conversation. */
 export async function makeOlderWarehouse(url: string, messages: number): Promise<void> {
   const kind = url.startsWith('sqlite:') ? 'sqlite' : 'postgres'
+  await createReleased({ kind, url })
   const pool =
     kind === 'sqlite'
       ? openSqlitePool(url.slice('sqlite:'.length), { mustExist: false, synchronous: 'normal' })
       : await openPostgresPool(url, true)
   const db = openKysely(pool)
-  await migrate(db, kind, older)
   for (let from = 0; from < messages; from += batch)
     await insert(db as unknown as Kysely<unknown>, dialects[kind], from, Math.min(messages, from + batch))
   await db.destroy()

@@ -1,5 +1,5 @@
 /** Rewords the reasons of gaps. Where the reason identifies a gap, an open one stays the same gap. */
-import { type Kysely, sql } from 'kysely'
+import type { Run } from '../create-missing.ts'
 
 const moreRows = 'the service says that there is more'
 
@@ -16,9 +16,9 @@ const rewordings = [
   ],
 ]
 
-export async function gapReasons(db: Kysely<unknown>): Promise<void> {
+export async function rewordGapReasons(run: Run): Promise<void> {
   for (const [before, now] of rewordings)
-    await sql`
-      update sync_gaps set reason = replace(reason, ${before}, ${now}), subject = replace(subject, ${before}, ${now})
-      where reason like ${`%${before}%`}`.execute(db)
+    await run(`
+      update sync_gaps set reason = replace(reason, '${before}', '${now}'), subject = replace(subject, '${before}', '${now}')
+      where reason like '%${before}%'`)
 }

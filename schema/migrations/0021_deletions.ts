@@ -1,18 +1,10 @@
-/** Deletions are counted by time, child lists have the time of their last full read, and rows that other letters doubled are joined. */
-import { type Kysely, sql } from 'kysely'
+/** Rows that other letters of an id doubled are joined. */
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
+import type { Run } from '../create-missing.ts'
 
-export async function deletions(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  const run = async (text: string) => void (await sql.raw(text).execute(db))
-  for (const table of Object.keys(lists)) {
-    await run(`drop index ${table}_deleted`)
-    await run(`create index ${table}_deleted on ${table} (project_id, deleted_at) where deleted_at is not null`)
-    await run(`create index ${table}_by_identity on ${table} (project_id, lower(id))`)
-  }
-  // A gap says so now.
-  await run(`delete from sync_cursors where stream like '%:doubted'`)
-  await run(`alter table sync_children add column full_read_at ${sqlTypes[kind].integer}`)
-  await joinDoubledRows(db, kind, run)
+/** They had the time of the deletion in no column. */
+export async function dropDeletionIndexes(run: Run): Promise<void> {
+  for (const table of Object.keys(lists)) await run(`drop index if exists ${table}_deleted`)
 }
 
 /** By list: the table and key of its children, their stream, and what else names its rows. */
@@ -35,7 +27,9 @@ const lists = {
 } as const
 
 /** The spelling that was read last stays; it gets the children that only others have, and is read again. */
-async function joinDoubledRows(db: Kysely<unknown>, kind: DatabaseKind, run: (text: string) => Promise<void>) {
+export async function joinDoubledRows(run: Run, kind: DatabaseKind): Promise<void> {
+  // A gap says so now.
+  await run(`delete from sync_cursors where stream like '%:doubted'`)
   const { key, integer } = sqlTypes[kind]
   for (const [table, list] of Object.entries(lists)) {
     await run(`create table doubled_ids (project_id ${key} not null, id ${key} not null, kept ${key} not null,
@@ -45,17 +39,17 @@ async function joinDoubledRows(db: Kysely<unknown>, kind: DatabaseKind, run: (te
       where id like '________-____-____-____-____________'
       window same_id as (partition by project_id, lower(id)
         order by case when deleted_at is null then 0 else 1 end, asked_at desc, id)) as spelled where place > 1`)
-    const { rows } = await sql<{ place: number }>`select distinct place from doubled_ids order by place`.execute(db)
+    const places = await run('select distinct place from doubled_ids order by place')
     // One spelling after the other, so that no two bring the same child.
-    for (const { place } of rows) await joinChildren(list, Number(place), run)
-    if (rows.length > 0) await joinParents(table, list, kind, run)
+    for (const { place } of places) await joinChildren(list, Number(place), run)
+    if (places.length > 0) await joinParents(table, list, kind, run)
     await run('drop table doubled_ids')
   }
 }
 
 type List = (typeof lists)[keyof typeof lists]
 
-async function joinChildren({ child, parent, key }: List, place: number, run: (text: string) => Promise<void>) {
+async function joinChildren({ child, parent, key }: List, place: number, run: Run) {
   const doubled = `from doubled_ids where doubled_ids.project_id = ${child}.project_id and doubled_ids.id = ${child}.${parent}
     and place = ${place}`
   const kept = `(select kept ${doubled})`
@@ -66,7 +60,7 @@ async function joinChildren({ child, parent, key }: List, place: number, run: (t
   await run(`delete from ${child} where exists (select 1 ${doubled})`)
 }
 
-async function joinParents(table: string, list: List, kind: DatabaseKind, run: (text: string) => Promise<void>) {
+async function joinParents(table: string, list: List, kind: DatabaseKind, run: Run) {
   const { stream, parent, references } = list
   for (const other of references) {
     const doubled = `from doubled_ids where doubled_ids.project_id = ${other}.project_id and doubled_ids.id = ${other}.${parent}`

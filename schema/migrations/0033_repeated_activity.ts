@@ -1,6 +1,6 @@
 /** Entries of activity with an id of their own that an older version stored twice, alike: the first stays. */
-import { type Kysely, sql } from 'kysely'
 import type { DatabaseKind } from '../column-types.ts'
+import type { Run } from '../create-missing.ts'
 
 const ids = "'id', 'entryid', 'activityid', 'uuid'"
 /** As `entryId` in the program finds it. */
@@ -18,7 +18,7 @@ const sameKey = (one: string, other: string) =>
     .map((column) => `${one}.${column} = ${other}.${column}`)
     .join(' and ')
 
-export async function repeatedActivity(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+export async function joinRepeatedActivity(run: Run, kind: DatabaseKind): Promise<void> {
   const statements = [
     `create table repeated_activity as select ${key}, ordinal from visitor_activity v where ordinal > 0
       and exists (select 1 from visitor_activity before where ${sameKey('before', 'v')}
@@ -35,5 +35,5 @@ export async function repeatedActivity(db: Kysely<unknown>, kind: DatabaseKind):
       from repeated_activity where true on conflict do nothing`,
     'drop table repeated_activity',
   ]
-  for (const statement of statements) await sql.raw(statement).execute(db)
+  for (const statement of statements) await run(statement)
 }

@@ -1,69 +1,116 @@
-/** Every migration, in order: append-only, up only. Landed ones are never edited; a fix gets the next number. */
-import type { Kysely } from 'kysely'
+/**
+ * Brings a database to this version's schema. Tables, columns, indexes and triggers are those that `schema/` describes; a
+ * migration is what else is to be done once, in a warehouse that has rows. Append-only: landed ones are never edited.
+ */
 import type { DatabaseKind } from '../column-types.ts'
-import { firstTables } from './0001_first_tables.ts'
-import { workers } from './0002_workers.ts'
-import { outbox } from './0003_outbox.ts'
-import { webhooks } from './0004_webhooks.ts'
-import { triggerRights } from './0005_trigger_rights.ts'
-import { cancellations } from './0006_cancellations.ts'
-import { rollupDays } from './0007_rollup_days.ts'
-import { questionIndexes } from './0008_question_indexes.ts'
-import { failures } from './0011_failures.ts'
-import { gapReasons } from './0012_gap_reasons.ts'
-import { analytics, dropRollupTables } from './0013_analytics.ts'
-import { batches } from './0014_batches.ts'
-import { webConsole } from './0015_console.ts'
-import { messageRows } from './0016_message_rows.ts'
-import { audits } from './0017_audits.ts'
-import { rowCounts } from './0018_row_counts.ts'
-import { activityKeys } from './0019_activity_keys.ts'
-import { listProofs } from './0020_list_proofs.ts'
-import { deletions } from './0021_deletions.ts'
-import { neededTypes } from './0022_needed_types.ts'
-import { endedSessions } from './0024_ended_sessions.ts'
-import { retention } from './0025_retention.ts'
-import { installation } from './0026_installation.ts'
-import { resumedSending } from './0028_resumed_sending.ts'
-import { handlings } from './0029_handlings.ts'
-import { callFields } from './0030_call_fields.ts'
-import { repeatedActivity } from './0033_repeated_activity.ts'
-import { fieldPaths } from './0034_field_paths.ts'
-import { changedApprovals } from './0035_changed_approvals.ts'
-import type { MigrationName } from './migration-names.ts'
+import { createMissing, type Run } from '../create-missing.ts'
+import { createMessagesView } from '../messages-view.ts'
+import { replaceTriggers } from '../triggers.ts'
+import { rewordGapReasons } from './0012_gap_reasons.ts'
+import { moveMessages } from './0016_message_rows.ts'
+import { dropDeletionIndexes, joinDoubledRows } from './0021_deletions.ts'
+import { joinRepeatedActivity } from './0033_repeated_activity.ts'
+import { escapeFieldPaths } from './0034_field_paths.ts'
 
-/** Runs in one transaction with the record that it has run. */
-export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
+type Step = (run: Run, kind: DatabaseKind) => Promise<unknown>
+/** `before`: while the tables are the older ones. `after`: when they are those of this version. */
+type Migration = { readonly before?: Step; readonly after?: Step }
 
-export const migrations: Readonly<Record<MigrationName, Migration>> = {
-  '0001_first_tables': firstTables,
-  '0002_workers': workers,
-  '0003_outbox': outbox,
-  '0004_webhooks': webhooks,
-  '0005_trigger_rights': triggerRights,
-  '0006_cancellations': cancellations,
-  '0007_rollup_days': rollupDays,
-  '0008_question_indexes': questionIndexes,
-  '0011_failures': failures,
-  '0012_gap_reasons': gapReasons,
-  '0013_analytics': analytics,
-  '0014_batches': batches,
-  '0015_console': webConsole,
-  '0016_message_rows': messageRows,
-  '0017_audits': audits,
-  '0018_row_counts': rowCounts,
-  '0019_activity_keys': activityKeys,
-  '0020_list_proofs': listProofs,
-  '0021_deletions': deletions,
-  '0022_needed_types': neededTypes,
-  '0024_ended_sessions': endedSessions,
-  '0025_retention': retention,
-  '0026_installation': installation,
-  '0028_resumed_sending': resumedSending,
-  '0029_handlings': handlings,
-  '0030_call_fields': callFields,
-  '0032_rollup_tables': dropRollupTables,
-  '0033_repeated_activity': repeatedActivity,
-  '0034_field_paths': fieldPaths,
-  '0035_changed_approvals': changedApprovals,
+/** Those of 0.1.0, the oldest version whose warehouses can be upgraded. */
+export const released = [
+  '0001_first_tables',
+  '0002_workers',
+  '0003_outbox',
+  '0004_webhooks',
+  '0005_trigger_rights',
+  '0006_cancellations',
+  '0007_rollup_days',
+  '0008_question_indexes',
+  '0011_failures',
+] as const
+
+/** Those without a step only made what this version describes. */
+const sinceReleased: Readonly<Record<string, Migration>> = {
+  '0012_gap_reasons': { after: rewordGapReasons },
+  // Written once, because old runs may be deleted. A later project's is written with its first facts.
+  '0013_analytics': {
+    after: (run) =>
+      run(`insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
+        select project_id, min(started_at), 0, '', '', true from sync_runs group by project_id`),
+  },
+  '0014_batches': {
+    after: (run) =>
+      run(`insert into writeback_batches (project_id, id, rows, created_at, created_by, finished_at)
+        select project_id, batch_id, count(*), min(created_at), min(created_by),
+          case when count(case when status in ('draft','queued','sending','uncertain') then 1 end) = 0
+            then max(finished_at) end
+        from writebacks where batch_id is not null group by project_id, batch_id`),
+  },
+  '0015_console': {},
+  // Rows that are stored already are rewritten later, in batches; the view shows both forms.
+  '0016_message_rows': {
+    before: moveMessages,
+    after: (run) =>
+      run(`insert into sync_rewrites (name, position)
+        select 'messages.raw', '' where exists (select 1 from message_rows)`),
+  },
+  '0017_audits': {},
+  '0018_row_counts': {},
+  // Entries of visitors' activity are identified by their id and their time, no longer by their id alone. Their keys are
+  // rewritten afterwards, in batches, and are shorter: a trigger keeps the longer ones of older versions out.
+  '0019_activity_keys': {
+    after: (run) =>
+      run(`insert into sync_rewrites (name, position)
+        select 'visitor_activity.entry_hash', '' where exists (select 1 from visitor_activity)`),
+  },
+  // Cursors that earlier versions stored after an interrupted read may leave out what was not proven yet, and from which end
+  // pages come may have been learned from a chance. The lists are read anew.
+  '0020_list_proofs': {
+    after: async (run) => {
+      await run(`delete from sync_cursors where stream in ('conversations', 'visitors', 'calls')
+        or stream like '%:whole' or stream like '%:whole:since'`)
+      await run(`delete from service_behaviours where name like '%.pages' or name = 'conversations.handled_filter'`)
+    },
+  },
+  '0021_deletions': { before: dropDeletionIndexes, after: joinDoubledRows },
+  // All columns are filled from `raw` once more, as values that did not fit were lost.
+  '0022_needed_types': {
+    after: (run) => run(`update discovered_fields set fill_after = '' where column_name is not null`),
+  },
+  '0024_ended_sessions': {},
+  '0025_retention': {},
+  '0026_installation': {},
+  '0028_resumed_sending': {},
+  '0029_handlings': {},
+  '0030_call_fields': {},
+  // The rollups are compared in views. What was learned before is no longer kept up. The view reads the tables, and is created
+  // anew after all migrations.
+  '0032_rollup_tables': {
+    before: async (run) => {
+      await run('drop view if exists report_rollup_day')
+      await run('drop table if exists rollup_comparisons')
+      await run('drop table if exists rollup_definitions')
+      await run("delete from service_behaviours where name like 'analytics.%'")
+    },
+  },
+  '0033_repeated_activity': { after: joinRepeatedActivity },
+  '0034_field_paths': { after: escapeFieldPaths },
+  '0035_changed_approvals': {},
+}
+
+/** All, in order: what the schema of a database is compared with. */
+export const migrationNames: readonly string[] = [...released, ...Object.keys(sinceReleased)]
+
+/** `applied`: those that the database has; none: it is empty. Returns those that it gets. */
+export async function applyMigrations(run: Run, kind: DatabaseKind, applied: readonly string[]) {
+  const missing = migrationNames.filter((name) => !applied.includes(name))
+  if (missing.length === 0) return missing
+  const steps = applied.length === 0 ? [] : missing.map((name) => sinceReleased[name] ?? {})
+  for (const { before } of steps) await before?.(run, kind)
+  await createMissing(run, kind)
+  await createMessagesView(run, kind)
+  // Before the rows change, so that no other process stores one in an older form meanwhile.
+  await replaceTriggers(run, kind)
+  for (const { after } of steps) await after?.(run, kind)
+  return missing
 }

@@ -1,12 +1,12 @@
 /** Brings a database that is being opened to this version: its schema, and the rows that only this version can read. */
 import type { DatabaseKind } from '../../schema/column-types.ts'
+import { explainDependentView, updateAnalyticsViews } from '../analytics/sql/views.ts'
 import { requireActivityKeys, rewriteActivityKeys } from '../mirror/sql/rewrite-activity-keys.ts'
 import type { RewriteOptions } from '../mirror/sql/rewrite-in-batches.ts'
 import { rewriteRaw } from '../mirror/sql/rewrite-raw.ts'
 import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
-import { type MigrationSummary, migrate } from '../warehouse/migrate.ts'
+import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
 import type { WarehouseOptions } from '../warehouse/open-database.ts'
-import { requireCurrentSchema } from '../warehouse/schema-version.ts'
 
 /**
  * A reader changes nothing, and throws UserError if the database is of an older version. Closes the connections if it
@@ -28,7 +28,9 @@ export async function prepareSchema(
 }
 
 async function prepareForWriting(db: Db, kind: DatabaseKind, { keys }: WarehouseOptions): Promise<MigrationSummary> {
-  const migration = await migrate(db, kind)
+  const migration = await migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind)).catch((error: unknown) => {
+    throw explainDependentView(error)
+  })
   if (keys !== 'later') await rewriteActivityKeys(db, kind)
   return migration
 }

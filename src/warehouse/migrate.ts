@@ -1,14 +1,13 @@
-/** Migrates a database to this version's schema. Each migration is recorded in the same transaction. */
-import { type Kysely, sql } from 'kysely'
+/** Migrates a database to this version's schema, and says which version's schema it has. */
+import { sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../schema/column-types.ts'
-import { type Migration, migrations } from '../../schema/migrations/migrations.ts'
+import { runOn } from '../../schema/create-missing.ts'
+import { applyMigrations, migrationNames, released } from '../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../schema/tables.ts'
-import { explainDependentView, updateAnalyticsViews } from '../analytics/sql/views.ts'
-import { writeComments } from './comments.ts'
+import { UserError } from '../values/user-error.ts'
 import type { Db } from './connection-pool.ts'
 import { acquireLock } from './dialect.ts'
 import { retryOnDeadlock } from './durable-transaction.ts'
-import { readAppliedMigrations, rejectNewerSchema } from './schema-version.ts'
 
 /** `from`: null = the database was empty. */
 export type MigrationSummary = {
@@ -17,47 +16,39 @@ export type MigrationSummary = {
   readonly applied: readonly string[]
 }
 
-type Migrations = Readonly<Record<string, Migration>>
-
-/** Throws UserError if a newer version has written to the database. Two processes may run it at once. */
-export async function migrate(db: Db, kind: DatabaseKind, list: Migrations = migrations): Promise<MigrationSummary> {
+/**
+ * Throws UserError if a newer version has written to the database, or one that is too old. Two processes may run it at once.
+ * `updateViews`: in the same transaction, even if nothing else changes.
+ */
+export function migrate(
+  db: Db,
+  kind: DatabaseKind,
+  updateViews: (trx: Db) => Promise<void>,
+): Promise<MigrationSummary> {
   const migrateOnce = async (trx: Db) => {
     await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
-    const applied = await readAppliedMigrations(trx)
-    rejectNewerSchema(applied, Object.keys(list))
-    const missing = Object.entries(list).filter(([name]) => !applied.includes(name))
-    for (const [name, migration] of missing) await applyMigration(trx, kind, name, migration)
-    if (missing.length > 0 && list === migrations) await writeTableComments(trx, kind)
-    if (list === migrations) await updateAnalyticsViews(trx, kind)
-    return { from: applied.at(-1) ?? null, to: Object.keys(list).at(-1) ?? '', applied: missing.map(([name]) => name) }
+    const before = await readAppliedMigrations(trx)
+    rejectOtherSchemas(before)
+    const applied = await applyMigrations(runOn(trx), kind, before)
+    for (const name of applied) await sql`insert into sync_schema (name) values (${name})`.execute(trx)
+    if (applied.length > 0 && kind === 'postgres') await writeTableComments(trx)
+    await updateViews(trx)
+    return { from: before.at(-1) ?? null, to: migrationNames.at(-1) ?? '', applied }
   }
   // A query that reads several views may lock them in another order than they are replaced.
-  return retryOnDeadlock(() => db.transaction().execute(migrateOnce)).catch((error: unknown) => {
-    throw explainDependentView(error)
-  })
+  return retryOnDeadlock(() => db.transaction().execute(migrateOnce))
 }
 
 async function createMigrationTable(trx: Db, kind: DatabaseKind): Promise<void> {
+  const now = kind === 'sqlite' ? "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'now()'
   const { text, time } = sqlTypes[kind]
-  await sql`create table if not exists sync_schema
-    (name ${sql.raw(text)} primary key, applied_at ${sql.raw(time)} not null default ${sql.raw(currentTimeSql(kind))})`.execute(
-    trx,
+  await runOn(trx)(
+    `create table if not exists sync_schema (name ${text} primary key, applied_at ${time} not null default ${now})`,
   )
 }
 
-function currentTimeSql(kind: DatabaseKind): string {
-  return kind === 'sqlite' ? "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'now()'
-}
-
-async function applyMigration(trx: Db, kind: DatabaseKind, name: string, migration: Migration): Promise<void> {
-  await migration(trx as unknown as Kysely<unknown>, kind)
-  await sql`insert into sync_schema (name) values (${name})`.execute(trx)
-}
-
-/** SQLite has no comments. */
-async function writeTableComments(trx: Db, kind: DatabaseKind): Promise<void> {
-  if (kind === 'sqlite') return
+async function writeTableComments(trx: Db): Promise<void> {
   const objects = Object.entries<TableSpec>(tables).map(([name, { note, columns, storedIn }]) => ({
     type: storedIn === undefined ? ('table' as const) : ('view' as const),
     name,
@@ -65,4 +56,76 @@ async function writeTableComments(trx: Db, kind: DatabaseKind): Promise<void> {
     columns: Object.fromEntries(Object.entries(columns).map(([column, [, text]]) => [column, text])),
   }))
   await writeComments(trx, objects)
+}
+
+type CommentedObject = {
+  readonly type: 'table' | 'view'
+  readonly name: string
+  readonly note: string
+  /** The note of each column. */
+  readonly columns: Readonly<Record<string, string>>
+}
+
+/** Comments, which BI tools show. For Postgres: SQLite has none. One statement, as hundreds take far longer. */
+export async function writeComments(db: Db, objects: readonly CommentedObject[]): Promise<void> {
+  const comments = objects.flatMap(({ type, name, note, columns }) => [
+    sql`comment on ${sql.raw(type)} ${sql.table(name)} is ${sql.lit(note)};`,
+    ...Object.entries(columns).map(
+      ([column, text]) => sql`comment on column ${sql.ref(`${name}.${column}`)} is ${sql.lit(text)};`,
+    ),
+  ])
+  await sql`do $comments$ begin ${sql.join(comments, sql` `)} end $comments$`.execute(db)
+}
+
+/** Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync. */
+export class EmptyWarehouseError extends UserError {
+  constructor() {
+    super({
+      what: 'cannot read the warehouse',
+      why: 'nothing has been mirrored into it yet',
+      next: 'run `deskmirror sync` first',
+      exitCode: 2,
+    })
+    this.name = 'EmptyWarehouseError'
+  }
+}
+
+/** For a process that only reads: throws UserError unless the schema is this version's. */
+export async function requireCurrentSchema(db: Db, kind: DatabaseKind): Promise<void> {
+  const found = await runOn(db)(
+    kind === 'sqlite'
+      ? `select 1 from sqlite_master where name = 'sync_schema'`
+      : `select 1 where to_regclass('sync_schema') is not null`,
+  )
+  const applied = found.length === 0 ? [] : await readAppliedMigrations(db)
+  if (applied.length === 0) throw new EmptyWarehouseError()
+  rejectOtherSchemas(applied)
+  if (applied.length === migrationNames.length) return
+  throw new UserError({
+    what: 'cannot read the warehouse',
+    why: `its schema is from an older version (${applied.at(-1)})`,
+    next: 'run `deskmirror migrate`',
+    exitCode: 2,
+  })
+}
+
+/** Their names, in order. */
+async function readAppliedMigrations(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select name from sync_schema order by name`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** Throws UserError if a newer version has written to the database, or one before 0.1.0. */
+function rejectOtherSchemas(applied: readonly string[]): void {
+  const what = 'cannot use the warehouse'
+  const unknown = applied.find((name) => !migrationNames.includes(name))
+  if (unknown !== undefined) {
+    const why = `it was written by a newer version of deskmirror (its schema has ${unknown})`
+    const next = 'install that version or a later one: an older one could damage the data'
+    throw new UserError({ what, why, next, exitCode: 2 })
+  }
+  if (applied.length > 0 && released.some((name) => !applied.includes(name))) {
+    const why = `its schema is from a version before 0.1.0 (${applied.at(-1)})`
+    throw new UserError({ what, why, next: 'sync into a new database', exitCode: 2 })
+  }
 }

@@ -5,7 +5,7 @@ import { UserError } from '../values/user-error.ts'
 import type { ConnectionPool, LocalReads } from './connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './location.ts'
-import { EmptyWarehouseError } from './schema-version.ts'
+import { EmptyWarehouseError } from './migrate.ts'
 import { openSqlitePool } from './sqlite.ts'
 import { openSqliteThread } from './sqlite-thread.ts'
 

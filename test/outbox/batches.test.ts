@@ -1,14 +1,9 @@
 /** Batches: how they come into being, count their rows and are found — in both databases. */
 
-import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { migrations } from '../../schema/migrations/migrations.ts'
+import { describe, expect, test } from 'vitest'
 import { requireBatch } from '../../src/outbox/decide.ts'
-import { type Db, openKysely } from '../../src/warehouse/connection-pool.ts'
-import { migrate } from '../../src/warehouse/migrate.ts'
-import { openPostgresPool } from '../../src/warehouse/postgres.ts'
-import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
-import { type DatabaseInstance, databases } from '../support/databases.ts'
+import { databases } from '../support/databases.ts'
+import { openReleased } from '../warehouse/older-warehouse.ts'
 import { conversation, flag, insertFlag, openOutbox, project, queueFlags } from './batch-fixture.ts'
 
 for (const database of databases) {
@@ -123,22 +118,17 @@ for (const database of databases) {
     })
 
     test('the batches of an earlier version come with the upgrade', async () => {
-      const place = await database.makeEmpty()
-      onTestFinished(() => place.drop())
-      const db = await openEarlier(place)
+      const { database: place, query, close } = await openReleased(database)
       for (const [batch, status] of [
         ['done', 'queued'],
         ['done', 'draft'],
         ['open', 'queued'],
       ])
-        await sql`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status, created_by)
-          values (${project}, 'handled', ${conversation(1)}, '{"handled":true}', ${batch}, ${status}, 'ann')`.execute(
-          db,
-        )
-      await sql`update writebacks set status = 'cancelled', finished_at = '2026-01-02T00:00:00Z' where batch_id = 'done'`.execute(
-        db,
-      )
-      await db.destroy()
+        await query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status, created_by)
+          values ('${project}', 'handled', '${conversation(1)}', '{"handled":true}', '${batch}', '${status}', 'ann')`)
+      await query(`update writebacks set status = 'cancelled', finished_at = '2026-01-02T00:00:00Z'
+        where batch_id = 'done'`)
+      await close()
       const admin = (await place.open()).outbox(project)
       expect(await admin.findBatch('done')).toMatchObject({
         rows: 2,
@@ -148,17 +138,4 @@ for (const database of databases) {
       expect(await admin.findBatch('open')).toMatchObject({ rows: 1, finishedAt: null, state: 'sending' })
     })
   })
-}
-
-/** A warehouse before batches were rows. */
-async function openEarlier(place: DatabaseInstance): Promise<Db> {
-  const url = place.url ?? ''
-  const pool =
-    place.kind === 'sqlite'
-      ? openSqlitePool(url.slice('sqlite:'.length), { mustExist: false, synchronous: 'normal' })
-      : await openPostgresPool(url)
-  const db = openKysely(pool)
-  const { '0014_batches': _, '0035_changed_approvals': __, ...earlier } = migrations
-  await migrate(db, place.kind, earlier)
-  return db
 }

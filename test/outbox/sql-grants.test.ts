@@ -3,12 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { migrations } from '../../schema/migrations/migrations.ts'
 import { openWarehouse } from '../../src/app/open.ts'
-import { openKysely } from '../../src/warehouse/connection-pool.ts'
-import { migrate } from '../../src/warehouse/migrate.ts'
-import { openPostgresPool } from '../../src/warehouse/postgres.ts'
 import { databases } from '../support/databases.ts'
+import { createReleased } from '../warehouse/released-warehouse.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const conversation = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -25,7 +22,7 @@ type RoleSession = {
 
 /** A warehouse migrated from an earlier version, and a role with the given grants. */
 async function connectRole(grants: (schema: string, role: string) => string): Promise<RoleSession> {
-  const place = await databases.find(({ name }) => name === 'postgres')!.make()
+  const place = await databases.find(({ name }) => name === 'postgres')!.makeEmpty()
   onTestFinished(() => place.drop())
   const url = new URL(place.url!)
   const name = `O'Hara "desk" ${randomUUID()}`
@@ -38,10 +35,7 @@ async function connectRole(grants: (schema: string, role: string) => string): Pr
     new pg.Client({ connectionString: plain.href }),
   ]
   await Promise.all([client.connect(), owner.connect()])
-  await owner.query(`create schema ${schema}`)
-  const before = openKysely(await openPostgresPool(url.href))
-  await migrate(before, 'postgres', Object.fromEntries(Object.entries(migrations).slice(0, 4)))
-  await before.destroy()
+  await createReleased({ kind: 'postgres', url: url.href })
   const warehouse = await openWarehouse(url.href)
   const role = `tool_${randomUUID().replaceAll('-', '')}`
   await owner.query(`create role ${role}; ${grants(schema, role)}`)

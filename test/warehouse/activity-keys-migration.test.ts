@@ -5,7 +5,7 @@ import { openWarehouse } from '../../src/app/open.ts'
 import { visitorActivity } from '../../src/mirror/streams/visitor-activity.ts'
 import { type JsonObject, stringifyJson } from '../../src/values/json.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
-import { openWithout } from './older-warehouse.ts'
+import { openReleased, openWithout } from './older-warehouse.ts'
 import { commit } from './row-fixtures.ts'
 import { sqlHelpers } from './test-warehouse.ts'
 
@@ -41,7 +41,7 @@ function olderRows(project: string, visitor: string) {
 }
 
 async function openOlder(db: TestDatabase, projects: Readonly<Record<string, readonly string[]>>) {
-  const { database, query, close } = await openWithout(db, ['0019_activity_keys'])
+  const { database, query, close } = await openReleased(db)
   const text = (value: string | null) => (value === null ? 'null' : `'${value.replaceAll("'", "''")}'`)
   for (const [project, visitors] of Object.entries(projects)) {
     for (const visitor of visitors) {

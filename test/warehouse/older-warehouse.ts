@@ -1,14 +1,12 @@
-/** A warehouse of the version before the migration `0016_message_rows`, with messages and what people have built on them. */
+/** Warehouses of older versions: of 0.1.0, and those that some of what was done once to older rows has not been done to. */
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
-import { migrations } from '../../schema/migrations/migrations.ts'
-import { updateAnalyticsViews } from '../../src/analytics/sql/views.ts'
 import { type JsonObject, stringifyJson } from '../../src/values/json.ts'
 import { openKysely } from '../../src/warehouse/connection-pool.ts'
-import { migrate } from '../../src/warehouse/migrate.ts'
 import { openPostgresPool } from '../../src/warehouse/postgres.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
-import type { TestDatabase } from '../support/databases.ts'
+import type { DatabaseInstance, TestDatabase } from '../support/databases.ts'
+import { createReleased } from './released-warehouse.ts'
 
 export const rowOf = (id: number): JsonObject => ({
   id,
@@ -23,13 +21,7 @@ export const rowOf = (id: number): JsonObject => ({
 
 /** What a service sent before, and what people had built on it. `query` ends with `close`. */
 export async function openOlderWarehouse(db: TestDatabase, count: number) {
-  const { database, query, close } = await openWithout(db, [
-    '0016_message_rows',
-    '0019_activity_keys',
-    '0025_retention',
-    '0028_resumed_sending',
-    '0035_changed_approvals',
-  ])
+  const { database, query, close } = await openReleased(db)
   await query('alter table messages add column mood text')
   await query(`insert into discovered_fields (project_id, stream, path, column_name, type, first_seen_at)
     values ('main', 'messages', 'mood', 'mood', 'text', '2026-01-01T00:00:00Z')`)
@@ -39,21 +31,31 @@ export async function openOlderWarehouse(db: TestDatabase, count: number) {
   return { database, query, close }
 }
 
-/** A warehouse that these migrations have not been applied to. `query` ends with `close`. */
-export async function openWithout(db: TestDatabase, names: readonly string[]) {
-  const older = Object.fromEntries(Object.entries(migrations).filter(([name]) => !names.includes(name)))
+/** A warehouse of 0.1.0 without rows. */
+export async function openReleased(db: TestDatabase) {
   const database = await db.makeEmpty()
   onTestFinished(database.drop)
-  const url = database.url ?? ''
+  await createReleased(database)
+  return { database, ...(await connect(database)) }
+}
+
+/** A warehouse of this version whose rows these migrations have not seen. */
+export async function openWithout(db: TestDatabase, names: readonly string[]) {
+  const database = await db.make()
+  onTestFinished(database.drop)
+  const connection = await connect(database)
+  for (const name of names) await connection.query(`delete from sync_schema where name = '${name}'`)
+  return { database, ...connection }
+}
+
+async function connect({ kind, url }: DatabaseInstance) {
   const pool =
-    database.kind === 'sqlite'
+    kind === 'sqlite'
       ? openSqlitePool(url.replace('sqlite:', ''), { mustExist: false, synchronous: 'normal' })
       : await openPostgresPool(url, true)
   const connection = openKysely(pool)
   const query = async (text: string) => (await sql.raw<Row>(text).execute(connection)).rows
-  await migrate(connection, database.kind, older)
-  await connection.transaction().execute((trx) => updateAnalyticsViews(trx, database.kind))
-  return { database, query, close: () => connection.destroy() }
+  return { query, close: () => connection.destroy() }
 }
 
 export type Row = Readonly<Record<string, unknown>>

@@ -5,9 +5,9 @@ import type { BudgetPolicy } from '../../service/core/budget.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
 import { type ConnectionPool, openKysely } from '../../warehouse/connection-pool.ts'
+import { requireCurrentSchema } from '../../warehouse/migrate.ts'
 import { openDatabase } from '../../warehouse/open-database.ts'
 import { createProjectDb } from '../../warehouse/project-db.ts'
-import { requireCurrentSchema } from '../../warehouse/schema-version.ts'
 import { readStatus } from './status.ts'
 
 /** As the arguments of `readStatus`. */

@@ -131,6 +131,7 @@ for (const db of databases.filter(({ name }) => name === 'postgres')) {
 
   test(`what was learned of rollups before 0032 is gone, unless a view of a user reads it — ${db.name}`, async () => {
     const { database, query, close } = await openWithout(db, ['0032_rollup_tables'])
+    for (const table of ['rollup_definitions', 'rollup_comparisons']) await query(`create table ${table} (metric text)`)
     await query('create view mine as select metric from rollup_definitions')
     for (const name of ['analytics.calls', 'calls.order'])
       await query(`insert into service_behaviours (project_id, name, value, evidence, learned_at)

@@ -1,6 +1,7 @@
 /** Widens a column whose field changed type: in place, or, if a view depends on it, by adding a wider column. */
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../../schema/column-types.ts'
+import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
 import { showDiscoveredColumns } from '../../../analytics/sql/views.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
@@ -61,6 +62,6 @@ async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidenin
 
 /** `without`: a column that is about to be replaced. Fails if another view reads it. */
 export async function showColumns(trx: Db, kind: DatabaseKind, table: string, without?: string): Promise<void> {
-  if (table === 'message_rows') await createMessagesView(trx as unknown as Kysely<unknown>, kind, without)
+  if (table === 'message_rows') await createMessagesView(runOn(trx), kind, without)
   else await showDiscoveredColumns(trx, kind, table, without)
 }

@@ -1,0 +1,136 @@
+/** Makes the triggers of this version: those of write-backs and of logs, and those that store nothing of an erased person. */
+import type { DatabaseKind } from './column-types.ts'
+import { type Run, schemaOf } from './create-missing.ts'
+import {
+  eachRow,
+  eachStatement,
+  type PostgresTriggers,
+  refuse,
+  writebackTriggersInPostgres,
+} from './writeback-triggers-postgres.ts'
+import { type SqliteTrigger, writebackTriggersInSqlite } from './writeback-triggers-sqlite.ts'
+
+const auditLogKept = 'the audit log is only ever added to'
+
+/** Processes of an older version would store entries under their longer keys a second time. */
+const activityKeys = {
+  isOlder: 'length(new.entry_hash) = 64',
+  refusal: 'a version of deskmirror before 0019_activity_keys cannot store activity',
+} as const
+
+/** The columns of each table that name a visitor, a conversation or a call. */
+const idColumns: Readonly<Record<string, readonly string[]>> = {
+  visitors: ['id'],
+  visitor_activity: ['visitor_id'],
+  conversations: ['id', 'visitor_id'],
+  message_rows: ['conversation_id'],
+  conversation_changes: ['conversation_id'],
+  calls: ['id'],
+  call_recordings: ['call_id'],
+}
+
+/** What a call says about its visitor and its conversation is not documented. */
+const callFields = ['visitorId', 'conversationId']
+
+function isErased(
+  table: string,
+  columns: readonly string[],
+  parts: { lower: string; erased: string; field: (name: string) => string },
+) {
+  const fields = table === 'calls' ? callFields.map(parts.field) : []
+  const ids = [...columns.map((column) => `new.${column}`), ...fields].map((id) => `${parts.lower}(${id})`)
+  return `exists (select 1 from ${parts.erased} where project_id = new.project_id and id in (${ids.join(', ')}))`
+}
+
+export async function replaceTriggers(run: Run, kind: DatabaseKind): Promise<void> {
+  if (kind === 'sqlite') await replaceInSqlite(run)
+  else await replaceInPostgres(run)
+}
+
+async function replaceInSqlite(run: Run): Promise<void> {
+  const parts = { lower: 'lower', erased: 'erased_ids', field: (name: string) => `json_extract(new.raw, '$.${name}')` }
+  const triggers: readonly SqliteTrigger[] = [
+    ...writebackTriggersInSqlite(),
+    {
+      name: 'console_events_kept',
+      when: 'before update on console_events',
+      does: `select raise(abort, '${auditLogKept}')`,
+    },
+    {
+      name: 'console_events_never_deleted',
+      when: `before delete on console_events when old.at > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-90 days')`,
+      does: `select raise(abort, '${auditLogKept}')`,
+    },
+    {
+      // A constraint, and also `raise`, would be a fault of the row, which is then left out. This fails the whole page, which is
+      // repeated.
+      name: 'activity_keys',
+      when: `before insert on visitor_activity when ${activityKeys.isOlder}`,
+      does: `select json_extract('{}', '${activityKeys.refusal}')`,
+    },
+    ...Object.entries(idColumns).map(([table, columns]) => ({
+      name: `${table}_erased`,
+      when: `before insert on ${table} when ${isErased(table, columns, parts)}`,
+      does: 'select raise(ignore)',
+    })),
+  ]
+  for (const { name, when, does } of triggers) {
+    await run(`drop trigger if exists ${name}`)
+    await run(`create trigger ${name} ${when} begin ${does}; end`)
+  }
+}
+
+async function replaceInPostgres(run: Run): Promise<void> {
+  const schema = await schemaOf(run)
+  const [ofWritebacks, others] = [writebackTriggersInPostgres(schema), otherTriggers(schema)]
+  for (const [name, body] of Object.entries({ ...ofWritebacks.functions, ...others.functions })) {
+    const text = body.startsWith('declare') ? body : `begin ${body} end`
+    // Inserting requires no other right, whatever the search path of the inserter is.
+    await run(`create or replace function ${schema}.${name}() returns trigger language plpgsql security definer
+      set search_path = pg_catalog, pg_temp as '${text.replaceAll("'", "''")}'`)
+    // A user who may execute a function could make it a trigger of their own table, and so write to the log as its owner.
+    await run(`revoke all on function ${schema}.${name}() from public`)
+  }
+  for (const [name, { event, on, each, calls }] of Object.entries({ ...ofWritebacks.triggers, ...others.triggers })) {
+    await run(`drop trigger if exists ${name} on ${on}`)
+    await run(`create trigger ${name} ${event} on ${on} ${each} execute function ${schema}.${calls ?? name}()`)
+  }
+  // They double the time of an insert, so they are enabled when a person is first erased.
+  const [erased] = await run('select 1 from erased_ids limit 1')
+  for (const table of erased === undefined ? Object.keys(idColumns) : [])
+    await run(`alter table ${schema}.${table} disable trigger ${table}_erased`)
+}
+
+function otherTriggers(schema: string): PostgresTriggers {
+  const parts = {
+    lower: 'pg_catalog.lower',
+    erased: `${schema}.erased_ids`,
+    field: (name: string) => `new.raw ->> '${name}'`,
+  }
+  const erasing = Object.entries(idColumns).map(([table, columns]) => [table, isErased(table, columns, parts)] as const)
+  const events = `${schema}.console_events`
+  return {
+    functions: {
+      console_events_kept: refuse(auditLogKept),
+      activity_keys: `raise exception '${activityKeys.refusal}' using errcode = 'object_not_in_prerequisite_state';`,
+      ...Object.fromEntries(
+        erasing.map(([table, condition]) => [
+          `${table}_erased`,
+          `if ${condition} then return null; end if; return new;`,
+        ]),
+      ),
+    },
+    triggers: {
+      console_events_kept: eachRow('before update', events),
+      console_events_never_emptied: { ...eachStatement('before truncate', events), calls: 'console_events_kept' },
+      console_events_never_deleted: {
+        ...eachRow('before delete', events, "old.at > now() - interval '90 days'"),
+        calls: 'console_events_kept',
+      },
+      activity_keys: eachRow('before insert', `${schema}.visitor_activity`, activityKeys.isOlder),
+      ...Object.fromEntries(
+        erasing.map(([table]) => [`${table}_erased`, eachRow('before insert', `${schema}.${table}`)]),
+      ),
+    },
+  }
+}

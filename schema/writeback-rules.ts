@@ -1,0 +1,58 @@
+/**
+ * What the triggers of write-backs do on both databases, whoever changes a row. They give it its place, its lane and its batch,
+ * write the log, keep what has arrived or may have left as it is, and reset the columns that only deskmirror may set. An
+ * approval is of what was shown: a write-back that is changed afterwards waits for another one.
+ */
+import type { DatabaseKind } from './column-types.ts'
+
+/** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its outcome, and decisions. */
+export const counters = ['attempts', 'epoch']
+export const outcome = [
+  'owner',
+  'lease_until',
+  'sent_at',
+  'finished_at',
+  'request_id',
+  'error',
+  'evidence',
+  'message_id',
+]
+export const decisions = ['approved_by', 'undo_until', 'decided_by', 'decided_at', 'stopped_by']
+
+export const request = ['operation', 'conversation_id', 'visitor_id', 'payload']
+export const conditions = ['expect', 'expires_at']
+const differences: Readonly<Record<DatabaseKind, string>> = { sqlite: 'is not', postgres: 'is distinct from' }
+
+export function differ(kind: DatabaseKind, names: readonly string[]): string {
+  return names.map((name) => `new.${name} ${differences[kind]} old.${name}`).join(' or ')
+}
+
+export const refusals = {
+  begin: 'a write-back begins as queued or as draft',
+  arrived: 'a write-back that has arrived stays so',
+  left: 'an approved write-back that may have left stays as it was sent',
+  erased: 'a write-back whose words were deleted cannot be sent',
+  log: 'the log of write-backs is only ever added to',
+} as const
+export const disapproval = 'changed after its approval'
+
+export const laneOf = (lower: string) => `case when new.operation in ('message','handled')
+  then 'conversation/' || ${lower}(new.conversation_id) else 'visitor/' || ${lower}(new.visitor_id) end`
+
+/** A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets `revoked_as`. */
+export const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired') and old.revoked_as is null`
+
+/** A retry changes `expect` and `expires_at`, too, but of a row that is not queued. */
+export const isDisapproved = (kind: DatabaseKind) => `new.approved_by is not null and new.erased_at is null
+  and new.status <> 'succeeded' and (${differ(kind, request)}
+    or (old.status = 'queued' and new.status = 'queued' and (${differ(kind, conditions)})))`
+
+export const hasLeft = (kind: DatabaseKind) => `old.status = 'sending' and old.approved_by is not null
+  and (${differ(kind, request)})`
+
+/** Decisions of people set `decided_at`; other changes, and those by plain SQL, leave it as it is. */
+export const person = (kind: DatabaseKind) => `case when ${differ(kind, ['decided_at'])} then new.decided_by end`
+
+/** A stopped batch that gets another row has a row that does not follow the stop yet. */
+export const addRows = (count: string, own: string) => `rows = ${own}rows + ${count}, finished_at = null,
+  done_to = case when ${own}stopped_at is not null then 0 else ${own}done_to end`

@@ -1,0 +1,159 @@
+/**
+ * The triggers of write-backs in Postgres. They name every object with its schema, so that a user who may insert a row cannot
+ * substitute tables of their own.
+ */
+import {
+  addRows,
+  conditions,
+  counters,
+  decisions,
+  differ,
+  disapproval,
+  hasLeft,
+  isDisapproved,
+  isRevoked,
+  laneOf,
+  outcome,
+  person,
+  refusals,
+  request,
+} from './writeback-rules.ts'
+
+/** `calls`: a function; without it, the one of the trigger's name. */
+type Trigger = { readonly event: string; readonly on: string; readonly each: string; readonly calls?: string }
+
+/** `functions`: their bodies in PL/pgSQL, by name. */
+export type PostgresTriggers = {
+  readonly functions: Readonly<Record<string, string>>
+  readonly triggers: Readonly<Record<string, Trigger>>
+}
+
+export function eachRow(event: string, on: string, condition = ''): Trigger {
+  return { event, on, each: condition === '' ? 'for each row' : `for each row when (${condition})` }
+}
+
+export function eachStatement(event: string, on: string): Trigger {
+  return { event, on, each: 'for each statement' }
+}
+
+export function refuse(why: string): string {
+  return `raise exception '${why}' using errcode = 'check_violation';`
+}
+
+export function writebackTriggersInPostgres(schema: string): PostgresTriggers {
+  const writebacks = `${schema}.writebacks`
+  const events = `${schema}.writeback_events`
+  const batches = `${schema}.writeback_batches`
+  const joinBatch = (
+    rows: string,
+  ) => `insert into ${batches} as known (project_id, id, rows, created_at, created_by) ${rows}
+    on conflict (project_id, id) do update set ${addRows('excluded.rows', 'known.')};`
+  const leaveBatch = `update ${batches} set rows = rows - 1 where project_id = old.project_id and id = old.batch_id;`
+  const one = 'values (new.project_id, new.batch_id, 1, new.created_at, new.created_by)'
+  // In the order of the key, so that two statements that add to the same batches cannot wait for each other.
+  const all = `select project_id, batch_id, pg_catalog.count(*), pg_catalog.min(created_at), pg_catalog.min(created_by)
+    from added where batch_id is not null group by 1, 2 order by 1, 2`
+  const of = (event: string, condition = '') => eachRow(event, writebacks, condition)
+  const added = {
+    ...eachStatement('after insert', writebacks),
+    each: 'referencing new table as added for each statement',
+  }
+  return {
+    functions: {
+      writebacks_begin: begin(schema),
+      writebacks_reserved: `${decisions.map((column) => `new.${column} := null;`).join(' ')} return new;`,
+      writebacks_named: `new.seen := ${seenIn(schema)}; return new;`,
+      writebacks_begun: `insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
+        select project_id, id, null, status, step from added order by seq; return null;`,
+      writebacks_stepped: `insert into ${events}
+          (project_id, writeback_id, from_status, to_status, detail, request_id, person)
+        values (new.project_id, new.id, old.status, new.status, new.step, new.request_id, ${person('postgres')});
+        return null;`,
+      writebacks_arrived: refuse(refusals.arrived),
+      // A new epoch: a process that has read the row before must not send the changed one.
+      writebacks_changed: `new.lane := ${laneOf('pg_catalog.lower')}; new.epoch := old.epoch + 1; return new;`,
+      writebacks_revoked: `if new.step is not distinct from old.step then
+          new.step := pg_catalog.concat(new.status, ' while it was on its way'); end if;
+        new.revoked_as := new.status; new.status := old.status; new.finished_at := null; new.error := null;
+        new.owner := old.owner; new.lease_until := old.lease_until; new.due_at := old.due_at; return new;`,
+      writebacks_batched: `${joinBatch(all)} return null;`,
+      writebacks_rebatched: `if old.batch_id is not null then ${leaveBatch} end if;
+        if new.batch_id is not null then ${joinBatch(one)} end if; return null;`,
+      writebacks_unbatched: `${leaveBatch} return null;`,
+      writebacks_stay_erased: refuse(refusals.erased),
+      writebacks_left: refuse(refusals.left),
+      // The trigger that writes the log sees only what the statement of the user names.
+      writebacks_disapproved: `new.approved_by := null; new.undo_until := null; new.epoch := new.epoch + 1;
+        if new.status = 'queued' then
+          new.status := 'draft'; new.due_at := null; new.step := '${disapproval}';
+          insert into ${events} (project_id, writeback_id, from_status, to_status, detail)
+            values (new.project_id, new.id, old.status, new.status, new.step);
+        end if; return new;`,
+      writeback_events_kept: refuse(refusals.log),
+      writeback_events_expired: `if exists (select 1 from ${writebacks} where project_id = old.project_id
+        and id = old.writeback_id and erased_at is not null) then return old; end if; ${refuse(refusals.log)}`,
+    },
+    triggers: {
+      writebacks_begin: of('before insert'),
+      writebacks_reserved: of('before insert'),
+      writebacks_begun: added,
+      writebacks_batched: added,
+      writebacks_named: of('before update of project_id', "old.project_id = '' and new.seen is null"),
+      writebacks_arrived: of('before update of status', "old.status = 'succeeded' and new.status <> 'succeeded'"),
+      writebacks_changed: of(`before update of ${request.join(', ')}`, differ('postgres', request)),
+      writebacks_stepped: of('after update of status, step', differ('postgres', ['status', 'step'])),
+      writebacks_revoked: of('before update of status', isRevoked),
+      writebacks_rebatched: of('after update of batch_id', differ('postgres', ['batch_id'])),
+      writebacks_unbatched: of('after delete', 'old.batch_id is not null'),
+      writebacks_stay_erased: of(
+        'before update of status',
+        `old.erased_at is not null and ${differ('postgres', ['status'])}`,
+      ),
+      writebacks_left: of(`before update of ${request.join(', ')}`, hasLeft('postgres')),
+      writebacks_disapproved: of(
+        `before update of ${[...request, ...conditions].join(', ')}`,
+        isDisapproved('postgres'),
+      ),
+      events_kept: { ...eachRow('before update', events, "old.project_id <> ''"), calls: 'writeback_events_kept' },
+      events_never_deleted: { ...eachRow('before delete', events), calls: 'writeback_events_expired' },
+      events_never_emptied: { ...eachStatement('before truncate', events), calls: 'writeback_events_kept' },
+    },
+  }
+}
+
+/** A user who may only insert is recorded as the inserter, whatever the row says. */
+function begin(schema: string): string {
+  const resets = [
+    ...counters.map((column) => `new.${column} := 0;`),
+    ...outcome.map((column) => `new.${column} := null;`),
+  ]
+  // Within an SQL string.
+  const sequence = `'${`${schema}.writebacks_seq`.replaceAll("'", "''")}'::pg_catalog.regclass`
+  return `declare inserter text; begin
+    if new.status not in ('draft','queued') then ${refuse(refusals.begin)} end if;
+    inserter := pg_catalog.current_setting('role');
+    if inserter = 'none' then inserter := session_user; end if;
+    if not pg_catalog.has_any_column_privilege(inserter::pg_catalog.name, tg_relid, 'update') then
+      new.created_by := pg_catalog.concat(new.created_by || ' via ', inserter); end if;
+    ${resets.join(' ')}
+    new.seq := pg_catalog.nextval(${sequence}); new.ref := coalesce(new.ref, new.id);
+    new.lane := ${laneOf('pg_catalog.lower')}; new.seen := ${seenIn(schema)}; return new; end;`
+}
+
+/**
+ * What the mirror shows of the target: guards compare the service with it. Reads the row of that key, or the next one, which is
+ * then discarded: only the primary key has this order. With a condition of equality, a planner without statistics may take any
+ * index that starts with the project, and read all of it.
+ */
+function seenIn(schema: string): string {
+  const shown = (object: string, table: string, target: string) => `(select ${object} from
+    (select case when new.project_id <> '' then new.project_id
+      else (select project_id from ${schema}.${table} order by project_id, id limit 1) end) own (project)
+    cross join lateral (select * from ${schema}.${table} where (project_id, id) >= (own.project, new.${target})
+      order by project_id, id limit 1) mirrored
+    where mirrored.project_id = own.project and mirrored.id = new.${target} and mirrored.deleted_at is null)`
+  const at = `pg_catalog.to_char(mirrored.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+  return `case when new.operation in ('message','handled')
+    then ${shown(`pg_catalog.jsonb_build_object('last_message_at', ${at})`, 'conversations', 'conversation_id')}
+    else ${shown("pg_catalog.jsonb_build_object('name', mirrored.name, 'email', mirrored.email)", 'visitors', 'visitor_id')} end`
+}
