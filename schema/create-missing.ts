@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type QueryExecutorProvider, sql } from 'kysely'
 import { analyticsTables } from './analytics-tables.ts'
 import { type ColumnType, type DatabaseKind, sqlTypes } from './column-types.ts'
-import { indexes } from './indexes.ts'
+import { indexes, uniqueIndexes } from './indexes.ts'
 import { type ColumnSpec, type TableSpec, tables } from './tables.ts'
 import { columnClauses, tableClauses } from './writeback-constraints.ts'
 
@@ -41,9 +41,8 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
   if (kind === 'postgres') await run('alter sequence writebacks_seq owned by writebacks.seq')
   if (kind === 'postgres') await run('alter sequence writeback_events_seq owned by writeback_events.seq')
   for (const statement of searchIndex[kind]) await run(statement)
-  for (const [name, on] of Object.entries(indexes.unique))
-    await run(`create unique index if not exists ${name} on ${on}`)
-  for (const [name, on] of Object.entries(indexes.others)) await run(`create index if not exists ${name} on ${on}`)
+  for (const index of uniqueIndexes) await run(`create unique index if not exists ${index}`)
+  for (const index of indexes) await run(`create index if not exists ${index}`)
 }
 
 /** The columns of each table. */

@@ -1,67 +1,66 @@
 /** The indexes of the tables. Partial ones make rare rows (deleted rows, pending children, open gaps) cheap to find and to keep. */
-export const indexes: Readonly<Record<'unique' | 'others', Readonly<Record<string, string>>>> = {
-  unique: {
-    gaps_open: 'sync_gaps (project_id, stream, subject) where resolved_at is null',
-    writebacks_by_order: 'writebacks (seq)',
-    writebacks_by_ref: 'writebacks (project_id, ref) where ref is not null',
-    // A message of the service is the result of one write-back, never of two.
-    writebacks_by_message: 'writebacks (project_id, lane, message_id) where message_id is not null',
-    events_by_order: 'writeback_events (seq)',
-    console_events_by_order: 'console_events (id)',
-    search_by_id: 'search_conversations (id)',
-  },
-  others: {
-    conversations_by_start: 'conversations (project_id, created_at)',
-    conversations_by_visitor: 'conversations (project_id, visitor_id)',
-    conversations_open: 'conversations (project_id, last_message_at) where handled_at is null',
-    conversations_waiting: `conversations (project_id, waiting_since)
+export const uniqueIndexes = [
+  'gaps_open on sync_gaps (project_id, stream, subject) where resolved_at is null',
+  'writebacks_by_order on writebacks (seq)',
+  'writebacks_by_ref on writebacks (project_id, ref) where ref is not null',
+  // A message of the service is the result of one write-back, never of two.
+  'writebacks_by_message on writebacks (project_id, lane, message_id) where message_id is not null',
+  'events_by_order on writeback_events (seq)',
+  'console_events_by_order on console_events (id)',
+  'search_by_id on search_conversations (id)',
+]
+
+export const indexes = [
+  'conversations_by_start on conversations (project_id, created_at)',
+  'conversations_by_visitor on conversations (project_id, visitor_id)',
+  'conversations_open on conversations (project_id, last_message_at) where handled_at is null',
+  `conversations_waiting on conversations (project_id, waiting_since)
       where waiting_since is not null and handled_at is null and deleted_at is null`,
-    conversations_deleted: 'conversations (project_id, deleted_at) where deleted_at is not null',
-    conversations_by_identity: 'conversations (project_id, lower(id))',
-    messages_by_time: 'message_rows (project_id, created_at)',
-    messages_deleted: 'message_rows (project_id) where deleted_at is not null',
-    visitors_by_email: 'visitors (project_id, email)',
-    visitors_deleted: 'visitors (project_id, deleted_at) where deleted_at is not null',
-    visitors_by_identity: 'visitors (project_id, lower(id))',
-    activity_by_time: 'visitor_activity (project_id, occurred_at)',
-    activity_deleted: 'visitor_activity (project_id) where deleted_at is not null',
-    calls_by_time: 'calls (project_id, occurred_at)',
-    calls_deleted: 'calls (project_id, deleted_at) where deleted_at is not null',
-    calls_by_identity: 'calls (project_id, lower(id))',
-    recordings_deleted: 'call_recordings (project_id) where deleted_at is not null',
-    metrics_by_name: 'analytics_metrics (metric, project_id, window_from)',
-    changes_by_conversation: 'conversation_changes (project_id, conversation_id)',
-    changes_of_handled: "conversation_changes (project_id, conversation_id) where field = 'handled_at'",
-    children_to_read: 'sync_children (project_id, stream, due_at) where due_at is not null and fetched = 0',
-    children_to_refresh: `sync_children (project_id, stream, due_at)
+  'conversations_deleted on conversations (project_id, deleted_at) where deleted_at is not null',
+  'conversations_by_identity on conversations (project_id, lower(id))',
+  'messages_by_time on message_rows (project_id, created_at)',
+  'messages_deleted on message_rows (project_id) where deleted_at is not null',
+  'visitors_by_email on visitors (project_id, email)',
+  'visitors_deleted on visitors (project_id, deleted_at) where deleted_at is not null',
+  'visitors_by_identity on visitors (project_id, lower(id))',
+  'activity_by_time on visitor_activity (project_id, occurred_at)',
+  'activity_deleted on visitor_activity (project_id) where deleted_at is not null',
+  'calls_by_time on calls (project_id, occurred_at)',
+  'calls_deleted on calls (project_id, deleted_at) where deleted_at is not null',
+  'calls_by_identity on calls (project_id, lower(id))',
+  'recordings_deleted on call_recordings (project_id) where deleted_at is not null',
+  'metrics_by_name on analytics_metrics (metric, project_id, window_from)',
+  'changes_by_conversation on conversation_changes (project_id, conversation_id)',
+  "changes_of_handled on conversation_changes (project_id, conversation_id) where field = 'handled_at'",
+  'children_to_read on sync_children (project_id, stream, due_at) where due_at is not null and fetched = 0',
+  `children_to_refresh on sync_children (project_id, stream, due_at)
       where due_at is not null and fetched > 0 and whole is null`,
-    children_to_proofread: `sync_children (project_id, stream, due_at)
+  `children_to_proofread on sync_children (project_id, stream, due_at)
       where due_at is not null and fetched > 0 and whole is not null`,
-    children_failing: 'sync_children (project_id, stream) where error is not null',
-    runs_by_beat: 'sync_runs (project_id, beat_at)',
-    runs_unfinished: 'sync_runs (project_id) where finished_at is null',
-    runs_by_end: 'sync_runs (finished_at)',
-    gaps_closed: 'sync_gaps (resolved_at) where resolved_at is not null',
-    deliveries_due: 'webhook_deliveries (project_id, due_at) where due_at is not null',
-    deliveries_by_age: 'webhook_deliveries (received_at)',
-    writebacks_by_status: 'writebacks (project_id, status, created_at)',
-    writebacks_in_lane: "writebacks (project_id, lane, seq) where status in ('queued','sending','uncertain')",
-    // Sending a write-back reads the history of its lane; claiming reads only the open ones.
-    writebacks_by_lane: 'writebacks (project_id, lane, seq)',
-    writebacks_to_do: "writebacks (project_id, seq) where status in ('queued','sending')",
-    writebacks_owned: 'writebacks (project_id, owner) where owner is not null',
-    // Cancelled and expired write-backs say nothing about the service.
-    writebacks_by_fate: `writebacks (project_id, finished_at) where finished_at is not null
+  'children_failing on sync_children (project_id, stream) where error is not null',
+  'runs_by_beat on sync_runs (project_id, beat_at)',
+  'runs_unfinished on sync_runs (project_id) where finished_at is null',
+  'runs_by_end on sync_runs (finished_at)',
+  'gaps_closed on sync_gaps (resolved_at) where resolved_at is not null',
+  'deliveries_due on webhook_deliveries (project_id, due_at) where due_at is not null',
+  'deliveries_by_age on webhook_deliveries (received_at)',
+  'writebacks_by_status on writebacks (project_id, status, created_at)',
+  "writebacks_in_lane on writebacks (project_id, lane, seq) where status in ('queued','sending','uncertain')",
+  // Sending a write-back reads the history of its lane; claiming reads only the open ones.
+  'writebacks_by_lane on writebacks (project_id, lane, seq)',
+  "writebacks_to_do on writebacks (project_id, seq) where status in ('queued','sending')",
+  'writebacks_owned on writebacks (project_id, owner) where owner is not null',
+  // Cancelled and expired write-backs say nothing about the service.
+  `writebacks_by_fate on writebacks (project_id, finished_at) where finished_at is not null
       and operation in ('message','note') and status in ('succeeded','failed','uncertain')`,
-    writebacks_by_batch: 'writebacks (project_id, batch_id, seq) where batch_id is not null',
-    // Counts a batch by status from the index alone.
-    writebacks_batch_status: 'writebacks (project_id, batch_id, status) where batch_id is not null',
-    writebacks_with_words: 'writebacks (finished_at) where finished_at is not null and erased_at is null',
-    events_by_writeback: 'writeback_events (project_id, writeback_id, seq)',
-    batches_by_age: 'writeback_batches (project_id, created_at, id)',
-    batches_stopped: 'writeback_batches (project_id) where stopped_at is not null',
-    batches_following: 'writeback_batches (project_id) where done_to is not null',
-    batches_reverting: 'writeback_batches (project_id, reverts) where reverts is not null',
-    cancellations_open: 'writeback_cancellations (project_id) where finished_at is null',
-  },
-}
+  'writebacks_by_batch on writebacks (project_id, batch_id, seq) where batch_id is not null',
+  // Counts a batch by status from the index alone.
+  'writebacks_batch_status on writebacks (project_id, batch_id, status) where batch_id is not null',
+  'writebacks_with_words on writebacks (finished_at) where finished_at is not null and erased_at is null',
+  'events_by_writeback on writeback_events (project_id, writeback_id, seq)',
+  'batches_by_age on writeback_batches (project_id, created_at, id)',
+  'batches_stopped on writeback_batches (project_id) where stopped_at is not null',
+  'batches_following on writeback_batches (project_id) where done_to is not null',
+  'batches_reverting on writeback_batches (project_id, reverts) where reverts is not null',
+  'cancellations_open on writeback_cancellations (project_id) where finished_at is null',
+]
