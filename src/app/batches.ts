@@ -15,7 +15,7 @@ import {
   type RevertReport,
   type SelectionMismatch,
 } from '../outbox/core/batches.ts'
-import type { BatchDecision, BatchDecisionOptions } from '../outbox/core/decisions.ts'
+import type { BatchDecision, DecisionTerms } from '../outbox/core/decisions.ts'
 import { visitorNameOf } from '../outbox/core/review.ts'
 import type { StatusCounts } from '../outbox/core/state.ts'
 import { approvable, describeMismatch, requireBatch } from '../outbox/decide.ts'
@@ -125,7 +125,7 @@ async function circuitRest(admin: Outbox, batch: string, now: number) {
   return open === undefined ? null : { until: open.until, because: open.why }
 }
 
-type BatchDecisionRequest = BatchDecisionOptions & { readonly batch: string; readonly by: string }
+type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & { readonly batch: string }
 
 /**
  * Stops a batch or goes on with it. Throws UserError if it is so already. If what was `shown` has changed, nothing is

@@ -1,9 +1,10 @@
 /** Outbox on each database: id prefixes, duplicate refs, rows inserted by SQL, and expiry. */
+
 import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import { executeDecision } from '../../src/outbox/decide.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
+import { decideRows } from './batch-fixture.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -40,9 +41,9 @@ for (const database of databases) {
       expect(await q.admin.findIds('50\\')).toEqual(['50\\x'])
       expect(await q.admin.findIds('5')).toHaveLength(2)
       expect(await q.admin.findIds('')).toEqual([])
-      expect((await executeDecision(q.admin, 'cancelled', { ids: ['row'] }, { by: 'a test' })).ids).toEqual(['row'])
+      expect((await decideRows(q.admin, 'cancelled', { ids: ['row'] }, { by: 'a test' })).ids).toEqual(['row'])
       for (const ids of [['rowa', '5'], ['rowa', 'nothing'], ['']])
-        await expect(executeDecision(q.admin, 'cancelled', { ids }, { by: 'a test' })).rejects.toMatchObject({
+        await expect(decideRows(q.admin, 'cancelled', { ids }, { by: 'a test' })).rejects.toMatchObject({
           exitCode: 2,
         })
       expect(await q.admin.countByStatus({})).toEqual({ queued: 4, cancelled: 1 })
@@ -83,11 +84,11 @@ for (const database of databases) {
       await q.admin.assignProject()
       await settle(q, 'late', 'expired')
       await settle(q, 'early', 'failed')
-      expect(
-        await executeDecision(q.admin, 'retried', { statuses: ['expired', 'failed'] }, { by: 'a test' }),
-      ).toMatchObject({
-        moved: 2,
-      })
+      expect(await decideRows(q.admin, 'retried', { statuses: ['expired', 'failed'] }, { by: 'a test' })).toMatchObject(
+        {
+          moved: 2,
+        },
+      )
       expect(await q.admin.list({}, 10)).toMatchObject([
         { id: 'late', status: 'queued', expiresAt: null },
         { id: 'early', status: 'queued', expiresAt: '2999-01-01T00:00:00Z' },

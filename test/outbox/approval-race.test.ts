@@ -20,7 +20,7 @@ for (const database of postgres) {
     await other.query('begin')
     await other.query(`select 1 from ${table} where id = $1 for update`, [last])
     // Reads the drafts, and waits for the locked one.
-    const approval = admin.decideShown('approved', { batch: 'flags' }, { filter: drafts, digest }, { by: 'bea' })
+    const approval = admin.decide('approved', { batch: 'flags' }, { by: 'bea', shown: { filter: drafts, digest } })
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     while ((await other.query(waiting)).rows.length === 0);
     await insertFlag(warehouse, { batch_id: 'flags', status: 'draft' })

@@ -4,7 +4,16 @@ import type { DecisionTerms, OutboxFilter } from '../../src/outbox/core/decision
 import { executeDecision } from '../../src/outbox/decide.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import { databases } from '../support/databases.ts'
-import { claimFirst, conversation, insertFlag, markSending, openOutbox, project, queueFlags } from './batch-fixture.ts'
+import {
+  claimFirst,
+  conversation,
+  decideRows,
+  insertFlag,
+  markSending,
+  openOutbox,
+  project,
+  queueFlags,
+} from './batch-fixture.ts'
 
 const drafts: OutboxFilter = { batch: 'flags', statuses: ['draft'] }
 const approve = (admin: Outbox, digest: string, selection: OutboxFilter = { batch: 'flags' }) =>
@@ -113,13 +122,13 @@ for (const database of databases) {
     test('takes effect only after its grace, and until then it can be taken back', async () => {
       const { admin, outbox } = await openOutbox(database)
       await queueFlags(admin, 2, { status: 'draft' })
-      const approved = await executeDecision(admin, 'approved', { batch: 'flags' }, bea)
+      const approved = await decideRows(admin, 'approved', { batch: 'flags' }, bea)
       expect(approved.undoUntil).toBeDefined()
       expect(await outbox.findClaimable(Date.now(), 9)).toEqual([])
       expect(await outbox.hasPending()).toBe(true)
       expect(await outbox.findClaimable(Date.now() + 61_000, 9)).toHaveLength(2)
       expect(await admin.findBatchRest('flags')).toMatchObject({ because: 'its approval can still be taken back' })
-      const undone = await executeDecision(admin, 'approval_undone', { approvedBy: 'bea' }, { by: 'bea' })
+      const undone = await decideRows(admin, 'approval_undone', { approvedBy: 'bea' }, { by: 'bea' })
       expect(undone).toMatchObject({ moved: 2, stayed: [] })
       expect(await admin.findBatch('flags')).toMatchObject({ approvedBy: null, approvedAt: null, counts: { draft: 2 } })
     })
@@ -127,9 +136,9 @@ for (const database of databases) {
     test('cannot be taken back after its grace, which says what to do instead', async () => {
       const { warehouse, admin } = await openOutbox(database)
       await queueFlags(admin, 1, { status: 'draft' })
-      await executeDecision(admin, 'approved', { batch: 'flags' }, bea)
+      await decideRows(admin, 'approved', { batch: 'flags' }, bea)
       await warehouse.query('update writebacks set undo_until = 1, due_at = 1')
-      const report = await executeDecision(admin, 'approval_undone', { batch: 'flags' }, { by: 'bea' })
+      const report = await decideRows(admin, 'approval_undone', { batch: 'flags' }, { by: 'bea' })
       expect(report.moved).toBe(0)
       expect(report.stayed[0]?.why).toMatch(/grace .* ended at 1970.* `writeback stop --batch/)
     })
@@ -137,7 +146,7 @@ for (const database of databases) {
     test('without a grace it takes effect at once', async () => {
       const { admin, outbox } = await openOutbox(database)
       await queueFlags(admin, 1, { status: 'draft' })
-      expect(await executeDecision(admin, 'approved', {}, { by: 'bea', graceMs: 0 })).not.toHaveProperty('undoUntil')
+      expect(await decideRows(admin, 'approved', {}, { by: 'bea', graceMs: 0 })).not.toHaveProperty('undoUntil')
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(1)
     })
 
@@ -146,7 +155,7 @@ for (const database of databases) {
       await queueFlags(admin, 1, { status: 'draft' })
       await insertFlag(warehouse, { status: 'draft', created_by: 'ann via bi_tool', batch_id: 'flags' })
       const notOwn = { ...bea, approveOwn: false }
-      const own = await executeDecision(admin, 'approved', { batch: 'flags' }, { ...notOwn, by: 'ann' })
+      const own = await decideRows(admin, 'approved', { batch: 'flags' }, { ...notOwn, by: 'ann' })
       expect(own).toMatchObject({ moved: 0, stayed: [{ status: 'draft', count: 2 }] })
       expect(own.stayed[0]?.why).toMatch(/someone else has to approve it/)
       await admin.decide('cancelled', { batch: 'flags' }, { by: 'ann' })
@@ -262,7 +271,7 @@ for (const database of databases) {
       const [first, second] = await queueFlags(admin, 2)
       await queueFlags(admin, 1, { status: 'draft' })
       await admin.decideBatch('stopped', 'flags', 'bea')
-      const approval = await executeDecision(admin, 'approved', { batch: 'flags' }, { by: 'bea' })
+      const approval = await decideRows(admin, 'approved', { batch: 'flags' }, { by: 'bea' })
       expect(approval).toMatchObject({ moved: 0, stayed: [{ status: 'draft', count: 3 }] })
       expect(approval.stayed[0]?.why).toMatch(/its batch was stopped by bea: `writeback resume --batch flags`/)
       await admin.decide('cancelled', { ids: [first!] }, { by: 'bea' })

@@ -1,9 +1,12 @@
 /** An outbox with batches of flags, without a service. */
+
 import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/app/open.ts'
-import type { EnqueueOptions } from '../../src/outbox/core/decisions.ts'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
+import type { DecisionReport } from '../../src/outbox/core/reports.ts'
 import type { WritebackRequest } from '../../src/outbox/core/writeback-request.ts'
+import { executeDecision } from '../../src/outbox/decide.ts'
+import type { EnqueueOptions } from '../../src/outbox/sql/enqueue.ts'
 import type { Outbox } from '../../src/outbox/sql/outbox.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
@@ -54,4 +57,13 @@ export async function claimFirst(outbox: Outbox): Promise<Writeback> {
 /** Whether it may be sent. */
 export function markSending(outbox: Outbox, writeback: Writeback): Promise<boolean> {
   return outbox.markSending(writeback, { before: { handledAt: null } }, Date.now(), Date.now() + 60_000)
+}
+
+/** A decision that names no digest. */
+export async function decideRows(
+  ...decision: Parameters<typeof executeDecision>
+): Promise<Omit<DecisionReport, 'project'>> {
+  const report = await executeDecision(...decision)
+  if ('outcome' in report) throw new Error('nothing was decided')
+  return report
 }

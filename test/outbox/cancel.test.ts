@@ -1,7 +1,8 @@
 /** Cancelling everything: large queues, and replies in flight. */
+
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { executeDecision } from '../../src/outbox/decide.ts'
 import { databases } from '../support/databases.ts'
+import { decideRows } from './batch-fixture.ts'
 import { createOutboxFor, ids, replyLine, startIndependentDouble } from './independent-double.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
@@ -41,7 +42,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     // More than a statement of Postgres may have parameters.
     test('66,000 rows are cancelled at once, and none can be claimed', async () => {
       const { admin, outbox } = await createManyRows(database, 66_000)
-      const report = await executeDecision(admin, 'cancelled', {}, { by: 'ann' })
+      const report = await decideRows(admin, 'cancelled', {}, { by: 'ann' })
       expect(report).toMatchObject({ moved: 66_000, stayed: [] })
       expect(report.ids).toHaveLength(1000)
       expect(await admin.countByStatus({})).toEqual({ cancelled: 66_000 })
@@ -51,10 +52,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
     test('drafts are approved and cancelled in windows of rows, and each change is in the event log', async () => {
       const { warehouse, admin, outbox } = await createManyRows(database, 11_000, { status: 'draft' })
-      const approved = await executeDecision(admin, 'approved', { batch: 'big' }, { by: 'ann' })
+      const approved = await decideRows(admin, 'approved', { batch: 'big' }, { by: 'ann' })
       expect(approved).toMatchObject({ moved: 11_000, stayed: [] })
       expect(approved.ids).toHaveLength(1000)
-      expect(await executeDecision(admin, 'cancelled', { batch: 'big' }, { by: 'ann' })).toMatchObject({
+      expect(await decideRows(admin, 'cancelled', { batch: 'big' }, { by: 'ann' })).toMatchObject({
         moved: 11_000,
         stayed: [],
       })
@@ -85,7 +86,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
         values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`)
       expect(await admin.countByStatus({})).toEqual({ cancelled: 3, queued: 1 })
       expect(await admin.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
-      await executeDecision(admin, 'retried', { statuses: ['cancelled'] }, { by: 'bea' })
+      await decideRows(admin, 'retried', { statuses: ['cancelled'] }, { by: 'bea' })
       expect(await admin.countByStatus({})).toEqual({ queued: 4 })
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(4)
     })
@@ -98,7 +99,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const person = (await place.open()).outbox(project)
       const leaving = claimed.map((writeback) => outbox.markSending(writeback, {}, Date.now(), Date.now()))
       await leaving[0]
-      const { moved } = await executeDecision(person, 'cancelled', {}, { by: 'ann' })
+      const { moved } = await decideRows(person, 'cancelled', {}, { by: 'ann' })
       const left = (await Promise.all(leaving)).filter(Boolean).length
       expect(moved).toBe(120 - left)
       expect(await admin.countByStatus({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
@@ -114,7 +115,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await more('other', 'queued')
       await more('other', 'draft')
       await more('big', 'queued')
-      expect(await executeDecision(admin, 'cancelled', { batch: 'other' }, { by: 'ann' })).toMatchObject({ moved: 2 })
+      expect(await decideRows(admin, 'cancelled', { batch: 'other' }, { by: 'ann' })).toMatchObject({ moved: 2 })
       expect(await admin.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
     })
   })
@@ -141,8 +142,8 @@ async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean)
 type InFlight = Awaited<ReturnType<typeof createInFlight>>
 
 const revocationCases: readonly (readonly [string, 'cancelled' | 'expired', (o: InFlight) => Promise<unknown>])[] = [
-  ['cancelled by its id', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', { ids: [o.id] }, { by: 'ann' })],
-  ['cancelled with all others', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', {}, { by: 'ann' })],
+  ['cancelled by its id', 'cancelled', (o) => decideRows(o.admin, 'cancelled', { ids: [o.id] }, { by: 'ann' })],
+  ['cancelled with all others', 'cancelled', (o) => decideRows(o.admin, 'cancelled', {}, { by: 'ann' })],
   ['cancelled by plain SQL', 'cancelled', (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`)],
   ['expired by plain SQL', 'expired', (o) => o.warehouse.query(`update writebacks set status = 'expired'`)],
   ['made read-only', 'cancelled', (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 })],
@@ -163,7 +164,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
   test(`a reply cancelled in flight that is found has succeeded (${database})`, async () => {
     const o = await createInFlight(database, true)
-    const { moved, stayed } = await executeDecision(o.admin, 'cancelled', {}, { by: 'ann' })
+    const { moved, stayed } = await decideRows(o.admin, 'cancelled', {}, { by: 'ann' })
     expect({ moved, stayed }).toMatchObject({ moved: 0, stayed: [{ status: 'sending', count: 1 }] })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded'])
@@ -183,7 +184,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = o.warehouse.outbox(ids.project)
       const claimed = await outbox.claim(id!, Date.now())
       await outbox.markSending(claimed!, {}, Date.now(), Date.now())
-      await executeDecision(o.admin, 'cancelled', {}, { by: 'ann' })
+      await decideRows(o.admin, 'cancelled', {}, { by: 'ann' })
       expect(await outbox.settleSent(claimed!, { event, why: 'as it came' })).toBe(becomes)
     }
   })

@@ -76,7 +76,9 @@ function cancelProgram({ cancelled }: World): Program {
     const open = await admin.list({ statuses: ['queued', 'sending', 'uncertain'] }, 100)
     const chosen = open[scheduler.int(0, open.length - 1)]
     if (chosen === undefined) return
-    const { count, ids } = await admin.decide('cancelled', { ids: [chosen.id] }, { by: 'Ann' })
+    const decided = await admin.decide('cancelled', { ids: [chosen.id] }, { by: 'Ann' })
+    if ('moved' in decided) throw new Error('no digest was given')
+    const { count, ids } = decided
     for (const id of ids) cancelled.add(id)
     scheduler.log(process.name, `has cancelled ${chosen.id} (${chosen.status}): ${count} changed`)
   }

@@ -2,8 +2,8 @@
 import type { Role } from '../../config/roles.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
-import type { BatchDescription, BatchReport, SelectionDigest } from './batches.ts'
-import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
+import type { BatchReport } from './batches.ts'
+import type { NamedEntry } from './outbox-entry.ts'
 import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
@@ -254,29 +254,8 @@ export type OutboxFilter = {
   readonly orWithoutProject?: boolean
 }
 
-/** `ids`: the first thousand. `following`: the decision is in force, but not all rows have been updated yet. */
-export type DecisionResult = { readonly count: number; readonly ids: readonly string[]; readonly following?: true }
-
 /** What a person was shown before an approval: these rows, as the digest (or its beginning) names them. */
 export type ShownSelection = { readonly filter: OutboxFilter; readonly digest: string }
-
-/** The digest names other rows than the selection has now; nothing was changed. */
-export type SelectionMoved = { readonly moved: SelectionDigest }
-
-/** `draft` needs approval before it is sent. */
-export type EnqueueOptions = {
-  readonly status: 'queued' | 'draft'
-  readonly batchId: string | null
-  readonly createdBy: string | null
-  /** The default for requests without an expiry. */
-  readonly expiresAt: string | null
-  /** What is stored with the batch; without it, only its name and who queued it. */
-  readonly batch?: BatchDescription
-  /** Queues nothing if batches were queued since this was read by `readQueueMark`. */
-  readonly unlessMovedSince?: string
-  /** As of a decision. `known`: rows whose refs were queued before. */
-  readonly audit?: (queued: number, known: number) => NewAuditEvent
-}
 
 /** What a decision carries beside its selection. */
 export type DecisionTerms = {
@@ -286,20 +265,11 @@ export type DecisionTerms = {
   readonly graceMs?: Ms
   /** `approved`: whether a person may approve what the same person queued. */
   readonly approveOwn?: boolean
+  /** What was shown; if the digest names other rows now, nothing is decided. */
+  readonly shown?: ShownSelection
   /** What the audit log of the console says of it, in the same transaction; without it, only the event log does. */
-  readonly audit?: AuditOf
+  readonly audit?: (count: number) => NewAuditEvent
 }
-
-/** `count`: how many rows changed. */
-type AuditOf = (count: number) => NewAuditEvent
-
-/** `known`: how many were skipped because their refs were queued before. */
-export type EnqueueResult = { readonly ids: readonly string[]; readonly queued: number; readonly known: number }
-
-/** `shown`: nothing is decided unless the digest still names its rows. */
-export type BatchDecisionOptions = Pick<DecisionTerms, 'audit'> & { readonly shown?: ShownSelection }
-
-export type BlockedLane = Pick<OutboxEntry, 'id' | 'operation'> & { readonly target: string; readonly waiting: number }
 
 export type AuditEvent = {
   readonly id: string

@@ -10,13 +10,8 @@ import { acquireLock } from '../../warehouse/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import {
-  type BatchDecision,
-  type BatchDecisionOptions,
-  type DecisionTerms,
-  decisions,
-  type SelectionMoved,
-} from '../core/decisions.ts'
+import type { SelectionDigest } from '../core/batches.ts'
+import { type BatchDecision, type DecisionTerms, decisions } from '../core/decisions.ts'
 import { appendEvent } from './audit-log.ts'
 import { lockSelection } from './entries.ts'
 import { coveredByCancelSql, decidedSql, hasOpenCancellation, hasOpenStop, isStoppedSql, toTimeValue } from './row.ts'
@@ -157,16 +152,14 @@ export async function findWindowEnd({ db, project }: ProjectDb, { batch, after, 
   return rows[0]?.end ?? null
 }
 
-export type BatchDecisionResult = { readonly moved: number; readonly inFlight: number }
-
 /** In force when it returns; null if the batch is so already, or nothing of it could be stopped. */
 export function recordBatchDecision(
   context: ProjectDb,
   decision: BatchDecision,
   batch: string,
   by: string,
-  { audit, shown }: BatchDecisionOptions,
-): Promise<BatchDecisionResult | SelectionMoved | null> {
+  { audit, shown }: Pick<DecisionTerms, 'audit' | 'shown'>,
+): Promise<{ readonly moved: number; readonly inFlight: number } | { readonly moved: SelectionDigest } | null> {
   return inDurableTransaction(context, async (trx) => {
     const { db, project, typed } = trx
     // As for a cancellation: waits for sends that are being recorded, and blocks later ones until they can see it.

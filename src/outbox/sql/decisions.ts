@@ -1,26 +1,24 @@
-/** Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows per transaction. */
+/**
+ * Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows per transaction unless they
+ * must be decided at once.
+ */
 import { type RawBuilder, sql } from 'kysely'
-import type { EpochMs } from '../../values/time.ts'
 import { allOf, inList } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import { encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { SelectionDigest } from '../core/batches.ts'
 import {
   type BatchDecision,
-  type BatchDecisionOptions,
-  type DecisionResult,
   type DecisionTerms,
   decisionOf,
   type OutboxDecision,
   type OutboxFilter,
-  type SelectionMoved,
-  type ShownSelection,
 } from '../core/decisions.ts'
 import { nextState, toStoredState, type WritebackState, type WritebackStatus, writebackStates } from '../core/state.ts'
 import { appendEvent } from './audit-log.ts'
 import {
   acquireCancellationLock,
-  type BatchDecisionResult,
   findWindowEnd,
   followDecisions,
   recordBatchDecision,
@@ -33,95 +31,73 @@ import { decidedSql, inStoppedBatchSql, selectTargetSnapshot, toTimeValue } from
 /** A person waits for the command, and the decision is in force already; the remaining rows are updated later. */
 const applyForMs = 5500
 
+/** A person may type the beginning of a digest. */
+const shortestDigest = 12
+
+const idsReturned = 1000
+
+/** `ids`: the first thousand. `following`: in force, but not all rows have been updated yet. */
+type Decided = { readonly count: number; readonly ids: readonly string[]; readonly following?: true }
+
 /**
  * Returns the rows whose status changed. Rows that do not allow the transition stay as they are. A cancellation by batch or
- * of everything takes effect when it is recorded; rows may be updated later. A row in flight is marked so that it is not
- * sent again, and does not count as changed. `retried` takes the current mirror as what the person saw: it resets the
- * precondition and drops an expiry that has passed.
+ * of everything takes effect when it is recorded; rows may be updated later. A row in flight is marked so that it
+ * is not sent again, and does not count as changed. `retried` takes the current mirror as what the person saw: it resets the
+ * precondition and drops an expiry that has passed. `moved`: the digest names other rows than were shown, and nothing changed.
  */
 export async function decide(
   context: ProjectDb,
   decision: OutboxDecision,
   filter: OutboxFilter,
-  terms: DecisionTerms,
-): Promise<DecisionResult> {
-  if (decision === 'cancelled' && isWholeBatchOrAll(filter)) return cancelAll(context, filter, terms)
+  { shown, ...terms }: DecisionTerms,
+): Promise<Decided | { readonly moved: SelectionDigest }> {
+  const { batch = null, orWithoutProject = false, ...restrictions } = filter
+  const isRestricted = Object.values(restrictions).some((restriction) => restriction !== undefined)
+  if (decision === 'cancelled' && shown === undefined && !isRestricted) {
+    const isInFlight = sql`project_id = ${context.project} and status in ('sending','uncertain')`
+    const result = await recordCancellation(context, { batch, orWithoutProject, ...terms }, async (trx) => {
+      await applyToRows(trx, { decision, filter, terms, among: isInFlight })
+    })
+    return followFor(context, result)
+  }
   // Rows that still have to follow an earlier decision have an outdated status.
   await followDecisions(context, Number.POSITIVE_INFINITY)
+  const decideAmong = async (trx: ProjectDb, among: RawBuilder<unknown>): Promise<Decided> => {
+    const rows = await applyToRows(trx, { decision, filter, terms, among })
+    await updateBatches(trx, decision, rows, terms.by)
+    if (terms.audit !== undefined) await appendEvent(trx.db, terms.audit(rows.length), trx.clock())
+    return { count: rows.length, ids: rows.slice(0, idsReturned).map(({ id }) => id) }
+  }
   // An undo must not race with the end of the grace.
-  const isAtOnce = filter.ids !== undefined || decision === 'approval_undone' || terms.audit !== undefined
-  if (!isAtOnce) return decideInWindows(context, decision, filter, terms)
+  const isUndo = decision === 'approval_undone'
+  if (shown === undefined && filter.ids === undefined && !isUndo && terms.audit === undefined)
+    return decideInWindows(context, batch, decideAmong)
   return inDurableTransaction(context, async (trx) => {
-    await acquireCancellationLock(trx, decision === 'approval_undone' ? 'exclusive' : 'shared')
-    return decideAtOnce(trx, decision, filter, terms)
-  })
-}
-
-/** Decides about the rows of the filter if the digest still names the rows that were shown, else about none. */
-export async function decideShown(
-  context: ProjectDb,
-  decision: OutboxDecision,
-  filter: OutboxFilter,
-  shown: ShownSelection,
-  terms: DecisionTerms,
-): Promise<DecisionResult | SelectionMoved> {
-  await followDecisions(context, Number.POSITIVE_INFINITY)
-  return inDurableTransaction(context, async (trx) => {
-    await acquireCancellationLock(trx, 'shared')
+    await acquireCancellationLock(trx, isUndo ? 'exclusive' : 'shared')
+    if (shown === undefined) return decideAmong(trx, sql`project_id = ${trx.project}`)
     const { ids, ...now } = await lockSelection(trx, shown.filter)
-    if (!isNamedBy(now.digest, shown.digest)) return { moved: now }
+    const isSame = shown.digest.length >= shortestDigest && now.digest.startsWith(shown.digest.toLowerCase())
     // A row that was inserted since is not among those that were shown.
-    const among = sql`project_id = ${trx.project} and id ${inList(trx.kind, ids)}`
-    return decideAtOnce(trx, decision, filter, terms, among)
+    return isSame ? decideAmong(trx, sql`project_id = ${trx.project} and id ${inList(trx.kind, ids)}`) : { moved: now }
   })
-}
-
-function isWholeBatchOrAll({ ids, statuses, operations, target, approvedBy, isResumable }: OutboxFilter): boolean {
-  return [ids, statuses, operations, target, approvedBy, isResumable].every((restriction) => restriction === undefined)
-}
-
-async function decideAtOnce(
-  trx: ProjectDb,
-  decision: OutboxDecision,
-  filter: OutboxFilter,
-  terms: DecisionTerms,
-  among = sql`project_id = ${trx.project}`,
-): Promise<DecisionResult> {
-  const moved = await applyToRows(trx, { decision, filter, terms, among })
-  await updateBatches(trx, decision, moved, terms.by)
-  if (terms.audit !== undefined) await appendEvent(trx.db, terms.audit(moved.length), trx.clock())
-  return { count: moved.length, ids: moved.slice(0, 1000).map(({ id }) => id) }
-}
-
-/** A person may type the beginning of a digest. */
-const shortestDigest = 12
-
-function isNamedBy(digest: string, given: string): boolean {
-  return given.length >= shortestDigest && digest.startsWith(given.toLowerCase())
 }
 
 async function decideInWindows(
   context: ProjectDb,
-  decision: OutboxDecision,
-  filter: OutboxFilter,
-  terms: DecisionTerms,
-): Promise<DecisionResult> {
-  const { batch = null } = filter
-  let [count, first, after] = [0, [] as readonly string[], 0]
-  const upTo = Number.MAX_SAFE_INTEGER
-  for (let end = 0; ; after = end) {
-    const found = await findWindowEnd(context, { batch, after, upTo })
-    if (found === null) return { count, ids: first }
-    end = found
+  batch: string | null,
+  decideAmong: (trx: ProjectDb, among: RawBuilder<unknown>) => Promise<Decided>,
+): Promise<Decided> {
+  let decided: Decided = { count: 0, ids: [] }
+  for (let after = 0; ; ) {
+    const end = await findWindowEnd(context, { batch, after, upTo: Number.MAX_SAFE_INTEGER })
+    if (end === null) return decided
     const among = sql`seq > ${after} and seq <= ${end} and project_id || '' = ${context.project}`
-    const moved = await inDurableTransaction(context, async (trx) => {
+    const { count, ids } = await inDurableTransaction(context, async (trx) => {
       await acquireCancellationLock(trx, 'shared')
-      const rows = await applyToRows(trx, { decision, filter, terms, among })
-      await updateBatches(trx, decision, rows, terms.by)
-      return rows
+      return decideAmong(trx, among)
     })
-    count += moved.length
-    if (first.length < 1000) first = [...first, ...moved.map(({ id }) => id)].slice(0, 1000)
+    decided = { count: decided.count + count, ids: [...decided.ids, ...ids].slice(0, idsReturned) }
+    after = end
   }
 }
 
@@ -153,29 +129,22 @@ function batchChanges(trx: ProjectDb, decision: OutboxDecision, by: string): Raw
   }
 }
 
-async function cancelAll(context: ProjectDb, filter: OutboxFilter, terms: DecisionTerms): Promise<DecisionResult> {
-  const { batch = null, orWithoutProject = false } = filter
-  const isInFlight = sql`project_id = ${context.project} and status in ('sending','uncertain')`
-  const result = await recordCancellation(context, { batch, orWithoutProject, ...terms }, async (trx) => {
-    await applyToRows(trx, { decision: 'cancelled', filter, terms, among: isInFlight })
-  })
-  const isApplied = await followDecisions(context, performance.now() + applyForMs)
-  return isApplied ? result : { ...result, following: true }
-}
-
 /** In force when it returns, at any size; rows follow. Null if it is so already or there is no such batch. */
 export async function decideBatch(
   context: ProjectDb,
   decision: BatchDecision,
   batch: string,
   by: string,
-  options: BatchDecisionOptions = {},
-): Promise<(BatchDecisionResult & { readonly following?: true }) | SelectionMoved | null> {
+  options: Pick<DecisionTerms, 'audit' | 'shown'> = {},
+) {
   if (options.shown !== undefined) await followDecisions(context, Number.POSITIVE_INFINITY)
   const result = await recordBatchDecision(context, decision, batch, by, options)
-  if (result === null || !('inFlight' in result)) return result
+  return result === null || !('inFlight' in result) ? result : followFor(context, result)
+}
+
+async function followFor<T extends object>(context: ProjectDb, result: T): Promise<T & { following?: true }> {
   const isApplied = await followDecisions(context, performance.now() + applyForMs)
-  return isApplied ? result : { ...result, following: true }
+  return isApplied ? result : { ...result, following: true as const }
 }
 
 /** Used when writing is switched off: what is in flight is verified, but never sent again. What is queued stays so. `by`: a setting. */
@@ -195,13 +164,13 @@ type RowDecision = {
   readonly isBySetting?: boolean
 }
 
-export type DecidedRow = { readonly id: string; readonly batchId: string | null }
+type DecidedRow = { readonly id: string; readonly batchId: string | null }
 
 /**
  * Uses one statement, so that a row whose status changes concurrently is not missed. The epoch increases, so a process
  * that holds the claim can no longer send. A row in flight stays with the process that sent it.
  */
-export async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
+async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<readonly DecidedRow[]> {
   const { decision, filter, terms, among, isBySetting = false } = step
   const moves = writebackStates.flatMap((from) => {
     const to = nextState(from, decision)
@@ -213,13 +182,15 @@ export async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<re
   const why = `${logged} by ${terms.by}`
   const now = toTimeValue(trx)
   const text = (value: string | null) => trx.typed('text', value)
-  const dueAt = trx.typed('integer', decision === 'approved' ? graceEnd(trx.clock(), terms) : null)
+  const { graceMs = 0 } = terms
+  const dueAt = trx.typed('integer', decision === 'approved' && graceMs > 0 ? trx.clock() + graceMs : null)
+  const isOpen = target === 'queued' || target === 'draft'
   const { rows } = await sql<DecidedRow & { status: WritebackStatus }>`
     update writebacks set status = case when ${hasMoved} then ${target} else status end,
       revoked_as = case when ${hasMoved} then null else ${text(decision === 'cancelled' ? 'cancelled' : null)} end,
       step = case when ${hasMoved} or status = 'sending' then ${why} else step end,
       error = case when ${hasMoved} then ${text(target === 'failed' ? why : null)} else error end,
-      finished_at = case when ${hasMoved} then ${isOpen(target) ? sql`null` : now} else finished_at end,
+      finished_at = case when ${hasMoved} then ${isOpen ? sql`null` : now} else finished_at end,
       epoch = epoch + case when ${hasMoved} then 1 else 0 end,
       owner = case when ${hasMoved} then null else owner end,
       lease_until = case when ${hasMoved} then null else lease_until end,
@@ -229,14 +200,6 @@ export async function applyToRows(trx: ProjectDb, step: RowDecision): Promise<re
     where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(trx.kind, filter)}
       and ${decidableSql(trx, step)} returning id, batch_id as "batchId", status`.execute(trx.db)
   return rows.filter(({ status }) => status === target)
-}
-
-function isOpen(status: WritebackStatus): boolean {
-  return status === 'queued' || status === 'draft'
-}
-
-function graceEnd(now: EpochMs, { graceMs = 0 }: DecisionTerms): EpochMs | null {
-  return graceMs > 0 ? now + graceMs : null
 }
 
 /** What a decision changes beside the state. */

@@ -5,10 +5,26 @@ import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/
 import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { EnqueueOptions, EnqueueResult } from '../core/decisions.ts'
+import type { BatchDescription } from '../core/batches.ts'
+import type { NewAuditEvent } from '../core/decisions.ts'
 import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
 import { appendEvent } from './audit-log.ts'
 import { readShownIds, selectTargetSnapshot, toTimeValue } from './row.ts'
+
+/** `draft` needs approval before it is sent. */
+export type EnqueueOptions = {
+  readonly status: 'queued' | 'draft'
+  readonly batchId: string | null
+  readonly createdBy: string | null
+  /** The default for requests without an expiry. */
+  readonly expiresAt: string | null
+  /** What is stored with the batch; without it, only its name and who queued it. */
+  readonly batch?: BatchDescription
+  /** Queues nothing if batches were queued since this was read by `readQueueMark`. */
+  readonly unlessMovedSince?: string
+  /** As of a decision. `known`: rows whose refs were queued before. */
+  readonly audit?: (queued: number, known: number) => NewAuditEvent
+}
 
 /**
  * All in one transaction, or none. `digest` identifies the imported file: if the same bytes were imported before, nothing
@@ -19,7 +35,7 @@ export async function enqueue(
   requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
   options: EnqueueOptions,
   digest?: string,
-): Promise<EnqueueResult | { readonly importedAs: string } | { readonly overtaken: true }> {
+) {
   return inDurableTransactionOnce(context, async (trx) => {
     await acquireLock(trx.db, trx.kind, `deskmirror.import ${trx.project}`)
     const before = digest === undefined ? null : await importedAs(trx, digest)

@@ -15,7 +15,7 @@ import {
 } from './batches.ts'
 import { findClaimable, findRest, hasPending } from './claimable.ts'
 import { claim, listRecentOutcomes, markSending, recordMessageId, release, settle, settleSent } from './claims.ts'
-import { decide, decideBatch, decideShown, revokeSending } from './decisions.ts'
+import { decide, decideBatch, revokeSending } from './decisions.ts'
 import { assignProject, enqueue, findDuplicateRefs, importedAs, readQueueMark } from './enqueue.ts'
 import {
   countByOperation,
@@ -51,7 +51,7 @@ export function createOutbox(context: ProjectDb) {
     ...{ enqueue, readQueueMark, importedAs, findDuplicateRefs, assignProject, findQueuedRefs, listReplies },
     ...{ findIds, list, listNewest, listEvents, listLatestEvents, countByStatus, countByOperation, groupReasons },
     ...{ listBatches, findBatch, listBatchNames, listStoppedBatches, countAhead, findBatchRest, countRevertible },
-    ...{ readSelection, digestOf, decide, decideShown, decideBatch, revokeSending, findRevertOf, readLanes },
+    ...{ readSelection, digestOf, decide, decideBatch, revokeSending, findRevertOf, readLanes },
     ...{ nameEntries, readFacts, readTargets, readAhead, listBatch, readChecks, listChecked, storeChecks },
     ...{ findClaimable, hasPending, findRest, claim, markSending, settleSent, settle, release, recordMessageId },
     ...{ recordFinishedBatches, listRecentOutcomes, readBehaviours, recordBehaviours, listMatchedMessageIds },
