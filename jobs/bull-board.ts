@@ -3,7 +3,7 @@ import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
 import type { RoutesPlugin } from '../src/http/server.ts'
-import type { BullQueue } from './backends/ensure-schedule.ts'
+import type { BullQueue } from './backends/bullmq.ts'
 
 const boardPrefix = '/queues'
 

@@ -1,110 +1,96 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
-
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { Logger } from '../src/log.ts'
 import type { FailingJob } from '../src/maintenance/core/job-failure.ts'
-import type { ProjectRuns } from '../src/maintenance/sql/stream-states.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import type { JobFailures } from '../src/worker/job-failures.ts'
+import { readLastCompletions } from '../src/worker/mirror-state.ts'
 import type { WorkerContext } from '../src/worker/worker-context.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
-import type { JobEnqueuer, JobQueues } from './enqueue.ts'
+import { type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {
   configurationDigest,
   housekeeping,
   missedSyncJobs,
+  overdueSyncJobs,
   runsTellForMs,
   schedulesForProjects,
-} from './project-schedules.ts'
-import { parseSyncJob, type SchedulerJob } from './queues.ts'
-import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
+} from './schedule-plan.ts'
 import { pendingWebhookJobs } from './webhook-receiver.ts'
 
-type MaintenanceDeps = {
-  readonly workerContext: WorkerContext
+type MaintenanceDeps = JobQueues & {
+  readonly context: WorkerContext
   readonly backend: Backend
-  readonly queues: JobQueues
   readonly failures: JobFailures
-  readonly enqueuer: JobEnqueuer
+  readonly projects: () => readonly ProjectConfig[]
 }
 
+/** Housekeeping, which runs every night, deletes runs without changes after a week. */
+const housekeepingLateMs = 9 * 86_400_000
+
 /**
- * Each worker records its heartbeat and which queues are paused, and enqueues the sync jobs again that the warehouse failed. Only one of them restores
- * the schedules and enqueues what is overdue.
+ * Each worker records its heartbeat and which queues are paused, and enqueues the sync jobs again that the warehouse failed.
+ * Only one of them restores the schedules and enqueues what is overdue.
  */
-export function createMaintenance(
-  { workerContext, backend, queues, failures, enqueuer }: MaintenanceDeps,
-  projects: () => readonly ProjectConfig[],
-  log: Logger,
-): () => Promise<void> {
+export function createMaintenance(deps: MaintenanceDeps): () => Promise<void> {
+  const { context, backend, queues, enqueue, enqueueSyncJobs, failures, projects } = deps
+  const { log, warehouse } = context
   const syncSchedules = createScheduleSync(backend, queues.schedules)
   let didDiffer = false
   // Nobody else uses its queue, and it forgets what was missed.
   const isAlone = backend.kind === 'embedded'
   let mayHaveMissed = isAlone
+  const enqueueMissed = async (completions: Awaited<ReturnType<typeof readLastCompletions>>) => {
+    const runs = await warehouse.streamStates.readRuns(Date.now() - runsTellForMs)
+    await enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
+    const lateBefore = Date.now() - housekeepingLateMs
+    if ([...runs.values()].some(({ oldestIdleAt }) => oldestIdleAt !== null && oldestIdleAt < lateBefore))
+      await queues.schedules.addBulk([{ name: housekeeping.job, data: housekeeping.data }])
+    mayHaveMissed = false
+  }
   return async () => {
-    await workerContext.recordHeartbeat(backend.kind, configurationDigest(projects()))
-    const differ = await workerContext.workersDiffer()
+    await context.recordHeartbeat(backend.kind, configurationDigest(projects()))
+    const differ = await context.workersDiffer()
     if (differ && !didDiffer) log.warn({ event: 'workers.differ', why: 'workers have different projects or schedules' })
     if (!differ && didDiffer) log.info({ event: 'workers.agree' })
     didDiffer = differ
     // Refreshing forgets them.
-    await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
+    await enqueueSyncJobs(syncJobsToRetry(failures.list()))
     await failures.refresh()
-    await notePausedQueues(queues, backend, failures)
-    await noteLargeLog(workerContext.describeLargeLog(), failures)
-    const isLeader = isAlone || (await workerContext.tryAcquireLeadership())
+    await noteConditions(deps)
+    const isLeader = isAlone || (await context.tryAcquireLeadership())
     if (isLeader || differ) await syncSchedules(projects(), Date.now(), isLeader, differ)
     if (!isLeader) return
-    const { streamStates, deliveries } = workerContext.warehouse
-    const completions = await workerContext.lastCompletions()
-    const pendingChildren = await streamStates.allPendingChildStreams(Date.now())
-    await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
-    if (mayHaveMissed) {
-      const runs = await streamStates.readRuns(Date.now() - runsTellForMs)
-      await enqueuer.enqueueSyncJobs(missedSyncJobs(projects(), completions, runs, Date.now()))
-      if (isHousekeepingLate(runs))
-        await queues.schedules.addBulk([{ name: housekeeping.job, data: housekeeping.data }])
-      mayHaveMissed = false
-    }
-    const dueDeliveries = await deliveries.firstDuePerProject(Date.now())
-    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), dueDeliveries))
+    const completions = await readLastCompletions(warehouse)
+    const pendingChildren = await warehouse.streamStates.allPendingChildStreams(Date.now())
+    await enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
+    if (mayHaveMissed) await enqueueMissed(completions)
+    const dueDeliveries = await warehouse.deliveries.firstDuePerProject(Date.now())
+    await enqueue('webhooks', pendingWebhookJobs(projects(), dueDeliveries))
   }
 }
 
-/** It deletes runs without changes after a week, every night. */
-function isHousekeepingLate(runs: ReadonlyMap<string, ProjectRuns>): boolean {
-  const lateMs = 9 * 86_400_000
-  return [...runs.values()].some(({ oldestIdleAt }) => oldestIdleAt !== null && Date.now() - oldestIdleAt > lateMs)
-}
-
-/** This program never pauses one, but whoever can reach the queue's store can, and then nothing else fails. */
-async function notePausedQueues(
-  queues: JobQueues,
-  { resumeStep }: Pick<Backend, 'resumeStep'>,
-  failures: JobFailures,
-): Promise<void> {
+/**
+ * Conditions of the stores that a person should know: a large log; and a paused queue, which this program never pauses, but
+ * whoever can reach the queue's store can, and then nothing else fails.
+ */
+async function noteConditions({ context, backend, queues, failures }: MaintenanceDeps): Promise<void> {
+  const note = (job: 'queue' | 'write_ahead_log', key: string, why: string | null) => {
+    const identity = { job, project: null, key, stream: null } as const
+    return why === null ? failures.recordSuccess(identity) : failures.recordFailure(identity, new Error(why))
+  }
   for (const [key, queue] of Object.entries(queues)) {
-    const identity = { job: 'queue', project: null, key, stream: null } as const
-    if (await queue.isPaused())
-      await failures.recordFailure(
-        identity,
-        new Error(`it is paused, so no worker takes its jobs; to resume it: ${resumeStep(queue.name ?? key)}`),
-      )
-    else await failures.recordSuccess(identity)
+    const next = backend.resumeStep(queue.name ?? key)
+    const why = `it is paused, so no worker takes its jobs; to resume it: ${next}`
+    await note('queue', key, (await queue.isPaused()) ? why : null)
   }
-}
-
-async function noteLargeLog(why: string | null, failures: JobFailures): Promise<void> {
-  const identity = { job: 'write_ahead_log', project: null, key: '', stream: null } as const
-  await (why === null ? failures.recordSuccess(identity) : failures.recordFailure(identity, new Error(why)))
+  await note('write_ahead_log', '', context.describeLargeLog())
 }
 
 /** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
 function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
   return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
-    const job = parseSyncJob({ project: project?.name, stream, mode })
+    const job = parseJob('sync', { project: project?.name, stream, mode })
     return job === null ? [] : [{ queue: 'sync', job }]
   })
 }

@@ -1,7 +1,7 @@
 /** Work that repeats in every worker and needs no job. A run that fails is recorded, and the next one starts all the same. */
 import type { JobIdentity, JobKind } from '../src/maintenance/core/job-failure.ts'
 import type { Ms } from '../src/values/time.ts'
-import type { JobDeps } from './job-type.ts'
+import type { JobDeps } from './job-handler.ts'
 
 /** The first run starts at once, each further one `everyMs` after the end of the one before. */
 export function startPeriodicTask(

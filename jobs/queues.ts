@@ -1,77 +1,90 @@
-/** The queues and the data of their jobs: names only. What there is to do is in the warehouse. */
-import { createHash } from 'node:crypto'
+/** The queues, and the data of their jobs: names only. What there is to do is in the warehouse. */
 import { z } from 'zod'
-import { streamNames } from '../schema/stream-specs.ts'
+import { isChildStream, streamNames } from '../schema/stream-specs.ts'
 import { scheduleNames } from '../src/config/default-schedules.ts'
+import type { Backend, JobQueue, NewJob } from './backends/backend.ts'
 
-/**
- * `sync`: the first time slice of an incremental sync run. `backfill`: its further slices, reconciles and audits, in rotation, so
- * that a history of years does not delay new rows.
- */
-export const syncQueueNames = ['sync', 'backfill'] as const
-export type SyncQueueName = (typeof syncQueueNames)[number]
-
-/**
- * `schedules`: schedule firings; each job takes milliseconds. `webhooks`: each makes a handful of requests, and does not
- * wait for a sync run. `writebacks`: one job per lane that has something to send.
- */
-export type QueueName = 'schedules' | SyncQueueName | 'webhooks' | 'writebacks'
-
+/** Its name in the configuration. */
 const project = z.string().min(1)
 
-const schedulerJobSchema = z.discriminatedUnion('round', [
-  z.strictObject({ round: z.enum(scheduleNames), project }),
-  z.strictObject({ round: z.literal('housekeeping') }),
-])
-export type SchedulerJob = z.infer<typeof schedulerJobSchema>
-
-const syncJobSchema = z.strictObject({
-  /** Its name in the configuration. */
+const syncJob = z.strictObject({
   project,
   stream: z.enum(streamNames),
   /** `audit`: a random sample of the stream's rows, with their children. */
   mode: z.enum(['incremental', 'reconcile', 'audit']),
 })
-export type SyncJob = z.infer<typeof syncJobSchema>
 
-const webhookJobSchema = z.strictObject({
-  project,
-  /** The delivery that the job was added for. The job processes all pending deliveries of the project. */
-  delivery: z.string().min(1),
-})
-export type WebhookJob = z.infer<typeof webhookJobSchema>
+/**
+ * `schedules`: schedule firings; each job takes milliseconds. `sync`: the first time slice of an incremental sync run.
+ * `backfill`: its further slices, reconciles and audits, in rotation, so that a history of years does not delay new rows.
+ * `webhooks`: each makes a handful of requests, and does not wait for a sync run; the job processes all pending deliveries
+ * of the project, whichever it was added for. `writebacks`: one job per lane (`conversation/…` or `visitor/…`) that has
+ * something to send.
+ */
+const jobSchemas = {
+  schedules: z.discriminatedUnion('round', [
+    z.strictObject({ round: z.enum(scheduleNames), project }),
+    z.strictObject({ round: z.literal('housekeeping') }),
+  ]),
+  sync: syncJob,
+  backfill: syncJob,
+  webhooks: z.strictObject({ project, delivery: z.string().min(1) }),
+  writebacks: z.strictObject({ project, lane: z.string().min(1) }),
+}
 
-const laneJobSchema = z.strictObject({
-  project,
-  /** The target of its write-backs: `conversation/…` or `visitor/…`. */
-  lane: z.string().min(1),
-})
-export type LaneJob = z.infer<typeof laneJobSchema>
+export type QueueName = keyof typeof jobSchemas
+export type JobData<Queue extends QueueName> = z.infer<(typeof jobSchemas)[Queue]>
+export type SchedulerJob = JobData<'schedules'>
+export type SyncJob = JobData<'sync'>
 
 /** Null: data of another version, or of another program. */
-function parserOf<Data>(schema: z.ZodType<Data>): (data: unknown) => Data | null {
-  return (data) => schema.safeParse(data).data ?? null
+export function parseJob<Queue extends QueueName>(queue: Queue, data: unknown): JobData<Queue> | null {
+  return (jobSchemas[queue].safeParse(data).data ?? null) as JobData<Queue> | null
 }
-
-export const parseSchedulerJob = parserOf(schedulerJobSchema)
-export const parseSyncJob = parserOf(syncJobSchema)
-export const parseWebhookJob = parserOf(webhookJobSchema)
-export const parseLaneJob = parserOf(laneJobSchema)
 
 /** While a job with this id waits or runs, no second one is added. BullMQ allows no colon. */
-export function syncJobId({ project, stream, mode }: SyncJob): string {
-  return `${project}/${stream}/${mode}`
+export function jobId<Queue extends QueueName>(queue: Queue, data: JobData<Queue>): string {
+  return Object.values(jobSchemas[queue].parse(data)).join('/')
 }
 
-export function webhookJobId({ project, delivery }: WebhookJob): string {
-  return `${project}/${delivery}`
+/** A sync job, and the queue that it starts in. */
+export type PlannedSyncJob = { readonly queue: 'sync' | 'backfill'; readonly job: SyncJob }
+
+export type JobQueues = ReturnType<typeof openJobQueues>
+
+export function openJobQueues({ queue }: Backend) {
+  const queues: { readonly [Queue in QueueName]: JobQueue<JobData<Queue>> } = {
+    schedules: queue('schedules'),
+    sync: queue('sync'),
+    backfill: queue('backfill'),
+    webhooks: queue('webhooks'),
+    writebacks: queue('writebacks'),
+  }
+  /** A job that waits or runs already is not added again. */
+  const enqueue = async <Queue extends Exclude<QueueName, 'schedules'>>(
+    name: Queue,
+    jobs: readonly JobData<Queue>[],
+  ): Promise<void> => {
+    if (jobs.length > 0) await queues[name].addBulk(jobs.map((data) => toNewJob(name, data)))
+  }
+  const enqueueSyncJobs = async (all: readonly PlannedSyncJob[]): Promise<void> => {
+    for (const name of ['sync', 'backfill'] as const)
+      await enqueue(
+        name,
+        all.filter(({ queue }) => queue === name).map(({ job }) => job),
+      )
+  }
+  return { queues, enqueue, enqueueSyncJobs }
 }
 
-export function laneJobId({ project, lane }: LaneJob): string {
-  return `${project}/${lane}`
-}
+/** After that the next schedule firing is soon enough. */
+const retries = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } } as const
 
-/** A stable share from 0 to below 1: the position of a project's schedule within its period. */
-export function schedulePhase(...names: readonly string[]): number {
-  return createHash('sha256').update(names.join('/')).digest().readUInt32BE() / 2 ** 32
+function toNewJob<Queue extends QueueName>(queue: Queue, data: JobData<Queue>): NewJob<JobData<Queue>> {
+  const id = jobId(queue, data)
+  if (queue === 'writebacks') return { name: 'lane', data, opts: { deduplication: { id } } }
+  const stream = 'stream' in data ? data.stream : null
+  // It may have looked for its work before the latest was there. Without work, the jobs of child streams cost no request.
+  const deduplication = { id, keepLastIfActive: stream !== null && isChildStream(stream) }
+  return { name: stream ?? 'hint', data, opts: { ...retries, deduplication } }
 }

@@ -1,5 +1,5 @@
 /** The simulated workloads: a quiet day, the night of most reconciles, the first mirror of all projects. */
-import { schedulesForProjects } from '../../jobs/project-schedules.ts'
+import { schedulesForProjects } from '../../jobs/schedule-plan.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import type { PerStream } from './costs.ts'

@@ -4,9 +4,8 @@
  * follow-up jobs come from the program itself; the rest imitates jobs/ in short.
  */
 import type { Recurrence } from '../../jobs/backends/backend.ts'
-import { schedulesForProjects } from '../../jobs/project-schedules.ts'
-import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
-import { incrementalSyncJobs, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
+import type { PlannedSyncJob, SchedulerJob, SyncJob } from '../../jobs/queues.ts'
+import { incrementalSyncJobs, schedulesForProjects, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import { childStreamsOf, isChildStream, isListStream, type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'

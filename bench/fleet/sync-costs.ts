@@ -5,6 +5,8 @@ import type { ProjectConfig } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { createLog } from '../../src/log.ts'
+import { markSyncedAndListPending } from '../../src/worker/mirror-state.ts'
+import { runSyncSlice } from '../../src/worker/sync-slice.ts'
 import { openWorkerContext, type WorkerContext } from '../../src/worker/worker-context.ts'
 import { median } from '../figures.ts'
 import { startSandboxProcess } from '../sandbox.ts'
@@ -83,9 +85,9 @@ async function runFirstSync(workerContext: WorkerContext, project: ProjectConfig
 
 async function runSyncJob(workerContext: WorkerContext, project: ProjectConfig, stream: StreamName) {
   const signal = new AbortController().signal
-  const end = await workerContext.runSyncSlice(project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
+  const end = await runSyncSlice(workerContext, project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
   if (end.kind !== 'done') throw new Error(`the sync of ${stream} ended ${JSON.stringify(end)}`)
-  if (['conversations', 'visitors', 'calls'].includes(stream)) await workerContext.markSyncedAndListPending(project)
+  if (['conversations', 'visitors', 'calls'].includes(stream)) await markSyncedAndListPending(workerContext, project)
 }
 
 async function repeatSyncJob(workerContext: WorkerContext, project: ProjectConfig, stream: StreamName): Promise<void> {
@@ -99,7 +101,7 @@ async function measureBusyJobs(workerContext: WorkerContext, project: ProjectCon
   const spent: number[] = []
   for (let n = 0; n < 5; n++) {
     const cpu = process.cpuUsage()
-    const all = await Promise.all(Array.from({ length: 51 }, () => workerContext.runSyncSlice(project, sliceOptions)))
+    const all = await Promise.all(Array.from({ length: 51 }, () => runSyncSlice(workerContext, project, sliceOptions)))
     const busy = all.filter(({ kind }) => kind === 'busy').length
     const { user, system } = process.cpuUsage(cpu)
     if (busy > 25) spent.push((user + system) / 1000 / all.length)

@@ -1,9 +1,9 @@
 /** Workers and their queues: the longest waiting job is next, and workers take jobs in rotation. */
-import type { SyncQueueName } from '../../jobs/queues.ts'
+import type { PlannedSyncJob } from '../../jobs/queues.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 
 /** `freeAt`: when its thread has finished all its work. */
-export type SimulatedQueue = 'schedules' | SyncQueueName
+export type SimulatedQueue = 'schedules' | PlannedSyncJob['queue']
 export type SimulatedWorker = { readonly freeSlots: Record<SimulatedQueue, number>; freeAt: EpochMs; cpuMs: Ms }
 
 export type WorkerPool<J> = {

@@ -1,12 +1,62 @@
 /** The job queue on BullMQ: in Redis, or in a Postgres server. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DelayedError, type Job, Queue, UnrecoverableError, Worker } from 'bullmq'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type BackendFactory,
+  DelayedError,
+  type IQueueBackend,
+  type Job,
+  type JobSchedulerJson,
+  Queue,
+  UnrecoverableError,
+  Worker,
+} from 'bullmq'
 import type { Logger } from '../../src/log.ts'
 import { assertNever } from '../../src/values/assert-never.ts'
-import type { JobHandler, JobQueue, JobResult, JobSchedule, JobWorkerOptions } from './backend.ts'
-import { type BullQueue, ensureSchedule } from './ensure-schedule.ts'
-import type { StoreConnection } from './store-connection.ts'
+import type { EpochMs, Ms } from '../../src/values/time.ts'
+import type {
+  Backend,
+  BackendKind,
+  JobHandler,
+  JobQueue,
+  JobResult,
+  JobSchedule,
+  JobWorkerOptions,
+  Recurrence,
+} from './backend.ts'
 import { createStoreErrorLog, isStoreConnectionError } from './store-errors.ts'
+
+/** The factory holds the connection; BullMQ insists on a connection option, so it gets the kind's name. */
+export type BullBackendFactory = BackendFactory<IQueueBackend, BackendKind>
+
+export type StoreConnection = {
+  readonly kind: Exclude<BackendKind, 'embedded'>
+  /** Sentences for people about what works but should be changed. */
+  readonly warnings: readonly string[]
+  readonly factory: BullBackendFactory
+  /** The prefix of all keys if other programs share the store; null if the store has a schema of its own. */
+  readonly prefix: string | null
+  /** Raises the connection limit for one more worker, which holds a connection as long as it runs. */
+  readonly reserveConnection: () => void
+  /** Moves a job that is about to be delayed behind all that wait now. */
+  readonly sendToBack: (queue: string, jobId: string) => Promise<void>
+  /** Runs `work` while no other process runs such work. */
+  readonly runExclusively: (work: () => Promise<void>) => Promise<void>
+  readonly resumeStep: Backend['resumeStep']
+  /** Rejects within seconds when the store does not answer, or refuses writes. */
+  readonly ping: () => Promise<void>
+  /** To be called after all queues and workers are closed. */
+  readonly close: () => Promise<void>
+}
+
+export type StoreOptions = {
+  /** Prefix of the keys, or of the schema's name. */
+  readonly prefix: string
+  /** How long to wait for the server at the start. */
+  readonly connectTimeoutMs: Ms
+  /** How long the server may take to respond when jobs are added; it may restart meanwhile. */
+  readonly requestTimeoutMs: Ms
+}
 
 /** Completed jobs are removed; the last failed ones are kept for inspection. */
 const defaultJobOptions = { removeOnComplete: true, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 1 }
@@ -130,4 +180,51 @@ function createActiveJobs() {
       while (active.size > 0) await Promise.race(active)
     },
   }
+}
+
+export type BullQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
+
+/**
+ * Changes nothing if the schedule is up to date. Do not call it concurrently: in Postgres a schedule that is set twice at
+ * the same time gets two runs, and skips one. Do not give scheduled jobs a deduplication id: BullMQ would take the next
+ * run for a duplicate and stop.
+ */
+export async function ensureSchedule<D>(queue: BullQueue<D>, schedule: JobSchedule<D>, now: EpochMs): Promise<void> {
+  const { id, recurrence, job, data } = schedule
+  const existing: JobSchedulerJson<unknown> | undefined = await queue.getJobScheduler(id)
+  if (existing !== undefined && isUpToDate(existing, schedule) && !hasStopped(existing, now)) return
+  // Setting it again would keep the old position within the period.
+  if (existing !== undefined && 'every' in recurrence && existing.every === recurrence.every)
+    await queue.removeJobScheduler(id)
+  await queue.upsertJobScheduler(id, toRepeatSettings(recurrence), { name: job, data })
+}
+
+function isUpToDate<D>(existing: JobSchedulerJson<unknown>, { recurrence, job, data }: JobSchedule<D>): boolean {
+  const wanted = toRepeatSettings(recurrence)
+  const same = (name: keyof typeof wanted) => (existing[name] || undefined) === (wanted[name] || undefined)
+  const hasSameRecurrence =
+    same('every') && same('pattern') && same('tz') && ('every' in recurrence ? same('offset') : true)
+  return hasSameRecurrence && existing.name === job && isDeepStrictEqual(existing.template?.data ?? {}, data)
+}
+
+type RepeatSettings = {
+  readonly every?: number
+  readonly offset?: number
+  readonly pattern?: string
+  readonly tz?: string
+}
+
+/** Postgres takes no fractions. An offset of 0 would start the period now. */
+function toRepeatSettings(recurrence: Recurrence): RepeatSettings {
+  if ('pattern' in recurrence) return recurrence
+  const every = Math.max(1, Math.round(recurrence.every))
+  return { every, offset: Math.max(1, Math.round(recurrence.offset) % every) }
+}
+
+/** How late a run may start before the schedule counts as stopped. */
+const maxLateMs = 3_600_000
+
+/** BullMQ can lose schedules: their next run stays in the past, and no job exists for it. */
+function hasStopped({ next, every = 0 }: JobSchedulerJson<unknown>, now: EpochMs): boolean {
+  return next === undefined || now - next > Math.max(maxLateMs, 2 * every)
 }

@@ -1,8 +1,8 @@
 /** Opens the queue that a URL names, and loads only what that kind of queue needs. */
 import type { Logger } from '../../src/log.ts'
 import type { Backend } from './backend.ts'
+import type { StoreOptions } from './bullmq.ts'
 import { openInProcess } from './in-process.ts'
-import type { StoreConnection, StoreOptions } from './store-connection.ts'
 
 type BackendOptions = Partial<StoreOptions> & {
   readonly log: Logger
@@ -26,24 +26,8 @@ export async function openBackend(
   return createBullBackend(store, log, installation, onError)
 }
 
-type Store = {
-  readonly protocol: RegExp
-  readonly open: (queueUrl: string, options: StoreOptions) => Promise<StoreConnection>
-}
-
-const stores: Readonly<Record<StoreConnection['kind'], Store>> = {
-  redis: {
-    protocol: /^rediss?:/,
-    open: async (url, options) => (await import('./redis.ts')).openRedis(url, options),
-  },
-  postgres: {
-    protocol: /^postgres(ql)?:/,
-    open: async (url, options) => (await import('./postgres.ts')).openPostgres(url, options),
-  },
-}
-
-function openStore(queueUrl: string, options: StoreOptions): Promise<StoreConnection> {
-  const store = Object.values(stores).find(({ protocol }) => protocol.test(queueUrl))
-  if (store === undefined) throw new Error('no queue has a URL of this protocol')
-  return store.open(queueUrl, options)
+async function openStore(queueUrl: string, options: StoreOptions) {
+  if (/^rediss?:/.test(queueUrl)) return (await import('./redis.ts')).openRedis(queueUrl, options)
+  if (/^postgres(ql)?:/.test(queueUrl)) return (await import('./postgres.ts')).openPostgres(queueUrl, options)
+  throw new Error('no queue has a URL of this protocol')
 }

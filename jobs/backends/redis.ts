@@ -4,7 +4,7 @@ import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { errorText } from '../../src/values/system-error-text.ts'
 import { UserError } from '../../src/values/user-error.ts'
-import type { StoreConnection, StoreOptions } from './store-connection.ts'
+import type { StoreConnection, StoreOptions } from './bullmq.ts'
 import { retryUntilConnected, unusableQueue } from './store-errors.ts'
 
 const commonOptions = {

@@ -4,7 +4,7 @@ import type { Logger } from '../../src/log.ts'
 import { serverDisplayName } from '../../src/values/server-url.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import { UserError } from '../../src/values/user-error.ts'
-import type { StoreConnection } from './store-connection.ts'
+import type { Backend } from './backend.ts'
 
 /** Only these are worth a retry: the store is unreachable, or not ready yet. */
 export function isConnectionError(error: unknown): boolean {
@@ -47,7 +47,7 @@ const recoveredAfterMs: Ms = 2500
 
 /** `ping` rejects when the store does not answer. */
 export function createStoreErrorLog(
-  { kind: backend, ping }: Pick<StoreConnection, 'kind' | 'ping'>,
+  { kind: backend, ping }: Pick<Backend, 'kind' | 'ping'>,
   log: Logger,
   countError: () => void,
 ) {

@@ -3,7 +3,7 @@
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
 
-import type { WorkerMetrics } from '../http/metrics.ts'
+import type { Metrics } from '../http/metrics.ts'
 import type { Logger } from '../log.ts'
 import {
   type FailingJob,
@@ -25,7 +25,7 @@ type JobFailuresDeps = {
   readonly jobFailures: JobFailureRepository
   readonly projects: () => readonly { readonly name: ProjectName; readonly projectId: ProjectId }[]
   readonly log: Logger
-  readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
+  readonly metrics: Pick<Metrics, 'countJobFailure'>
   /** The file of the warehouse was removed or replaced: only a new process uses another one. */
   readonly onFileLost?: (error: WarehouseError) => void
   readonly now?: () => EpochMs

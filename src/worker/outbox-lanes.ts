@@ -20,8 +20,7 @@ import { sendLane } from '../outbox/send/lane.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'
-import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
-import { type WorkerResources, withWorkerService } from './resources.ts'
+import { currentPause, type PausedResult, pauseProject, type WorkerResources, withWorkerService } from './resources.ts'
 
 type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
 

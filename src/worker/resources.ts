@@ -1,19 +1,21 @@
-/** The resources that the parts of a worker share, and the metrics that they count. */
+/** The resources that the parts of a worker share; and the pause of a project whose key the service denies. */
 
 import type { Warehouse } from '../app/open.ts'
-import type { RequestBudgets } from '../app/request-budgets.ts'
+import { keyFingerprint, type RequestBudgets } from '../app/request-budgets.ts'
 import { withRequestCounting } from '../app/request-counting.ts'
 import type { SendRecord } from '../app/send-record.ts'
 import { type Service, type ServiceOptions, withService } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { WorkerMetrics } from '../http/metrics.ts'
+import type { Metrics } from '../http/metrics.ts'
 import type { Logger } from '../log.ts'
 import type { Connections } from '../service/connections.ts'
+import { type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import type { RequestPurpose } from '../service/sql/request-counts.ts'
+import type { Ms } from '../values/time.ts'
 
-export type WorkerContextOptions = { readonly log: Logger; readonly metrics: WorkerMetrics }
-
-export type WorkerResources = WorkerContextOptions & {
+export type WorkerResources = {
+  readonly log: Logger
+  readonly metrics: Metrics
   /** Whether no message with the same text, ignoring numbers, was logged recently. */
   readonly isNewMessage: (message: string) => boolean
   readonly warehouse: Warehouse
@@ -48,4 +50,37 @@ export function withWorkerService<T>(
   return withService(project, budgets.forProject(project), serviceOptions(resources, project, signal), (service) =>
     withRequestCounting(warehouse, project, purpose, service, () => work(service)),
   )
+}
+
+/** The service denies the key of a project, so it is paused until some time has passed or the key changes. */
+export type PausedResult = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
+
+const pauseMs = 15 * 60_000
+
+/** `pause` null: the project is not paused. `isRecorded`: a pause is stored, even if it is over. */
+export async function currentPause(
+  { warehouse }: Pick<WorkerResources, 'warehouse'>,
+  project: ProjectConfig,
+): Promise<{ readonly pause: PausedResult | null; readonly isRecorded: boolean }> {
+  const stored = await warehouse.projects.readPause(project.projectId)
+  const forMs = stored === null || stored.keyFingerprint !== keyFingerprint(project) ? 0 : stored.until - Date.now()
+  return {
+    pause: stored === null || forMs <= 0 ? null : { kind: 'paused', why: stored.why, forMs },
+    isRecorded: stored !== null,
+  }
+}
+
+export async function pauseProject(
+  { warehouse, log }: WorkerResources,
+  project: ProjectConfig,
+  denied: ApiFailure,
+): Promise<PausedResult> {
+  const why = describeFailure(denied)
+  log.error({ event: 'project.paused', project: project.name, why, for_ms: pauseMs })
+  await warehouse.projects.setPause(project.projectId, {
+    until: Date.now() + pauseMs,
+    keyFingerprint: keyFingerprint(project),
+    why,
+  })
+  return { kind: 'paused', why, forMs: pauseMs }
 }

@@ -12,8 +12,14 @@ import { isStopped } from '../mirror/sync/stop.ts'
 import { type AuditStep, runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { Ms } from '../values/time.ts'
-import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
-import { serviceOptions, type WorkerResources, withWorkerService } from './resources.ts'
+import {
+  currentPause,
+  type PausedResult,
+  pauseProject,
+  serviceOptions,
+  type WorkerResources,
+  withWorkerService,
+} from './resources.ts'
 
 /** The modes that a worker schedules; only people request `full`. */
 type SyncSliceMode = 'incremental' | 'reconcile'

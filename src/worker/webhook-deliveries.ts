@@ -10,8 +10,7 @@ import { createRunStats } from '../mirror/sync/run-stats.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
 import type { ProjectId } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
-import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
-import { type WorkerResources, withWorkerService } from './resources.ts'
+import { currentPause, type PausedResult, pauseProject, type WorkerResources, withWorkerService } from './resources.ts'
 
 /** `repeated`: the same bytes were stored before. `full`: too many are waiting, so it was not stored. */
 type StoreDeliveryResult = { readonly id: string; readonly result: 'stored' | 'repeated' | 'full' }

@@ -1,9 +1,14 @@
 /** The worker's scheduling decisions, without a queue. */
 import { describe, expect, test } from 'vitest'
-import { missedSyncJobs, schedulesForProjects } from '../../jobs/project-schedules.ts'
-import { parseSchedulerJob, parseSyncJob, syncJobId } from '../../jobs/queues.ts'
-import { type CompletionTimes, overdueSyncJobs, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
-import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
+import { afterFailedFiring } from '../../jobs/job-types.ts'
+import { jobId, parseJob } from '../../jobs/queues.ts'
+import {
+  type CompletionTimes,
+  missedSyncJobs,
+  overdueSyncJobs,
+  schedulesForProjects,
+  syncJobsOfSchedule,
+} from '../../jobs/schedule-plan.ts'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import { type Config, defaultProject, type ProjectConfig, settingsNeedingRestart } from '../../src/config/config.ts'
 import { defaultSchedules } from '../../src/config/default-schedules.ts'
@@ -193,9 +198,12 @@ describe('a job', () => {
   const job = { project: 'shop', stream: 'messages', mode: 'incremental' } as const
 
   test('carries names and nothing else', () => {
-    expect(parseSyncJob(job)).toEqual(job)
-    expect(parseSchedulerJob({ round: 'analytics', project: 'shop' })).toEqual({ round: 'analytics', project: 'shop' })
-    expect(parseSchedulerJob({ round: 'housekeeping' })).toEqual({ round: 'housekeeping' })
+    expect(parseJob('sync', job)).toEqual(job)
+    expect(parseJob('schedules', { round: 'analytics', project: 'shop' })).toEqual({
+      round: 'analytics',
+      project: 'shop',
+    })
+    expect(parseJob('schedules', { round: 'housekeeping' })).toEqual({ round: 'housekeeping' })
   })
 
   test.for([
@@ -207,17 +215,17 @@ describe('a job', () => {
     null,
     'messages',
   ])('with other data is rejected: %j', (data) => {
-    expect(parseSyncJob(data)).toBeNull()
+    expect(parseJob('sync', data)).toBeNull()
   })
 
   test('is the same as another one of its project, stream and mode', () => {
-    expect(syncJobId(job)).toBe(syncJobId({ ...job }))
+    expect(jobId('sync', job)).toBe(jobId('sync', { ...job }))
     const others = [
       { ...job, mode: 'reconcile' as const },
       { ...job, stream: 'calls' as const },
       { ...job, project: 'other' },
     ]
-    expect(new Set([job, ...others].map(syncJobId)).size).toBe(4)
+    expect(new Set([job, ...others].map((other) => jobId('sync', other))).size).toBe(4)
   })
 
   test('of a nightly schedule is retried for an hour; a frequent one fires again by itself', () => {

@@ -1,6 +1,6 @@
 /** A failure that a later success of any worker has refuted is gone: in this worker, in the others, and in the warehouse. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { checkReadiness } from '../../jobs/readiness.ts'
+import { checkReadiness } from '../../jobs/worker-http.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import { createLog } from '../../src/log.ts'
 import type { JobIdentity } from '../../src/maintenance/core/job-failure.ts'

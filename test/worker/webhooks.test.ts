@@ -8,7 +8,7 @@ import { createMetrics } from '../../src/http/metrics.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { secret } from '../../src/values/secret.ts'
-import { storeDelivery } from '../../src/worker/webhook-deliveries.ts'
+import { processDeliveries, storeDelivery } from '../../src/worker/webhook-deliveries.ts'
 import { openWorkerContext } from '../../src/worker/worker-context.ts'
 import { findDifferences, projectConfigOf, syncOnce } from '../mirror/sync/sync-sandbox.ts'
 import { sampledTest } from '../support/sampled.ts'
@@ -176,7 +176,7 @@ describe('processing deliveries', () => {
       storeDelivery(warehouse, sandbox.projectId, Buffer.from(JSON.stringify(payload)))
     const followUps: boolean[] = []
     const processDue = (signal = new AbortController().signal) =>
-      context.processDeliveries(project, { signal, enqueueFollowUps: async ({ lists }) => void followUps.push(lists) })
+      processDeliveries(context, project, { signal, enqueueFollowUps: async ({ lists }) => void followUps.push(lists) })
     const found = async () => (await warehouse.query('select found from webhook_deliveries')).map((row) => row.found)
     return { sandbox, warehouse, store, processDue, followUps, found }
   }

@@ -1,0 +1,193 @@
+/** What each kind of job does, and whether it runs again. What to read or send is in the warehouse. */
+import { isListStream, type StreamName } from '../schema/stream-specs.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
+import type { JobIdentity } from '../src/maintenance/core/job-failure.ts'
+import { auditedStreams } from '../src/mirror/core/audit.ts'
+import { assertNever } from '../src/values/assert-never.ts'
+import type { Ms } from '../src/values/time.ts'
+import { areRollupsBehind, markSyncedAndListPending, runHousekeeping } from '../src/worker/mirror-state.ts'
+import type { LaneSliceResult } from '../src/worker/outbox-lanes.ts'
+import { runAuditSlice, runSyncSlice, type SyncSliceResult } from '../src/worker/sync-slice.ts'
+import { type DeliveriesResult, processDeliveries } from '../src/worker/webhook-deliveries.ts'
+import type { JobResult } from './backends/backend.ts'
+import type { JobDeps, JobRun, JobType } from './job-handler.ts'
+import type { JobData, SchedulerJob, SyncJob } from './queues.ts'
+import { incrementalSyncJobs, syncJobsOfSchedule } from './schedule-plan.ts'
+
+type SliceResult = SyncSliceResult | LaneSliceResult | DeliveriesResult
+
+const done: JobResult = { do: 'done' }
+
+/** `busyMs`: when to try again what another process works on. */
+function jobResultOf(end: SliceResult, busyMs: Ms): JobResult {
+  switch (end.kind) {
+    case 'done':
+    case 'paused':
+    case 'failed':
+      return done
+    case 'more':
+    case 'interrupted':
+      return { do: 'delay', afterMs: 1 }
+    case 'busy':
+      return { do: 'delay', afterMs: busyMs }
+    default:
+      return assertNever(end)
+  }
+}
+
+/** Records how a job ended. Returns whether it failed and had not failed before, or for another reason. */
+async function recordEnd({ failures }: JobDeps, identity: JobIdentity, end: SliceResult): Promise<boolean> {
+  if (end.kind === 'done' || end.kind === 'more') await failures.recordSuccess(identity)
+  return end.kind === 'failed' && failures.recordFailure(identity, end.why, true)
+}
+
+/** While the service is down all jobs fail alike, again and again. */
+const failureLevel = (isNewFailure: boolean) => (isNewFailure ? 'warn' : 'debug')
+
+/** Schedule firings enqueue sync jobs, and once a day run the housekeeping. */
+export const schedulerJobs: JobType<SchedulerJob> = {
+  identityOf: (data) =>
+    data === null || data.round === 'housekeeping' ? { job: 'housekeeping' } : { job: 'schedule', key: data.round },
+  run: async ({ data, project, identity }, { context, enqueueSyncJobs, failures }) => {
+    if (data === null) return { do: 'give up', why: 'the job names no known schedule' }
+    if (data.round === 'housekeeping') {
+      const { runsDeleted, deliveriesDeleted, expired } = await runHousekeeping(context)
+      const counts = { runs_deleted: runsDeleted, deliveries_deleted: deliveriesDeleted, expired }
+      context.log.info({ event: 'housekeeping.completed', ...counts })
+    } else if (project === undefined) return { missing: 'project' }
+    else await enqueueSyncJobs(syncJobsOfSchedule(data.round, project))
+    await failures.recordSuccess(identity)
+    return done
+  },
+  afterError: afterFailedFiring,
+}
+
+const retryMs: Ms = 15_000
+const retryForMs: Ms = 3_600_000
+
+/** Frequent schedules fire again by themselves; a nightly one would be a day late. */
+export function afterFailedFiring(data: SchedulerJob | null, why: string, sinceMs: Ms): JobResult {
+  const isFrequent = data?.round === 'incremental' || data?.round === 'availability'
+  if (isFrequent || sinceMs > retryForMs) return { do: 'give up', why }
+  return { do: 'delay', afterMs: retryMs }
+}
+
+/** Sends the write-backs of a lane in order for a time slice. The outbox poller finds what becomes due later. */
+export const laneJobs: JobType<JobData<'writebacks'>> = {
+  identityOf: (data) => ({ job: 'writebacks', key: data?.lane ?? '' }),
+  run: async ({ data, project, identity }, deps) => {
+    if (data === null || project === undefined || project.readOnly) return { missing: 'project to write to' }
+    const { context, failures, sliceMs, stopping } = deps
+    const end = await context.lanes.runSlice(project, { lane: data.lane, sliceMs, signal: stopping })
+    const otherFailures = failures
+      .list()
+      .some(({ identity: { job, project: failing } }) => job === 'writebacks' && failing?.name === project.name)
+    const isNewFailure = await recordEnd(deps, identity, end)
+    if (end.kind === 'failed')
+      context.log[failureLevel(isNewFailure && !otherFailures)]({ event: 'lane.failed', ...data, why: end.why })
+    return jobResultOf(end, 500 + Math.random() * 1000)
+  },
+}
+
+/** Processes pending deliveries. What could not be done becomes pending again later, and maintenance finds it. */
+export const webhookJobs: JobType<JobData<'webhooks'>> = {
+  identityOf: () => ({ job: 'webhooks' }),
+  run: async ({ data, project, identity }, deps) => {
+    if (data === null || project === undefined) return { missing: 'project' }
+    const { context, enqueueSyncJobs, stopping } = deps
+    const startedAt = performance.now()
+    const enqueueFollowUps = async ({ lists }: { lists: boolean }) => {
+      const pendingChildren = await markSyncedAndListPending(context, project)
+      const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
+      await enqueueSyncJobs([...listJobs, ...incrementalSyncJobs('sync', project, pendingChildren)])
+    }
+    const end = await processDeliveries(context, project, { signal: stopping, enqueueFollowUps })
+    const isNewFailure = await recordEnd(deps, identity, end)
+    const fields = { project: data.project, took_ms: Math.round(performance.now() - startedAt) }
+    if (end.kind === 'failed')
+      context.log[failureLevel(isNewFailure)]({ event: 'webhooks.failed', ...fields, why: end.why })
+    else if (end.kind !== 'done') context.log.debug({ event: `webhooks.${end.kind}`, ...fields })
+    else if (end.deliveries > 0)
+      context.log.info({ event: 'webhooks.processed', ...fields, deliveries: end.deliveries, lists: end.lists })
+    return jobResultOf(end, 0)
+  },
+}
+
+/** One time slice of a sync run. */
+export const syncJobs: JobType<SyncJob> = {
+  identityOf: (data) =>
+    data === null
+      ? { job: 'pass' }
+      : { job: 'pass', key: `${data.stream}/${data.mode}`, stream: data.stream, mode: data.mode },
+  run: runSyncJob,
+}
+
+/** A stream that another process reads is retried for this long; then the next firing is soon enough. */
+const busyRetryForMs: Ms = 15 * 60_000
+
+async function runSyncJob({ data, project, identity, queue, addedAt }: JobRun<SyncJob>, deps: JobDeps) {
+  if (data === null || project === undefined || !project.streams.includes(data.stream))
+    return { missing: 'project or stream' }
+  const startedAt = performance.now()
+  const end = await runSlice(project, data, deps)
+  const tookMs = Math.round(performance.now() - startedAt)
+  logSyncEnd(deps, data, end, tookMs, await recordEnd(deps, identity, end))
+  if (end.kind === 'done' && data.mode !== 'audit') {
+    await enqueueChildren(data.stream, project, deps)
+    await enqueueRollups(data.stream, project, end.changed > 0, deps)
+  }
+  if (end.kind === 'more' && !(queue === 'backfill' && end.mode === data.mode)) {
+    await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: end.mode } }])
+    await enqueueChildren(data.stream, project, deps)
+    return done
+  }
+  if (end.kind === 'failed') return { do: 'retry', why: end.why } satisfies JobResult
+  if (end.kind === 'busy' && Date.now() - addedAt > busyRetryForMs) return done
+  return jobResultOf(end, 2000 + Math.random() * 3000)
+}
+
+async function runSlice(project: ProjectConfig, { stream, mode }: SyncJob, deps: JobDeps): Promise<SyncSliceResult> {
+  const limits = { sliceMs: deps.sliceMs, signal: deps.stopping }
+  if (mode !== 'audit') return runSyncSlice(deps.context, project, { ...limits, stream, mode })
+  const audited = auditedStreams.find((name) => name === stream)
+  if (audited === undefined) return { kind: 'done', outcome: 'complete', changed: 0 }
+  return runAuditSlice(deps.context, project, { ...limits, stream: audited })
+}
+
+/** Children of a list's rows are read immediately, even if the list itself still has years to read. */
+async function enqueueChildren(stream: StreamName, project: ProjectConfig, deps: JobDeps): Promise<void> {
+  if (!isListStream(stream)) return
+  const pending = await markSyncedAndListPending(deps.context, project)
+  await deps.enqueueSyncJobs(incrementalSyncJobs('sync', project, pending))
+}
+
+/** The project configurations whose rollups this process has checked. */
+const rollupsChecked = new WeakSet<ProjectConfig>()
+
+/** The first day of the rollups is known when the lists have been read, and moves if an earlier row arrives or a setting changes. */
+async function enqueueRollups(stream: StreamName, project: ProjectConfig, hasNewRows: boolean, deps: JobDeps) {
+  if (stream === 'analytics' || (!hasNewRows && rollupsChecked.has(project))) return
+  if (await areRollupsBehind(deps.context, project))
+    await deps.enqueueSyncJobs(incrementalSyncJobs('backfill', project, ['analytics']))
+  rollupsChecked.add(project)
+}
+
+function logSyncEnd(
+  { context: { metrics, log } }: JobDeps,
+  { project, stream, mode }: SyncJob,
+  end: SyncSliceResult,
+  tookMs: Ms,
+  isNewFailure: boolean,
+): void {
+  const fields = { project, stream, mode, took_ms: tookMs }
+  if (end.kind === 'done') {
+    metrics.observeSyncRun({ stream, mode, outcome: end.outcome, tookMs })
+    log.info({ event: 'sync.ended', ...fields, outcome: end.outcome, changed: end.changed })
+  } else if (end.kind === 'failed') {
+    metrics.observeSyncRun({ stream, mode, outcome: 'failed', tookMs })
+    log[failureLevel(isNewFailure)]({ event: 'sync.failed', ...fields, why: end.why })
+  } else {
+    if (end.kind === 'more') metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
+    log.debug({ event: `sync.${end.kind}`, ...fields })
+  }
+}

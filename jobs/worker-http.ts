@@ -1,0 +1,84 @@
+/** The HTTP server of a worker: its health, metrics, webhooks, console and queues. */
+import type { Warehouse } from '../src/app/open.ts'
+import { type Config, resolveHttpExposure } from '../src/config/config.ts'
+import { createAttempts } from '../src/http/auth.ts'
+import { withTimeout } from '../src/http/remember-results.ts'
+import { type HttpRoutes, openHttpServer, type ReadinessResult, type RoutesPlugin } from '../src/http/server.ts'
+import { webhookRoutes } from '../src/http/webhooks.ts'
+import { errorText } from '../src/values/system-error-text.ts'
+import type { Ms } from '../src/values/time.ts'
+import type { JobFailures } from '../src/worker/job-failures.ts'
+import type { WorkerContext } from '../src/worker/worker-context.ts'
+import type { Backend } from './backends/backend.ts'
+import type { BullQueue } from './backends/bullmq.ts'
+import type { JobQueues } from './queues.ts'
+import { createWebhookReceiver } from './webhook-receiver.ts'
+import { openWorkerConsole } from './worker-console.ts'
+
+type WorkerHttpDeps = JobQueues & {
+  readonly context: WorkerContext
+  readonly backend: Backend
+  readonly isAlive: () => boolean
+  readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
+  readonly onClose: (close: () => Promise<void>) => void
+}
+
+/** `config` is asked each time: it can be reloaded. Throws UserError. */
+export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps) {
+  const { context, backend, queues, enqueue, isAlive, checkReadiness, onClose } = deps
+  const { warehouse, metrics, log } = context
+  const attempts = createAttempts()
+  const projects = () => config().projects
+  const webConsole = openWorkerConsole(config, warehouse, attempts, log)
+  onClose(webConsole.close)
+  const address = resolveHttpExposure(config())
+  if (address === null) return { address: null, consoleLink: null }
+  const listHeld = async () => {
+    const held = await warehouse.projects.listHeld()
+    return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
+  }
+  const receiver = createWebhookReceiver(projects, context, enqueue)
+  const plugins = [queueBoard(backend, queues), webhookRoutes(receiver), webConsole.routes]
+  const health = { isAlive, checkReadiness, listHeld }
+  const server = await openHttpServer({ ...address, attempts, health, metrics, plugins, log })
+  onClose(server.close)
+  return { address: server.address, consoleLink: await webConsole.createLink(server.address) }
+}
+
+function queueBoard(backend: Backend, queues: JobQueues['queues']): HttpRoutes {
+  if (backend.kind === 'embedded') return { prefix: '/queues', auth: 'token', plugin: noBoard }
+  const load = async () => {
+    const { bullBoardPlugin } = await import('./bull-board.ts')
+    return bullBoardPlugin(Object.values(queues) as unknown as BullQueue<never>[])
+  }
+  return { prefix: '/queues', auth: 'token', load }
+}
+
+const noBoard: RoutesPlugin = async (app) => {
+  const error =
+    'the embedded queue has no page: `deskmirror status` and the console show what is pending and what fails'
+  for (const url of ['', '/*']) app.get(url, (_, reply) => reply.code(404).send({ error }))
+}
+
+/** Shorter than the clients' timeouts; each part has its own, so that the one that hangs is named. */
+const pingTimeoutMs: Ms = 3000
+
+/** The worker is ready if the warehouse and the queue respond, and it is not stopping. */
+export async function checkReadiness(
+  warehouse: Pick<Warehouse, 'ping'>,
+  queue: Pick<Backend, 'ping'>,
+  failures: JobFailures,
+  stopping: AbortSignal,
+): Promise<readonly ReadinessResult[]> {
+  const checkPart = (name: string, ping: () => Promise<void>, problem: () => string | null): Promise<ReadinessResult> =>
+    withTimeout(pingTimeoutMs, ping()).then(
+      () => ({ name, ok: problem() === null, why: problem() }),
+      (error: unknown) => ({ name, ok: false, why: errorText(error) }),
+    )
+  const worker: ReadinessResult = { name: 'worker', ok: !stopping.aborted, why: 'it is stopping' }
+  const parts = [
+    checkPart('warehouse', warehouse.ping, failures.warehouseProblem),
+    checkPart('queue', queue.ping, () => null),
+  ]
+  return [...(await Promise.all(parts)), worker]
+}

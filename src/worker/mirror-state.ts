@@ -1,0 +1,102 @@
+/** What a worker asks the warehouse about its projects, and how it keeps the warehouse small. */
+import { type ChildStreamName, childStreamNames, type StreamName } from '../../schema/stream-specs.ts'
+import type { Warehouse } from '../app/open.ts'
+import type { ProjectConfig } from '../config/config.ts'
+import type { ProjectHealth } from '../maintenance/core/health.ts'
+import { noSyncState } from '../maintenance/sql/stream-states.ts'
+import { findRollupHistory } from '../mirror/sync/rollup-history.ts'
+import type { EpochMs } from '../values/time.ts'
+import type { WorkerResources } from './resources.ts'
+import type { WorkerContext } from './worker-context.ts'
+
+/** Mirrored child streams of the project that have pending children now. The others are marked as completely read. */
+export async function markSyncedAndListPending(
+  { warehouse: { streamStates } }: WorkerResources,
+  { projectId, streams }: ProjectConfig,
+): Promise<readonly ChildStreamName[]> {
+  const mirrored = childStreamNames.filter((stream) => streams.includes(stream))
+  const pending = await streamStates.pendingChildStreams(projectId, Date.now())
+  const synced = mirrored.filter((stream) => !pending.includes(stream))
+  await streamStates.markSynced(projectId, synced, Date.now())
+  return mirrored.filter((stream) => pending.includes(stream))
+}
+
+/** When each stream was last read completely, by the project's id; 0 = never, because the key lacks its scope. */
+export async function readLastCompletions({ streamStates }: Warehouse) {
+  const completionTimes = (of: ReadonlyMap<StreamName, { at: EpochMs | null; skipped: boolean }>) =>
+    new Map([...of].flatMap(([stream, { at, skipped }]) => ((at ?? skipped) ? [[stream, at ?? 0] as const] : [])))
+  return new Map([...(await streamStates.readAll())].map(([project, of]) => [project, completionTimes(of)]))
+}
+
+/** Whether rollups are missing at the beginning, or have another time zone than configured. Reads the warehouse only. */
+export async function areRollupsBehind({ warehouse }: WorkerResources, project: ProjectConfig): Promise<boolean> {
+  const { projectId, streams, startDate, timeZone, schedules } = project
+  if (!streams.includes('analytics') || schedules.analytics.kind === 'off') return false
+  const mirror = warehouse.mirror(projectId)
+  if ((await mirror.readStreamStatuses(['analytics'])).get('analytics') === 'skipped') return false
+  const history = await findRollupHistory({ mirror, mirrored: new Set(streams), startDate })
+  if (history.kind === 'waiting') return false
+  const stored = await mirror.readRollups()
+  const oldest = stored.at(-1)
+  if (oldest === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true
+  return history.kind === 'known' && history.from < oldest.from
+}
+
+/** The health of the worker's projects, for metrics. */
+export async function readMirrorHealth(
+  { warehouse, budgets }: WorkerResources,
+  projects: readonly ProjectConfig[],
+): Promise<readonly ProjectHealth[]> {
+  const now = Date.now()
+  const states = await warehouse.streamStates.readProjects(now)
+  const held = await warehouse.projects.listHeld()
+  const paused = await warehouse.projects.listPaused(now)
+  return Promise.all(
+    projects.map(async (project): Promise<ProjectHealth> => {
+      const budget = await budgets
+        .ifOpened(project)
+        ?.view()
+        .catch(() => null)
+      const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
+      return {
+        project: project.name,
+        streams: project.streams.map((stream) => {
+          const completion = streams.get(stream)
+          return {
+            stream,
+            lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
+            pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
+            isFailed: completion?.failed ?? false,
+            isSkipped: completion?.skipped ?? false,
+          }
+        }),
+        ...counts,
+        budget: budget ?? null,
+        isPaused: paused.has(project.projectId),
+        isHeld: held.has(project.projectId),
+      }
+    }),
+  )
+}
+
+const idleRunRetentionMs = 7 * 86_400_000
+const deliveryRetentionMs = 30 * 86_400_000
+/** Three times what `status` counts. */
+const auditRetentionMs = 90 * 86_400_000
+const budgetRetentionMs = 90 * 86_400_000
+
+/** What is left is deleted the next night. */
+const maxExpiryMs = 10 * 60_000
+
+/** Deletes runs without changes after a week and webhook deliveries after a month, audits after three; updates table statistics. */
+export async function runHousekeeping({ warehouse, retention }: WorkerContext) {
+  const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
+  const oldDeliveries = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+  await warehouse.deleteAudits(Date.now() - auditRetentionMs)
+  await warehouse.budgetHistory.deleteBefore(Date.now() - budgetRetentionMs)
+  const deliveriesDeleted = oldDeliveries + (await warehouse.deliveries.trimDone())
+  const until = performance.now() + maxExpiryMs
+  const expired = await warehouse.deleteExpired(retention, { now: Date.now(), until })
+  await warehouse.analyzeTables()
+  return { runsDeleted, deliveriesDeleted, expired }
+}
