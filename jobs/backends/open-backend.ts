@@ -1,7 +1,7 @@
 /** Opens the queue that a URL names, and loads only what that kind of queue needs. */
 import type { Logger } from '../../src/log.ts'
 import type { Backend } from './backend.ts'
-import type { StoreOptions } from './bullmq.ts'
+import type { StoreConnection, StoreOptions } from './bullmq.ts'
 import { openInProcess } from './in-process.ts'
 
 type BackendOptions = Partial<StoreOptions> & {
@@ -26,8 +26,16 @@ export async function openBackend(
   return createBullBackend(store, log, installation, onError)
 }
 
-async function openStore(queueUrl: string, options: StoreOptions) {
-  if (/^rediss?:/.test(queueUrl)) return (await import('./redis.ts')).openRedis(queueUrl, options)
-  if (/^postgres(ql)?:/.test(queueUrl)) return (await import('./postgres.ts')).openPostgres(queueUrl, options)
-  throw new Error('no queue has a URL of this protocol')
+const stores = {
+  redis: [/^rediss?:/, async (url, options) => (await import('./redis.ts')).openRedis(url, options)],
+  postgres: [/^postgres(ql)?:/, async (url, options) => (await import('./postgres.ts')).openPostgres(url, options)],
+} satisfies Record<
+  StoreConnection['kind'],
+  readonly [protocol: RegExp, open: (url: string, options: StoreOptions) => Promise<StoreConnection>]
+>
+
+function openStore(queueUrl: string, options: StoreOptions): Promise<StoreConnection> {
+  const found = Object.values(stores).find(([protocol]) => protocol.test(queueUrl))
+  if (found === undefined) throw new Error('no queue has a URL of this protocol')
+  return found[1](queueUrl, options)
 }

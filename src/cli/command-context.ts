@@ -1,6 +1,6 @@
 /** The access of a command to the outside: streams, configuration, use cases. */
 import { userInfo } from 'node:os'
-import type { Config, LogLevel } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { loadConfig, wantsStackTraces } from '../config/load.ts'
 import { collectSecrets } from '../config/secrets.ts'
 import type { ConfigNeeds } from '../config/sources.ts'
@@ -10,60 +10,39 @@ import type { EpochMs } from '../values/time.ts'
 import type { ExitCode } from './explain-error.ts'
 import { type Display, openDisplay } from './render/display.ts'
 
-export type CommandContext = {
-  /** Writes the result to standard output. */
-  readonly writeOut: (text: string) => void
-  /** Standard output for results of any size. */
-  readonly openStdout: () => StandardOutput
-  /** Writes errors to standard error. */
-  readonly writeErr: (text: string) => void
-  /** Sets the exit code; the process ends when its work is done. */
-  readonly setExitCode: (code: ExitCode) => void
-  /** Opens the display on standard error: progress and notices. */
-  readonly openDisplay: (quiet: boolean) => Display
-  readonly loadConfig: (needs: ConfigNeeds) => Config
-  /** Opens a command's log, at the configured level, or else one that suits the display. Prints configuration warnings. */
-  readonly openLog: (config: Config, display: Display) => Promise<Logger>
-  readonly wantsStackTraces: () => boolean
-  /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
-  readonly openInterruptSignal: (display: Display, inHand?: string) => AbortSignal
-  /** The same for a command that leaves nothing undone: when its work has ended, the process ends by the signal. */
-  readonly openEndingSignal: () => AbortSignal
-  /** Loads the use cases of a command only when they are needed, so that help and usage errors respond at once. */
-  readonly load: <UseCases>(load: () => Promise<UseCases>) => Promise<UseCases>
-  readonly openStdin: () => AsyncIterable<Uint8Array>
-  /** The name of the user who runs the command. */
-  readonly currentUser: () => string
-  /** From this call on, the worker handles signals. */
-  readonly listenForSignals: () => ProcessSignals
-  readonly now: () => number
-}
+export type CommandContext = ReturnType<typeof createCommandContext>
 
-/** `write` resolves when more may be written. */
-type StandardOutput = {
-  readonly isTerminal: boolean
-  readonly write: (bytes: Uint8Array) => Promise<void>
-}
-
-export function createCommandContext(): CommandContext {
+export function createCommandContext() {
   process.stdout.on('error', exitOnStdoutError)
   process.stderr.on('error', exitOnStderrError)
   return {
-    writeOut: (text) => process.stdout.write(text),
+    /** Writes the result to standard output. */
+    writeOut: (text: string): void => void process.stdout.write(text),
+    /** Standard output for results of any size. `write` resolves when more may be written. */
     openStdout: () => ({ isTerminal: process.stdout.isTTY === true, write: writeToStdout }),
-    writeErr: (text) => process.stderr.write(text),
-    setExitCode: (code) => {
+    /** Writes errors to standard error. */
+    writeErr: (text: string): void => void process.stderr.write(text),
+    /** Sets the exit code; the process ends when its work is done. */
+    setExitCode: (code: ExitCode): void => {
       process.exitCode = code
     },
-    openDisplay: (quiet) => openDisplay(process.stderr, quiet, Date.now),
-    loadConfig,
+    /** Opens the display on standard error: progress and notices. */
+    openDisplay: (quiet: boolean): Display => openDisplay(process.stderr, quiet, Date.now),
+    loadConfig: (needs: ConfigNeeds): Config => loadConfig(needs),
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
-    openInterruptSignal: (display, inHand = 'the current page') => createInterruptSignal(display.notify, inHand),
-    openEndingSignal: () => abortOnSignals(endingSignals, (name) => process.on('exit', () => endBySignal(name))),
-    load: (load) => load(),
-    openStdin: () => process.stdin,
+    /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
+    openInterruptSignal: ({ notify }: Display, inHand = 'the current page'): AbortSignal =>
+      abortOnSignals(endingSignals, () => notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`)),
+    /** The same for a command that leaves nothing undone: when its work has ended, the process ends by the signal. */
+    openEndingSignal: (): AbortSignal =>
+      abortOnSignals(endingSignals, (name) => process.on('exit', () => endBySignal(name))),
+    /** Loads the use cases of a command only when they are needed, so that help and usage errors respond at once. */
+    load: <UseCases>(load: () => Promise<UseCases>): Promise<UseCases> => load(),
+    openStdin: (): AsyncIterable<Uint8Array> => process.stdin,
+    /** The name of the user who runs the command. */
     currentUser,
+    /** From this call on, the worker handles signals. */
     listenForSignals,
     now: Date.now,
   }
@@ -85,20 +64,17 @@ function currentUser(): string {
   }
 }
 
+/** Opens a command's log, at the configured level, or else one that suits the display. Prints configuration warnings. */
 async function openCommandLog(config: Config, display: Display): Promise<Logger> {
-  const level = config.logLevelChosen ? config.logLevel : levelByDisplay[display.kind]
+  // A terminal's display shows what `info` would log; with `--quiet` only errors are logged.
+  const byDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as const
+  const level = config.logLevelChosen ? config.logLevel : byDisplay[display.kind]
   const secrets = collectSecrets(config)
   for (const warning of config.warnings) display.notify(warning)
   // Only then: `status` and many others log nothing.
   const { createLog } = await import('../log.ts')
   return createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.writeAbove(line) })
 }
-
-/** A terminal's display shows what `info` would log; with `--quiet` only errors are logged. */
-const levelByDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as const satisfies Record<
-  Display['kind'],
-  LogLevel
->
 
 /** A truncated result must not pass for a complete one. */
 function exitOnStdoutError(error: NodeJS.ErrnoException): void {
@@ -145,13 +121,6 @@ const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 function endBySignal(name: NodeJS.Signals): void {
   process.removeAllListeners(name).kill(process.pid, name)
 }
-
-/** `notify` announces that the command stops after `inHand`. */
-function createInterruptSignal(notify: (line: string) => void, inHand: string): AbortSignal {
-  return abortOnSignals(endingSignals, () => notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`))
-}
-
-type ProcessSignals = ReturnType<typeof listenForSignals>
 
 /** The events that a long-running process handles: stop and reload signals, and uncaught errors. */
 function listenForSignals() {

@@ -28,8 +28,9 @@ export async function runAndPrint(
   else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
 }
 
-export type ProjectResult<T> = { readonly project: ProjectName; readonly report: T } | ProjectFailure
-type ProjectFailure = { readonly project: ProjectName; readonly error: ErrorExplanation }
+export type ProjectResult<T> =
+  | { readonly project: ProjectName; readonly report: T }
+  | { readonly project: ProjectName; readonly error: ErrorExplanation }
 
 /** Runs for each project one after the other. An error of one project does not stop the others. */
 export async function forEachProject<T>(
@@ -55,19 +56,17 @@ export function joinResults<T>(
   results: readonly ProjectResult<T>[],
   render: (report: T) => { readonly lines: readonly string[]; readonly exit: ExitCode },
 ): CommandResult {
-  const rendered = results.map((result) =>
-    'report' in result ? render(result.report) : { lines: [], exit: result.error.exitCode },
-  )
-  const several = results.length > 1
+  const joined = results.map((result) => {
+    if ('report' in result) return { document: result.report, errors: [], ...render(result.report) }
+    const { project, error } = result
+    const named = results.length > 1 ? { ...error, what: `${project}: ${error.what}` } : error
+    return { document: { project, error: errorDocument(error) }, errors: [named], lines: [], exit: error.exitCode }
+  })
   return {
-    document: {
-      projects: results.map((result) =>
-        'report' in result ? result.report : { project: result.project, error: errorDocument(result.error) },
-      ),
-    },
-    lines: rendered.flatMap(({ lines }) => lines),
-    exit: worstExitCode(rendered.map(({ exit }) => exit)),
-    errors: results.flatMap((result) => ('error' in result ? [withProjectName(result, several)] : [])),
+    document: { projects: joined.map(({ document }) => document) },
+    lines: joined.flatMap(({ lines }) => lines),
+    exit: worstExitCode(joined.map(({ exit }) => exit)),
+    errors: joined.flatMap(({ errors }) => errors),
   }
 }
 
@@ -100,8 +99,4 @@ function toFailedResult(error: unknown): CommandResult {
   const explanation = explainError(error)
   const document = { error: errorDocument(explanation) }
   return { document, lines: [], exit: explanation.exitCode, errors: [explanation] }
-}
-
-function withProjectName({ project, error }: ProjectFailure, several: boolean): ErrorExplanation {
-  return several ? { ...error, what: `${project}: ${error.what}` } : error
 }

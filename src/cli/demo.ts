@@ -4,21 +4,20 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import { streamNames } from '../../schema/stream-specs.ts'
-import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
-import type { SyncReport } from '../mirror/core/reports.ts'
-import type { PushReport } from '../outbox/core/reports.ts'
+import { defaultConfig, defaultProject } from '../config/config.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { secret } from '../values/secret.ts'
 import { commandHintFor, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
 import {
-  type DemoQuery,
+  applyDemoChanges,
   demoQueries,
   dropOneAnswer,
   enqueueStatements,
   outcomeQuery,
   rowCountQuery,
+  startDemoService,
 } from './demo/service.ts'
 import { worstExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, quietOption } from './options.ts'
@@ -28,7 +27,6 @@ import { renderSync } from './sync.ts'
 
 type Options = CommonOptions & { readonly keep?: string }
 type Row = Readonly<Record<string, unknown>>
-type QueryResult = DemoQuery & { readonly rows: readonly Row[] }
 
 const examples = `
 Starts a mock server in this process, mirrors it into an SQLite file, changes some data in the service, mirrors it
@@ -52,7 +50,6 @@ export function demoCommand(context: CommandContext): Command {
 async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
   const path = options.keep === undefined ? join(folder, 'demo.db') : newFilePath(options.keep)
-  const { startDemoService } = await import('./demo/service.ts')
   const service = await startDemoService(context.now())
   try {
     return await runDemoSteps(context, options, service, path)
@@ -72,34 +69,24 @@ async function runDemoSteps(
   const print = (...lines: string[]) => {
     if (options.json !== true) context.writeOut(`${lines.join('\n')}\n`)
   }
-  const { runSync, runPush } = await createSteps(context, options, service, path)
-  const { applyDemoChanges } = await import('./demo/service.ts')
+  const { runSync, runPush } = await openSteps(context, options, service, path)
+  print(`A mock server serves ${service.baseUrl} (project ${service.projectId}).`, '')
 
-  print(
-    `A mock server serves ${service.baseUrl} (project ${service.projectId}).`,
-    '',
-    'The first sync reads everything:',
-  )
+  print('The first sync reads everything:')
   const first = await runSync()
-  print(...renderSync(first).lines)
+  print(...renderSync(first).lines, '')
   if (first.outcome === 'interrupted') return { document: { passes: [first] }, lines: [], exit: 1 }
 
-  print(
-    '',
-    'Meanwhile, in the service:',
-    ...applyDemoChanges(service).map((line) => `  ${line}`),
-    '',
-    'The second sync reads what changed:',
-  )
+  print('Meanwhile, in the service:', ...applyDemoChanges(service).map((line) => `  ${line}`), '')
+  print('The second sync reads what changed:')
   const second = await runSync()
-  print(...renderSync(second).lines)
+  print(...renderSync(second).lines, '')
   if (second.outcome === 'interrupted') return { document: { passes: [first, second] }, lines: [], exit: 1 }
 
-  print('', 'Some write-backs are queued by plain SQL:', ...enqueueStatements.map(indented))
+  print('Some write-backs are queued by plain SQL:', ...enqueueStatements.map(indented), '')
   await runStatements(path, enqueueStatements)
   dropOneAnswer(service)
   print(
-    '',
     'and sent. One connection breaks before the response arrives, so deskmirror looks for that reply instead of sending it again:',
   )
   const pushed = await runPush()
@@ -107,54 +94,22 @@ async function runDemoSteps(
   print(...sent.lines)
   if (pushed.outcome === 'interrupted') return { document: { passes: [first, second], pushed }, lines: [], exit: 1 }
 
-  const [counts, ...results] = await runQueries(path, [rowCountQuery, outcomeQuery, ...demoQueries])
+  const queries = [rowCountQuery, outcomeQuery, ...demoQueries]
+  const found = await runStatements(
+    path,
+    queries.map(({ sql }) => sql),
+  )
+  const [counts, ...questions] = queries.map((query, n) => ({ ...query, rows: found[n] ?? [] }))
   if (counts !== undefined) print('', `${counts.title}:`, ...renderRows(counts.rows))
-  for (const { title, sql, rows } of results) print('', `${title}:`, indented(sql), ...renderRows(rows))
+  for (const { title, sql, rows } of questions) print('', `${title}:`, indented(sql), ...renderRows(rows))
   return {
-    document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions: results },
+    document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions },
     lines: ['', ...nextSteps(options.keep)],
     exit: worstExitCode([renderSync(second).exit, sent.exit]),
   }
 }
 
-type DemoSteps = { readonly runSync: () => Promise<SyncReport>; readonly runPush: () => Promise<PushReport> }
-
-async function createSteps(
-  context: CommandContext,
-  options: Options,
-  service: Sandbox,
-  path: string,
-): Promise<DemoSteps> {
-  const config = demoConfig(service, path)
-  const display = context.openDisplay(options.quiet === true)
-  const signal = context.openInterruptSignal(display)
-  const log = await context.openLog(config, display)
-  const { onProgress, onBudget } = display
-  const [project] = config.projects
-  if (project === undefined) throw new Error('the demo has one project')
-  const syncOptions = {
-    mode: 'incremental',
-    streams: streamNames,
-    wait: false,
-    signal,
-    onProgress,
-    onBudget,
-    log,
-  } as const
-  return {
-    runSync: async () => {
-      const { syncProject } = await context.load(() => import('../app/sync.ts'))
-      return syncProject(config, project, syncOptions).finally(display.clear)
-    },
-    runPush: async () => {
-      const pushOptions = { signal, log, onBudget, onProgress: () => {}, despiteFailures: false }
-      const { pushProject } = await context.load(() => import('../app/push.ts'))
-      return pushProject(config, project, pushOptions).finally(display.clear)
-    },
-  }
-}
-
-function demoConfig(service: Sandbox, path: string): Config {
+async function openSteps(context: CommandContext, options: Options, service: Sandbox, path: string) {
   const project = defaultProject({
     name: 'demo',
     projectId: service.projectId,
@@ -164,15 +119,18 @@ function demoConfig(service: Sandbox, path: string): Config {
     // The default of two minutes is too long for a demo.
     verifyAfterMs: 2000,
   })
-  return defaultConfig({ projects: [project], databaseUrl: `sqlite:${path}`, http: null, logLevel: 'warn' })
-}
-
-async function runQueries(path: string, queries: readonly DemoQuery[]): Promise<readonly QueryResult[]> {
-  const rows = await runStatements(
-    path,
-    queries.map(({ sql }) => sql),
-  )
-  return queries.map((query, n) => ({ ...query, rows: rows[n] ?? [] }))
+  const config = defaultConfig({ projects: [project], databaseUrl: `sqlite:${path}`, http: null, logLevel: 'warn' })
+  const display = context.openDisplay(options.quiet === true)
+  const { onProgress, onBudget } = display
+  const shared = { signal: context.openInterruptSignal(display), log: await context.openLog(config, display), onBudget }
+  const syncOptions = { ...shared, mode: 'incremental', streams: streamNames, wait: false, onProgress } as const
+  const pushOptions = { ...shared, onProgress: () => {}, despiteFailures: false }
+  const { syncProject } = await import('../app/sync.ts')
+  const { pushProject } = await import('../app/push.ts')
+  return {
+    runSync: () => syncProject(config, project, syncOptions).finally(display.clear),
+    runPush: () => pushProject(config, project, pushOptions).finally(display.clear),
+  }
 }
 
 /** Returns the rows of each. */

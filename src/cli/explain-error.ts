@@ -14,19 +14,12 @@ export type ErrorExplanation = {
   readonly stack?: string
 }
 
-export function explainError(error: unknown): ErrorExplanation {
-  return redactExplanation(toExplanation(error))
-}
-
 /** Redacts what looks like a key, or like the credentials of an address, whoever wrote the text. */
-function redactExplanation(explanation: ErrorExplanation): ErrorExplanation {
-  const { what, why, next, stack } = explanation
-  const safe = { ...explanation, what: redactText(what), why: redactText(why), next: redactText(next) }
-  return stack === undefined ? safe : { ...safe, stack: redactText(stack) }
-}
-
-function redactText(text: string): string {
-  return redactSecrets(text, []).replace(/:\/\/[^\s"]{0,300}@/g, '://…@')
+export function explainError(error: unknown): ErrorExplanation {
+  const { what, why, next, exitCode, stack } = toExplanation(error)
+  const redact = (text: string) => redactSecrets(text, []).replace(/:\/\/[^\s"]{0,300}@/g, '://…@')
+  const redacted = { what: redact(what), why: redact(why), next: redact(next), exitCode }
+  return stack === undefined ? redacted : { ...redacted, stack: redact(stack) }
 }
 
 function toExplanation(error: unknown): ErrorExplanation {
@@ -34,19 +27,16 @@ function toExplanation(error: unknown): ErrorExplanation {
     const { what, why, next, exitCode } = error
     return { what, why, next, exitCode }
   }
-  if (isOutOfFiles(error)) return outOfFiles
-  return error instanceof ApiError ? explainCallFailure(error) : (explainSystemError(error) ?? explainBug(error))
+  if (error instanceof ApiError) return explainCallFailure(error)
+  return explainSystemError(error) ?? explainBug(error)
 }
 
 /** `deskmirror: what: why`; several reasons take a line each; then what to do. */
 export function renderError({ what, why, next, stack }: ErrorExplanation, withStack: boolean): string[] {
-  const reasons = why.split('\n').map(toPrintable)
-  const head =
-    reasons.length === 1
-      ? [`deskmirror: ${toPrintable(what)}: ${reasons[0]}`]
-      : [`deskmirror: ${toPrintable(what)}`, ...reasons.map(indented)]
+  const [reason = '', ...others] = why.split('\n').map(toPrintable)
+  const head = `deskmirror: ${toPrintable(what)}`
   return [
-    ...head,
+    ...(others.length === 0 ? [`${head}: ${reason}`] : [head, ...[reason, ...others].map((line) => `  ${line}`)]),
     ...(next === '' ? [] : [`  → ${toPrintable(next)}`]),
     ...(withStack && stack !== undefined ? [stack] : []),
   ]
@@ -62,9 +52,18 @@ function explainCallFailure(error: ApiError): ErrorExplanation {
   return { what, why: describeFailure(failure), next, exitCode: needsPerson ? 2 : 1 }
 }
 
-/** Not a bug: the system lets this process open no more files. */
-function isOutOfFiles(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^E[MN]FILE$/.test(String(error.code))
+/** A refusal by the system is not a bug of deskmirror. */
+function explainSystemError(error: unknown): ErrorExplanation | undefined {
+  if (!(error instanceof Error)) return undefined
+  if ('code' in error && /^E[MN]FILE$/.test(String(error.code))) return outOfFiles
+  const text = systemErrorText(error)
+  if (text === undefined || !('syscall' in error)) return undefined
+  if (error.syscall === 'uv_cwd') {
+    const next = 'change into a folder that is there'
+    return { what: 'cannot work in this folder', why: 'it was removed', next, exitCode: 2 }
+  }
+  const where = 'path' in error ? `${error.path}` : `what is needed (${error.syscall})`
+  return { what: `cannot use ${where}`, ...text }
 }
 
 const outOfFiles: ErrorExplanation = {
@@ -74,27 +73,11 @@ const outOfFiles: ErrorExplanation = {
   exitCode: 2,
 }
 
-/** A refusal by the system is not a bug of deskmirror. */
-function explainSystemError(error: unknown): ErrorExplanation | undefined {
-  const text = systemErrorText(error)
-  if (text === undefined || !(error instanceof Error) || !('syscall' in error)) return undefined
-  if (error.syscall === 'uv_cwd') {
-    const next = 'change into a folder that is there'
-    return { what: 'cannot work in this folder', why: 'it was removed', next, exitCode: 2 }
-  }
-  const where = 'path' in error ? `${error.path}` : `what is needed (${error.syscall})`
-  return { what: `cannot use ${where}`, ...text }
-}
-
 function explainBug(error: unknown): ErrorExplanation {
   const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
   const explanation = { what: 'this is a bug in deskmirror', why: toPrintable(why), next, exitCode: 1 } as const
   return error instanceof Error && error.stack !== undefined ? { ...explanation, stack: error.stack } : explanation
-}
-
-function indented(line: string): string {
-  return `  ${line}`
 }
 
 /** 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with gaps or skipped streams. */

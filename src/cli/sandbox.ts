@@ -1,7 +1,7 @@
 /** `deskmirror sandbox`: runs the mock server of the service as a process. */
 
 import { Command, Option } from 'commander'
-import type { Sandbox, SandboxOptions } from '../sandbox/sandbox.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Range, Size } from '../sandbox/seed-context.ts'
 import { describeSwitch, parseSwitches, type Switches, switchNames } from '../sandbox/switches.ts'
 import { rfc3339 } from '../values/time.ts'
@@ -9,18 +9,14 @@ import { trimBoth } from '../values/trim.ts'
 import { UserError } from '../values/user-error.ts'
 import { parseWholeNumber } from './options.ts'
 
-type SandboxFlags = {
+type SandboxFlags = Partial<Pick<Size, 'conversations' | 'visitors' | 'calls' | 'days'>> & {
   readonly port: number
   readonly prefix: string
   readonly seed: number
   readonly now?: string
-  readonly conversations?: number
   readonly open?: number
-  readonly visitors?: number
-  readonly calls?: number
   readonly messages?: number | Range
   readonly activity?: number | Range
-  readonly days?: number
   readonly switch: readonly string[]
   readonly rate?: string
   readonly key?: string
@@ -52,13 +48,15 @@ export function sandboxCommand(): Command {
 
 async function runSandbox(flags: SandboxFlags): Promise<void> {
   // Before anything is printed: whoever reads the lines below may send a signal at once.
-  const stopping = waitForSignal()
-  const { sandbox, rates } = await startFromFlags(flags)
+  const stopping = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+  const sandbox = await startFromFlags(flags)
   const environment = {
     DESKMIRROR_BASE_URL: sandbox.baseUrl,
     DESKMIRROR_PROJECT_ID: sandbox.projectId,
     DESKMIRROR_API_KEY: sandbox.key,
-    ...rates,
+    ...rateVariables(sandbox.switches()),
   }
   const lines = Object.entries(environment).map(([name, value]) => `export ${name}=${value}`)
   process.stdout.write(flags.json ? `${JSON.stringify(environment)}\n` : `${lines.join('\n')}\n`)
@@ -69,60 +67,9 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
   await sandbox.stop()
 }
 
-async function startFromFlags(
-  flags: SandboxFlags,
-): Promise<{ readonly sandbox: Sandbox; readonly rates: RateVariables }> {
-  try {
-    const options = toSandboxOptions(flags)
-    // Loaded here so that other commands start faster.
-    const { startSandbox } = await import('../sandbox/sandbox.ts')
-    return { sandbox: await startSandbox(options), rates: toRateVariables(options.switches) }
-  } catch (error) {
-    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    if (!taken && !(error instanceof RangeError)) throw error
-    const why = taken ? `port ${flags.port} is in use` : error.message
-    const next = taken ? 'choose another port, or 0 for any free one' : 'see deskmirror sandbox --help'
-    throw new UserError({ what: 'cannot start the sandbox', why, next, exitCode: 2 }, { cause: error })
-  }
-}
-
-function waitForSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
-  })
-}
-
-type RateVariables = { readonly DESKMIRROR_RATE: string; readonly DESKMIRROR_WRITE_RATE: string }
-
-/** A rate that is never reached: the variables cannot express "no limit". */
-const unlimitedRate = { requests: 1_000_000_000, writes: 1_000_000_000, window: 60 }
-
-/** The rate limits for a mirror of this sandbox. */
-function toRateVariables(switches: Switches): RateVariables {
-  const limits = { requests: switches['rate.limit'], writes: switches['rate.writes'], window: switches['rate.window'] }
-  const { requests, writes, window } = switches['rate.kind'] === 'off' ? unlimitedRate : limits
-  const rate = (count: number) => `${Math.max(1, Math.floor(count))}/${Math.max(1, Math.ceil(window * 1000))}ms`
-  const inSeconds = (text: string) => text.replace(/000ms$/, 's')
-  return {
-    DESKMIRROR_RATE: inSeconds(rate(requests)),
-    DESKMIRROR_WRITE_RATE: inSeconds(rate(Math.min(requests, writes))),
-  }
-}
-
-function toSandboxOptions(flags: SandboxFlags): SandboxOptions & { readonly switches: Switches } {
-  return {
-    port: flags.port,
-    prefix: normalizePrefix(flags.prefix),
-    seed: flags.seed,
-    size: toSize(flags),
-    switches: parseSwitches({ ...toRateSwitches(flags.rate), ...splitPairs(flags.switch) }),
-    now: flags.now ?? rfc3339(Math.floor(Date.now() / 1000)),
-    ...(flags.key === undefined ? {} : { keys: [{ key: flags.key }] }),
-  }
-}
-
-function toSize({ conversations, open, visitors, calls, messages, activity, days }: SandboxFlags): Partial<Size> {
-  const named = {
+async function startFromFlags(flags: SandboxFlags): Promise<Sandbox> {
+  const { conversations, open, visitors, calls, messages, activity, days, port, seed, key } = flags
+  const size = {
     conversations,
     openConversations: open,
     visitors,
@@ -131,7 +78,38 @@ function toSize({ conversations, open, visitors, calls, messages, activity, days
     activityPerVisitor: activity,
     days,
   }
-  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
+  const prefix = trimBoth(flags.prefix, '/')
+  // Loaded here so that other commands start faster.
+  const { startSandbox } = await import('../sandbox/sandbox.ts')
+  try {
+    return await startSandbox({
+      port,
+      seed,
+      prefix: prefix === '' ? '' : `/${prefix}`,
+      size: Object.fromEntries(Object.entries(size).filter(([, value]) => value !== undefined)),
+      switches: parseSwitches({ ...toRateSwitches(flags.rate), ...splitPairs(flags.switch) }),
+      now: flags.now ?? rfc3339(Math.floor(Date.now() / 1000)),
+      ...(key === undefined ? {} : { keys: [{ key }] }),
+    })
+  } catch (error) {
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    if (!taken && !(error instanceof RangeError)) throw error
+    const why = taken ? `port ${port} is in use` : error.message
+    const next = taken ? 'choose another port, or 0 for any free one' : 'see deskmirror sandbox --help'
+    throw new UserError({ what: 'cannot start the sandbox', why, next, exitCode: 2 }, { cause: error })
+  }
+}
+
+/** A rate that is never reached: the variables cannot express "no limit". */
+const unlimited = 1_000_000_000
+
+/** The rate limits for a mirror of this sandbox. */
+function rateVariables(s: Switches) {
+  const [requests, writes, window] =
+    s['rate.kind'] === 'off' ? [unlimited, unlimited, 60] : [s['rate.limit'], s['rate.writes'], s['rate.window']]
+  const windowText = `${Math.max(1, Math.ceil(window * 1000))}ms`.replace(/000ms$/, 's')
+  const rate = (count: number) => `${Math.max(1, Math.floor(count))}/${windowText}`
+  return { DESKMIRROR_RATE: rate(requests), DESKMIRROR_WRITE_RATE: rate(Math.min(requests, writes)) }
 }
 
 function splitPairs(given: readonly string[]): Record<string, string> {
@@ -149,11 +127,6 @@ function toRateSwitches(rate: string | undefined): Record<string, string> {
   const [, limit, seconds] = /^(\d+)(?:\/(\d+)s)?$/.exec(rate) ?? []
   if (limit === undefined) throw new RangeError(`--rate cannot be ${rate}; it can be off, 600 or 600/60s`)
   return { 'rate.limit': limit, ...(seconds === undefined ? {} : { 'rate.window': seconds }) }
-}
-
-function normalizePrefix(prefix: string): string {
-  const bare = trimBoth(prefix, '/')
-  return bare === '' ? '' : `/${bare}`
 }
 
 function parseRange(text: string): number | Range {

@@ -2,7 +2,7 @@
 import type { SyncProgress } from '../../mirror/core/reports.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
-import type { Progress, StreamProgress } from './progress.ts'
+import type { Progress } from './progress.ts'
 import { afterProgress, emptyProgress, progressSummary, streamProgressRow } from './progress.ts'
 import { alignColumns } from './table.ts'
 
@@ -27,21 +27,18 @@ const redrawMs: Ms = 100
 const lineMs: Ms = 5000
 
 export function openDisplay(out: OutputStream, quiet: boolean, clock: Clock): Display {
-  const write = (text: string) => {
-    out.write(text)
-  }
-  if (quiet) return quietDisplay(write)
-  return out.isTTY ? terminalDisplay(out, clock) : plainDisplay(write, clock)
+  const display = quiet ? quietDisplay(out) : out.isTTY ? terminalDisplay(out, clock) : plainDisplay(out, clock)
+  return { ...display, notify: (line) => display.writeAbove(`deskmirror: ${line}\n`) }
 }
 
-function quietDisplay(write: (text: string) => void): Display {
+function quietDisplay(out: OutputStream): Omit<Display, 'notify'> {
   const nothing = () => {}
-  const silence = { onProgress: nothing, onBudget: nothing, onLine: nothing, clear: nothing }
-  return { kind: 'quiet', ...silence, writeAbove: write, notify: notifyTo(write) }
+  const writeAbove = (text: string) => void out.write(text)
+  return { kind: 'quiet', onProgress: nothing, onBudget: nothing, onLine: nothing, clear: nothing, writeAbove }
 }
 
 /** At most one redraw in 100 ms; the last state of a burst is always drawn. */
-function terminalDisplay(stream: OutputStream, clock: Clock): Display {
+function terminalDisplay(stream: OutputStream, clock: Clock): Omit<Display, 'notify'> {
   let progress = emptyProgress
   let line: string | null = null
   let timer: NodeJS.Timeout | undefined
@@ -58,24 +55,26 @@ function terminalDisplay(stream: OutputStream, clock: Clock): Display {
     progress = next
     timer ??= setTimeout(() => void draw(), redrawMs).unref()
   }
-  const writeAbove = (text: string) => {
-    update?.clear()
-    stream.write(text)
+  return {
+    kind: 'terminal',
+    onProgress: (latest) => changed(afterProgress(progress, latest, clock())),
+    onBudget: (budget) => changed({ ...progress, budget }),
+    onLine: (next) => {
+      line = next
+      changed(progress)
+    },
+    writeAbove: (text) => {
+      update?.clear()
+      stream.write(text)
+    },
+    clear: () => {
+      clearTimeout(timer)
+      timer = undefined
+      progress = emptyProgress
+      line = null
+      update?.clear()
+    },
   }
-  const clear = () => {
-    clearTimeout(timer)
-    timer = undefined
-    progress = emptyProgress
-    line = null
-    update?.clear()
-  }
-  const onProgress = (latest: SyncProgress) => changed(afterProgress(progress, latest, clock()))
-  const onBudget = (budget: BudgetView) => changed({ ...progress, budget })
-  const onLine = (next: string) => {
-    line = next
-    changed(progress)
-  }
-  return { kind: 'terminal', onProgress, onBudget, onLine, writeAbove, notify: notifyTo(writeAbove), clear }
 }
 
 function renderProgress(progress: Progress, now: EpochMs): string[] {
@@ -84,34 +83,37 @@ function renderProgress(progress: Progress, now: EpochMs): string[] {
 }
 
 /** Prints a stream's line when it ends, and every few seconds while it runs. */
-function plainDisplay(write: (text: string) => void, clock: Clock): Display {
+function plainDisplay(out: OutputStream, clock: Clock): Omit<Display, 'notify'> {
   let progress = emptyProgress
   let lastAt = clock()
-  const show = (stream: StreamProgress) => {
+  const writeLine = (line: string) => {
     lastAt = clock()
-    const cells = streamProgressRow(stream, lastAt).filter((cell) => cell !== '')
-    const overall = stream.state === 'running' ? [progressSummary(progress, lastAt)] : []
-    write(`${[...cells, ...overall].join('   ').trimEnd()}\n`)
+    out.write(`${line}\n`)
   }
-  const onProgress = (latest: SyncProgress) => {
-    const before = progress.streams.get(latest.stream)?.state
-    progress = afterProgress(progress, latest, clock())
-    const stream = progress.streams.get(latest.stream)
-    const ended = latest.state !== 'running' && before !== latest.state
-    if (stream !== undefined && (ended || clock() - lastAt >= lineMs)) show(stream)
+  return {
+    kind: 'plain',
+    onProgress: (latest) => {
+      const before = progress.streams.get(latest.stream)?.state
+      const now = clock()
+      progress = afterProgress(progress, latest, now)
+      const stream = progress.streams.get(latest.stream)
+      const ended = latest.state !== 'running' && before !== latest.state
+      if (stream === undefined || !(ended || now - lastAt >= lineMs)) return
+      const cells = streamProgressRow(stream, now).filter((cell) => cell !== '')
+      const overall = stream.state === 'running' ? [progressSummary(progress, now)] : []
+      writeLine([...cells, ...overall].join('   ').trimEnd())
+    },
+    onBudget: (budget) => {
+      progress = { ...progress, budget }
+    },
+    onLine: (line) => {
+      if (clock() - lastAt >= lineMs) writeLine(line)
+    },
+    writeAbove: (text) => void out.write(text),
+    clear: () => {
+      progress = emptyProgress
+    },
   }
-  const onBudget = (budget: BudgetView) => {
-    progress = { ...progress, budget }
-  }
-  const onLine = (line: string) => {
-    if (clock() - lastAt < lineMs) return
-    lastAt = clock()
-    write(`${line}\n`)
-  }
-  const clear = () => {
-    progress = emptyProgress
-  }
-  return { kind: 'plain', onProgress, onBudget, onLine, writeAbove: write, notify: notifyTo(write), clear }
 }
 
 /** Shows a progress and the budget as one line, whichever of them changes. */
@@ -131,8 +133,4 @@ export function createProgressLine<Value>(
       display.onLine(render(progress, budget))
     },
   }
-}
-
-function notifyTo(write: (text: string) => void): (line: string) => void {
-  return (line) => write(`deskmirror: ${line}\n`)
 }
