@@ -4,26 +4,25 @@ import { hasWord, parseSearch, type SearchQuery } from '../../analytics/core/sea
 import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { ConversationRow, SearchData } from '../core/data.ts'
+import type { ConversationRow } from './conversations.ts'
 
 const pageRows = 25
 const maxPeople = 10
 
-/** `before`: the `next` of the page before. */
-export async function search(context: ProjectDb, asked: string, before: string | null): Promise<SearchData> {
+/** `before`: the `next` of the page before. An id is that of the only thing which is found. */
+export async function search(context: ProjectDb, asked: string, before: string | null) {
   // Postgres stores neither half a surrogate pair nor a NUL, so nothing has one.
   const text = asked.toWellFormed().replaceAll('\0', '').trim()
   const exact = await findById(context, text)
   if (exact !== null) return exact
-  const query = parseSearch(text)
-  const isFirst = before === null
-  const found = await findConversations(context, query, before)
+  const found = await findConversations(context, parseSearch(text), before)
+  /** Conversations that the index does not have yet. */
   const { conversations: missing } = await countWaitingConversations(context)
-  const people = isFirst ? await findPeople(context, text) : []
-  return { kind: 'found', people, ...found, missing }
+  const people = before === null ? await findPeople(context, text) : []
+  return { kind: 'found' as const, people, ...found, missing }
 }
 
-async function findById({ db, project }: ProjectDb, id: string): Promise<SearchData | null> {
+async function findById({ db, project }: ProjectDb, id: string) {
   if (id === '' || id.length > 100) return null
   const { rows } = await sql<{ kind: 'conversation' | 'visitor'; id: string }>`
     select 'conversation' as kind, id from conversations where project_id = ${project} and id in (${id}, ${id.toLowerCase()})
@@ -45,30 +44,20 @@ async function findPeople({ db, kind, project }: ProjectDb, text: string) {
   return rows
 }
 
-type FoundConversations = { readonly conversations: readonly ConversationRow[]; readonly next: string | null }
+type Entry = Omit<ConversationRow, 'words'> & { readonly number: number }
+type Found = { readonly conversations: readonly ConversationRow[]; readonly next: string | null }
 
-async function findConversations(
-  context: ProjectDb,
-  query: SearchQuery,
-  before: string | null,
-): Promise<FoundConversations> {
+async function findConversations(context: ProjectDb, query: SearchQuery, before: string | null): Promise<Found> {
   if (query.words.length === 0) return { conversations: [], next: null }
   const rows = await findEntries(context, query, before)
   const shown = rows.slice(0, pageRows)
-  const words = await findWords(
-    context,
-    shown.map(({ id }) => id),
-    query,
-  )
+  const ids = shown.map(({ id }) => id)
+  const words = await findWords(context, ids, query)
   return {
-    conversations: shown.map(({ id, name, lastAt, handled }) => ({
-      ...{ id, name, lastAt, isOpen: handled === null, words: words.get(id) ?? null },
-    })),
+    conversations: shown.map((row) => ({ ...row, words: words.get(row.id) ?? null })),
     next: rows.length > pageRows ? String(shown.at(-1)?.number ?? '') : null,
   }
 }
-
-type Entry = { id: string; number: number; name: string | null; lastAt: string | null; handled: string | null }
 
 /**
  * The newest entries with these words, one more than a page. Postgres does not know how frequent most words are: it would read
@@ -76,45 +65,37 @@ type Entry = { id: string; number: number; name: string | null; lastAt: string |
  * are looked through first, and if they have no page of it, the word is rare enough for the index of words.
  */
 async function findEntries(context: ProjectDb, query: SearchQuery, before: string | null): Promise<readonly Entry[]> {
-  const { kind } = context
+  const { db, kind, project } = context
   const number = sql.ref(kind === 'sqlite' ? 'search_words.rowid' : 'search_words.id')
   const isBefore = before !== null && /^\d{1,16}$/.test(before) ? sql`${number} < ${Number(before)}` : sql`true`
   const isFound = sql`${matches(kind, query)} and ${isBefore}`
-  const read = (source: RawBuilder<unknown>) => readEntries(context, sql`${source} as search_words`, isFound, number)
-  if (kind === 'sqlite') return readEntries(context, sql`search_words`, isFound, number)
-  const newest = await read(sql`(select * from search_words where ${isBefore} order by id desc limit ${newestEntries})`)
-  if (newest.length > pageRows) return newest
-  // `offset 0` keeps the planner from reading backwards until it has a page.
-  return read(sql`(select * from search_words where ${isFound} offset 0)`)
-}
-
-const newestEntries = 2000
-
-async function readEntries(
-  { db, project }: ProjectDb,
-  source: RawBuilder<unknown>,
-  isFound: RawBuilder<unknown>,
-  number: RawBuilder<unknown>,
-): Promise<readonly Entry[]> {
-  const { rows } = await sql<Entry>`
+  const read = async (source: RawBuilder<unknown>): Promise<readonly Entry[]> => {
+    const { rows } = await sql<Entry>`
     select c.id, found.number, visitors.name, c.last_message_at as "lastAt", c.handled_at as handled
     from (select s.conversation_id, s.id as number from ${source} join search_conversations as s on s.id = ${number}
       where ${isFound} and s.project_id = ${project} order by ${number} desc limit ${pageRows + 1}) as found
       join conversations as c on c.project_id = ${project} and c.id = found.conversation_id
       left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
     order by found.number desc`.execute(db)
-  return rows
+    return rows
+  }
+  if (kind === 'sqlite') return read(sql`search_words`)
+  const newest = await read(
+    sql`(select * from search_words where ${isBefore} order by id desc limit ${newestEntries}) as search_words`,
+  )
+  if (newest.length > pageRows) return newest
+  // `offset 0` keeps the planner from reading backwards until it has a page.
+  return read(sql`(select * from search_words where ${isFound} offset 0) as search_words`)
 }
+
+const newestEntries = 2000
 
 /** The words have letters and digits only, so that none is a sign of the query's language. */
 function matches(kind: ProjectDb['kind'], { words, isPrefix }: SearchQuery): RawBuilder<unknown> {
-  const last = words.length - 1
-  if (kind === 'sqlite') {
-    const terms = words.map((word, index) => `"${word}"${isPrefix && index === last ? '*' : ''}`)
-    return sql`search_words match ${terms.join(' ')}`
-  }
-  const terms = words.map((word, index) => `'${word}'${isPrefix && index === last ? ':*' : ''}`)
-  return sql`search_words.words @@ cast(${terms.join(' & ')} as tsquery)`
+  const terms = (quote: string, prefix: string) =>
+    words.map((word, index) => quote + word + quote + (isPrefix && index === words.length - 1 ? prefix : ''))
+  if (kind === 'sqlite') return sql`search_words match ${terms('"', '*').join(' ')}`
+  return sql`search_words.words @@ cast(${terms("'", ':*').join(' & ')} as tsquery)`
 }
 
 /** Messages that are looked through for a place to show, and characters of each and of all: customers write long ones. */

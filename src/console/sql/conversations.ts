@@ -1,0 +1,172 @@
+/** Who waits for an answer, one conversation with its thread, and one visitor with conversations and activity. */
+import { sql } from 'kysely'
+import type { WritebackStatus } from '../../outbox/core/state.ts'
+import type { Operation } from '../../outbox/core/writeback-request.ts'
+import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+
+/** The condition of the index `conversations_waiting`. */
+export const isWaiting = sql`waiting_since is not null and handled_at is null and deleted_at is null`
+
+type WaitingFilter = {
+  /** Who waits for at least that long. */
+  readonly minAgeMs: Ms
+  /** Nobody is assigned. */
+  readonly isUnassigned: boolean
+  /** The `next` of the page before. */
+  readonly after: string | null
+}
+
+type WaitingRow = Record<'id' | 'since', string> & Record<'name' | 'email' | 'lastWords' | 'agent', string | null>
+
+const pageRows = 50
+
+/** The longest first. `next`: where the following page begins; null = there is none. */
+export async function readWaiting(context: ProjectDb, filter: WaitingFilter, now: EpochMs) {
+  const { db, project, typed } = context
+  const [since = '', id = ''] = (filter.after ?? '').split(' ')
+  const latest = typed('time', toTimestamp(now - filter.minAgeMs))
+  // From an address, so perhaps a day that no calendar has, which Postgres refuses.
+  const sinceSeconds = parseTime(since) ?? -1
+  const start =
+    sinceSeconds < 0 ? sql`true` : sql`(waiting_since, id) > (${typed('time', rfc3339(sinceSeconds))}, ${id})`
+  const { rows } = await sql<WaitingRow>`
+    select found.id, found.waiting_since as since, visitors.name, visitors.email, found.assigned_agent_id as agent,
+      (select content from messages where project_id = ${project} and conversation_id = found.id and kind = 'utterance'
+        and deleted_at is null order by id desc limit 1) as "lastWords"
+    from (select id, waiting_since, visitor_id, assigned_agent_id from conversations
+      where project_id = ${project} and ${isWaiting} and waiting_since <= ${latest} and ${start}
+        and ${filter.isUnassigned ? sql`assigned_agent_id is null` : sql`true`}
+      order by waiting_since, id limit ${pageRows + 1}) as found
+      left join visitors on visitors.project_id = ${project} and visitors.id = found.visitor_id
+    order by found.waiting_since, found.id`.execute(db)
+  const shown = rows.slice(0, pageRows)
+  const last = rows.length > pageRows ? shown.at(-1) : undefined
+  const next = last === undefined ? null : `${last.since} ${last.id}`
+  return { rows: shown, next, buckets: await countByAge(context, now) }
+}
+
+const waitingAges: readonly Ms[] = [0, 15 * 60_000, 3_600_000, 86_400_000]
+
+async function countByAge({ db, project, typed }: ProjectDb, now: EpochMs) {
+  const counts = waitingAges.map(
+    (age) => sql`sum(case when waiting_since <= ${typed('time', toTimestamp(now - age))} then 1 else 0 end)`,
+  )
+  const named = counts.map((count, index) => sql`${count} as ${sql.ref(`n${index}`)}`)
+  const { rows } = await sql<Record<string, number | null>>`
+    select ${sql.join(named)} from conversations where project_id = ${project} and ${isWaiting}`.execute(db)
+  return waitingAges.map((minAgeMs, index) => ({ minAgeMs, count: Number(rows[0]?.[`n${index}`] ?? 0) }))
+}
+
+const pageMessages = 200
+const maxChanges = 100
+
+type StoredConversation = { readonly id: string; readonly isComplete: boolean | null } & Readonly<
+  Record<
+    'visitorId' | 'name' | 'email' | 'createdAt' | 'handledAt' | 'waitingSince' | 'agent' | 'origin',
+    string | null
+  >
+> & { readonly deletedAt: string | null }
+
+export type ConversationData = NonNullable<Awaited<ReturnType<typeof readConversation>>>
+
+/**
+ * The newest messages, or those before a message of that id; `older`: where older ones continue, null = these are all.
+ * Null: there is no such conversation.
+ */
+export async function readConversation(context: ProjectDb, id: string, before: string | null) {
+  const { db, project } = context
+  const { rows } = await sql<StoredConversation>`
+    select c.id, c.visitor_id as "visitorId", visitors.name, visitors.email, c.created_at as "createdAt",
+      c.handled_at as "handledAt", c.waiting_since as "waitingSince", c.assigned_agent_id as agent, c.origin,
+      c.messages_complete as "isComplete", c.deleted_at as "deletedAt"
+    from conversations as c left join visitors on visitors.project_id = ${project} and visitors.id = c.visitor_id
+    where c.project_id = ${project} and c.id = ${id}`.execute(db)
+  const [conversation] = rows
+  if (conversation === undefined) return null
+  const found = await readMessages(context, id, before)
+  const shown = found.slice(0, pageMessages)
+  const changes = await sql<Record<'field' | 'at', string> & Record<'before' | 'after', string | null>>`
+    select field, old_value as before, new_value as after, seen_at as at from conversation_changes
+    where project_id = ${project} and conversation_id = ${id} order by id desc limit ${maxChanges}`.execute(db)
+  // What is queued for it, or was sent.
+  const writebacks = await sql<{ id: string; operation: Operation; status: WritebackStatus }>`
+    select id, operation, status from writebacks
+    where project_id = ${project} and lane = ${`conversation/${id.toLowerCase()}`} order by seq desc limit 20`.execute(
+    db,
+  )
+  return {
+    ...conversation,
+    isComplete: conversation.isComplete === null ? null : Boolean(conversation.isComplete),
+    messages: shown.toReversed(),
+    older: found.length > pageMessages ? (shown.at(-1)?.id ?? null) : null,
+    changes: changes.rows,
+    writebacks: writebacks.rows,
+  }
+}
+
+/** The newest first, and one more than a page has. */
+async function readMessages({ db, project }: ProjectDb, id: string, before: string | null) {
+  type Row = { id: number } & Record<'kind' | 'sender' | 'name' | 'content' | 'at' | 'deleted' | 'known', string | null>
+  const { rows } = await sql<Row>`
+    select m.id, m.sender_type as sender, m.kind, m.sender_display_name as name, m.content, m.created_at as at,
+      m.deleted_at as deleted, t.role as known
+    from messages as m left join dim_sender_type as t on t.project_id = ${project} and t.sender_type = m.sender_type
+    where m.project_id = ${project} and m.conversation_id = ${id}
+      and ${before !== null && /^\d{1,15}$/.test(before) ? sql`m.id < ${Number(before)}` : sql`true`}
+    order by m.id desc limit ${pageMessages + 1}`.execute(db)
+  return rows.map(({ deleted, kind, known, ...row }) => {
+    const role = kind !== 'utterance' ? 'event' : (known ?? row.sender) === 'visitor' ? 'visitor' : 'team'
+    return { ...row, id: String(row.id), isDeleted: deleted !== null, role }
+  })
+}
+
+/** In a list. `words`: the place that a search found. */
+export type ConversationRow = {
+  readonly id: string
+  readonly name: string | null
+  readonly lastAt: string | null
+  readonly handled: string | null
+  readonly words: string | null
+}
+
+const maxListed = 50
+
+/** Null: there is no such visitor. */
+export async function readVisitor({ db, project }: ProjectDb, id: string) {
+  const { rows } = await sql<{ id: string; raw: string } & Record<'name' | 'email' | 'deletedAt', string | null>>`
+    select id, name, email, deleted_at as "deletedAt", raw from visitors
+    where project_id = ${project} and id = ${id}`.execute(db)
+  const [visitor] = rows
+  if (visitor === undefined) return null
+  const { raw, ...known } = visitor
+  const conversations = await sql<ConversationRow>`
+    select id, null as name, last_message_at as "lastAt", handled_at as handled, null as words from conversations
+    where project_id = ${project} and visitor_id = ${id} and deleted_at is null
+    order by last_message_at desc limit ${maxListed}`.execute(db)
+  const activity = await sql<{ at: string | null; raw: string }>`
+    select occurred_at as at, raw from visitor_activity where project_id = ${project} and visitor_id = ${id}
+      and deleted_at is null order by occurred_at desc limit ${maxListed}`.execute(db)
+  return {
+    ...known,
+    fields: fieldsOf(raw).filter(({ name }) => !['id', 'name', 'email'].includes(name)),
+    conversations: conversations.rows,
+    activity: activity.rows.map((row) => {
+      const texts = fieldsOf(row.raw).map(({ name, value }) => `${name}: ${value}`)
+      return { at: row.at, text: texts.join(' · ') }
+    }),
+  }
+}
+
+const maxFields = 60
+
+/** The row as the service sent it. */
+function fieldsOf(raw: string): { name: string; value: string }[] {
+  const fields = Object.entries((JSON.parse(raw) ?? {}) as Record<string, unknown>).filter(
+    ([, value]) => value !== null,
+  )
+  return fields.slice(0, maxFields).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return { name, value: text.slice(0, 500) }
+  })
+}
