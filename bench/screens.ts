@@ -9,10 +9,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openWarehouse, type Warehouse } from '../src/app/open.ts'
 import { defaultConfig, defaultProject } from '../src/config/config.ts'
-import { consoleProjectOf } from '../src/console/data/console-project.ts'
-import { createConsoleDecisions } from '../src/console/data/decisions.ts'
-import { openConsoleReader } from '../src/console/data/open-console.ts'
-import { consoleRoutes } from '../src/console/routes/routes.ts'
+import { openConsoleReads } from '../src/console/reads.ts'
+import { consolePlugin } from '../src/console/routes/routes.ts'
 import { createAttempts } from '../src/http/auth.ts'
 import { openHttpServer } from '../src/http/server.ts'
 import { createLog } from '../src/log.ts'
@@ -33,29 +31,19 @@ const token = secret('token')
 const project = defaultProject({
   ...{ name: 'demo', projectId, baseUrl: new URL('https://api.example.com/v1'), apiKey: token },
 })
-const reader = openConsoleReader({ databaseUrl }, Date.now)
-const decisions = createConsoleDecisions(
-  () => defaultConfig({ projects: [project], databaseUrl }),
-  reader.writebacks,
-  Date.now,
-)
-const routes = consoleRoutes({
-  data: reader.data,
-  writebacks: reader.writebacks,
-  decisions: () => decisions,
-  projects: async () => [consoleProjectOf(project)],
+const reads = openConsoleReads({ databaseUrl }, Date.now)
+const { auditLog } = await reads.warehouse()
+const plugin = consolePlugin({
+  ...{ reads, attempts: createAttempts(), isReadOnly: false, log, now: Date.now },
+  config: () => defaultConfig({ projects: [project], databaseUrl }),
+  projects: async () => [project],
   access: { people: () => [{ name: 'ann', role: 'approver', hidesMessages: false, token }], httpToken: null },
-  ended: { add: async () => {}, has: async () => false },
-  attempts: createAttempts(),
-  useLink: async () => false,
-  audit: { append: async () => {}, list: async (...page) => (await reader.warehouse()).auditLog.list(...page) },
-  isReadOnly: false,
-  log,
-  now: Date.now,
+  // Pictures leave nothing behind.
+  store: { ...auditLog, append: async () => {}, endSession: async () => {} },
 })
 const health = { isAlive: () => true, checkReadiness: async () => [] }
 const address = { host: '127.0.0.1', port: 0, token: null, health, metrics: null }
-const http = await openHttpServer({ ...address, plugins: [routes], log })
+const http = await openHttpServer({ ...address, plugins: [{ prefix: '/console', auth: 'own', plugin }], log })
 const browser = await launchBrowserIn(work)
 
 const root = '/console/p/demo'
@@ -104,7 +92,7 @@ for (const [look, options] of Object.entries(looks)) {
 }
 await browser.close()
 await http.close()
-await reader.close()
+await reads.close()
 process.stdout.write(`${folder}: ${(Object.keys(screens).length + 1) * Object.keys(looks).length} pictures\n`)
 
 type Filled = Readonly<Record<'projectId' | 'conversation' | 'visitor' | 'uncertain', string>>

@@ -8,7 +8,6 @@ import { grantToAnalyst } from '../analytics/sql/grant.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import { readReportData } from '../analytics/sql/report-data.ts'
 import type { Retention } from '../config/retention.ts'
-import { createConsoleReads } from '../console/sql/console-reads.ts'
 import type { ExportSnapshot } from '../export/core/export.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
 import { createErasure } from '../maintenance/sql/erase.ts'
@@ -97,8 +96,8 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     /** The numbers of a report. Null: no facts of the project have been derived yet. */
     reportData: (project: ProjectId, now: EpochMs, choosePeriod: (today: LocalDate) => ReportPeriod) =>
       readReportData(db, kind, project, now, choosePeriod),
-    /** What the pages of the console show of the project. */
-    console: (project: ProjectId) => createConsoleReads(ofProject(project)),
+    /** The database as the statements of the project see it, for modules that read with their own. */
+    projectDb: ofProject,
     /** Random samples of the project's mirror that are read again. */
     audits: (project: ProjectId) => createAuditStore(ofProject(project)),
     /** Deletes audits that ended before that. */

@@ -96,7 +96,7 @@ const retryingMembers: {
   grantToAnalyst: notRetried,
   installationId: notRetried,
   // Pages that people look at fail soon, and so do their decisions.
-  console: notRetried,
+  projectDb: notRetried,
   auditLog: notRetried,
   reportData: notRetried,
   listProjects: notRetried,

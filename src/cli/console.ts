@@ -6,7 +6,6 @@ import { Command, Option } from 'commander'
 import type { Config } from '../config/config.ts'
 import { canOpenBrowser } from '../config/load.ts'
 import { ConfigurationError } from '../config/problems.ts'
-import type { HttpServer } from '../http/server.ts'
 import { UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
@@ -57,8 +56,8 @@ async function printLink(context: CommandContext): Promise<CommandResult> {
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
-  const { createLinkFor } = await context.load(() => import('../console/data/open-console.ts'))
-  const { link, address, answers } = await createLinkFor(config, config.http, context.now())
+  const { createWorkerLink } = await context.load(() => import('../console/links.ts'))
+  const { link, address, answers } = await createWorkerLink(config, config.http, context.now())
   if (!answers) {
     context.writeErr(
       `no worker answers at ${address} now: start it with \`deskmirror start\`; if it runs on another machine, open the link with its address\n`,
@@ -81,25 +80,20 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   const display = context.openDisplay(false)
   const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
   const { stopSignal, exit } = context.listenForSignals()
-  const { openStandAlone } = await context.load(() => import('../console/data/open-console.ts'))
-  const { linkOf } = await import('../console/data/open-console.ts')
-  const { serveStandAlone } = await import('../console/routes/serve-stand-alone.ts')
+  const { serveStandAlone } = await context.load(() => import('../console/stand-alone.ts'))
   const stopped = new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))
   const slow = setTimeout(
     () => context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),
     slowMs,
   )
-  const opening = openStandAlone({ databaseUrl, databaseSetting, config, now: context.now })
+  const serving = serveStandAlone({ databaseUrl, databaseSetting, config, port, log, now: context.now })
   // A thread in the middle of a question to SQLite cannot be stopped, and an ordinary exit would wait for it.
   void stopped.then(() => delay(closeMs, undefined, { ref: false })).then(() => process.kill(process.pid, 'SIGKILL'))
-  const opened = await opening.finally(() => clearTimeout(slow))
-  const http: HttpServer = await serveStandAlone(opened, { port, log, now: context.now })
-  const link = linkOf(http.address, opened.links.create())
+  const { link, close } = await serving.finally(() => clearTimeout(slow))
   context.writeOut(`The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`)
   if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
   if (!stopSignal.aborted) await stopped
-  await http.close()
-  await opened.close()
+  await close()
   return exit(0)
 }
 

@@ -1,14 +1,18 @@
-/** The blocks that pages are made of, beside tables and charts. */
+/** The blocks that pages are made of, beside charts. */
+import { type Cell, table as documentTable } from '../document/table.ts'
+import { path, withQuery } from '../values/address.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
+import type { ProjectName } from '../values/project.ts'
+
+/** Where the sprite of icons is. */
+export type Assets = { readonly assets: string }
 
 /** Icons from the sprite. They repeat what a word beside them says, so nobody reads them aloud. */
 type IconName = 'act' | 'wrong' | 'fine' | 'note' | 'clock' | 'menu'
 
-export function icon(name: IconName, { assets }: { readonly assets: string }): Html {
+export function icon(name: IconName, { assets }: Assets): Html {
   return html`<svg class="icon ${name}" aria-hidden="true"><use href="${assets}/icons.svg#${name}"></use></svg>`
 }
-
-type Assets = { readonly assets: string }
 
 /** What a person must do, what is wrong, what is fine, and what is worth knowing. */
 export type SentenceKind = Exclude<IconName, 'menu'>
@@ -33,6 +37,29 @@ export function sentences(list: readonly Sentence[], frame: Assets): Html {
   )}</ul>`
 }
 
+type OfProject = { readonly project: ProjectName }
+
+/** An address below that of the project. */
+export function addressOf({ project }: OfProject, ...segments: readonly string[]): string {
+  return path`/console/p/${project}` + segments.map((segment) => path`/${segment}`).join('')
+}
+
+/** A link to a thing of the project, such as one of its `runs`. */
+export function linkTo(frame: OfProject, folder: string, id: string, content: Html | string): Html {
+  return html`<a href="${addressOf(frame, folder, id)}">${content}</a>`
+}
+
+/** `titles`: of the columns; one that begins with `#` has numbers. `empty`: in place of a table without rows. */
+export function table(
+  caption: string,
+  titles: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  empty = 'There are none.',
+): Html {
+  const columns = titles.map((title) => ({ title: title.replace(/^#/, ''), isNumber: title.startsWith('#') }))
+  return documentTable({ caption, columns, rows, empty })
+}
+
 export function section(title: string, content: Html, aside: Html = nothing): Html {
   return html`<section><div class="title"><h2>${title}</h2>${aside}</div>${content}</section>\n`
 }
@@ -42,7 +69,7 @@ export function facts(rows: readonly (readonly [name: string, value: Html | stri
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-type Choice = { readonly label: string; readonly to: string; readonly isChosen: boolean }
+export type Choice = { readonly label: string; readonly to: string; readonly isChosen: boolean }
 
 /** Filters are links, so they can be bookmarked and work without a script. */
 export function choices(name: string, list: readonly Choice[]): Html {
@@ -50,6 +77,15 @@ export function choices(name: string, list: readonly Choice[]): Html {
     ({ label, to, isChosen }) =>
       html`<li><a href="${to}" ${attribute('aria-current', isChosen ? 'true' : null)}>${label}</a></li>`,
   )}</ul>`
+}
+
+/** How far back a page looks: the first of these spans unless the address names another one, and links to all. */
+export function spanChoices<Spans extends object>(spans: Spans, asked: string | null, address: string) {
+  const names = Object.keys(spans) as (keyof Spans & string)[]
+  const over = names.find((name) => name === asked) ?? names[0]
+  if (over === undefined) throw new Error('there are no spans')
+  const links = names.map((label) => ({ label, to: withQuery(address, { over: label }), isChosen: label === over }))
+  return { over, links: choices('The last', links) }
 }
 
 /** To the rows that follow; nothing if there are none. */
@@ -60,4 +96,9 @@ export function older(to: string | null, label = 'Older'): Html {
 /** A text that changes while the page is open: the stream has it by this name. */
 export function live(name: string, text: string): Html {
   return html`<span ${attribute('data-live', name)}>${text}</span>`
+}
+
+/** Appears while the page is open, once it would be another one. */
+export function newerNotice(address: string): Html {
+  return html`<p class="newer" ${attribute('data-live-newer', true)} ${attribute('hidden', true)}>Something has changed. <a href="${address}">Show it</a></p>`
 }

@@ -1,9 +1,10 @@
 /** Buttons of decisions. Each is a form, so that it works without a script; those to confirm lead to a page first. */
 
 import { type DecisionName, decisions } from '../outbox/core/decisions.ts'
-import { escapeName, path, withQuery } from '../values/address.ts'
+import { escapeName, withQuery } from '../values/address.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'
 import type { ProjectName } from '../values/project.ts'
+import { addressOf } from './blocks.ts'
 
 /** What the decision is about: a batch or one write-back. `digest`: names it as it was shown. */
 type DecisionForm = {
@@ -22,10 +23,10 @@ function decisionButton(decision: DecisionName, { project, about, digest }: Deci
   const { label, taken, isUsual = false } = decisions[decision]
   const isPrimary = isFirst && isUsual
   if (taken === 'confirmed') {
-    const to = withQuery(path`/console/p/${project}/confirm`, { decision, ...escapeBatch(about) })
+    const to = withQuery(addressOf({ project }, 'confirm'), { decision, ...escapeBatch(about) })
     return html`<a class="button${isPrimary ? ' primary' : ''}" href="${to}">${label}</a>`
   }
-  return html`<form method="post" action="${path`/console/p/${project}/decide`}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
+  return html`<form method="post" action="${addressOf({ project }, 'decide')}">${hiddenFields({ decision, ...about, ...(digest === undefined ? {} : { digest }) })}
 <button type="submit" ${attribute('class', isPrimary ? 'primary' : null)}>${label}</button></form>`
 }
 

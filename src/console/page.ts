@@ -40,30 +40,23 @@ export type ProjectFrame = Frame & { readonly project: ProjectName }
 /** Apart: a bundler rewrites tagged templates that contain this tag, and adds code of its own for that. */
 const script = (address: string) => trusted(`<script type="module" src="${escapeHtml(address)}"></script>`)
 
-type NavigationItem = { readonly name: string; readonly address: string; readonly key: string }
-
-const groups: readonly { readonly title: string; readonly items: readonly NavigationItem[] }[] = [
-  {
-    title: 'Support',
-    items: [
-      { name: 'Overview', address: '', key: 'o' },
-      { name: 'Waiting', address: '/waiting', key: 'w' },
-      { name: 'Write-backs', address: '/writebacks', key: 'b' },
-      { name: 'Search', address: '/search', key: 'c' },
-      { name: 'Charts', address: '/charts', key: 'h' },
-    ],
-  },
-  {
-    title: 'Data',
-    items: [
-      { name: 'Streams', address: '/streams', key: 's' },
-      { name: 'Budget', address: '/budget', key: 'u' },
-      { name: 'Runs', address: '/runs', key: 'r' },
-      { name: 'Schema', address: '/schema', key: 'm' },
-      { name: 'Service', address: '/service', key: 'v' },
-    ],
-  },
-]
+/** Of each item: its name, its path within the project, and its key after `g`. */
+const navigationGroups = {
+  Support: [
+    ['Overview', '', 'o'],
+    ['Waiting', '/waiting', 'w'],
+    ['Write-backs', '/writebacks', 'b'],
+    ['Search', '/search', 'c'],
+    ['Charts', '/charts', 'h'],
+  ],
+  Data: [
+    ['Streams', '/streams', 's'],
+    ['Budget', '/budget', 'u'],
+    ['Runs', '/runs', 'r'],
+    ['Schema', '/schema', 'm'],
+    ['Service', '/service', 'v'],
+  ],
+} as const
 
 export function layout(page: Page, frame: Frame): Html {
   const { assets, project, viewer } = frame
@@ -124,14 +117,14 @@ function projectSwitch({ projects, project }: Frame): Html {
 function navigation(page: Page, { project, viewer }: Frame): Html {
   const link = (name: string, to: string, key: string) =>
     html`<li><a href="${to}" ${attribute('data-key', key)} ${attribute('aria-current', page.section === name ? 'page' : null)}>${name}</a></li>`
-  const ofProject = (name: string) =>
-    groups.map(
-      ({ title, items }) =>
-        html`<p>${title}</p><ul>${items.map((item) => link(item.name, path`/console/p/${name}` + item.address, item.key))}</ul>`,
+  const ofProject = (address: string) =>
+    Object.entries(navigationGroups).map(
+      ([title, items]) =>
+        html`<p>${title}</p><ul>${items.map(([name, to, key]) => link(name, address + to, key))}</ul>`,
     )
   const all = html`<p>All projects</p><ul>${link('Projects', '/console/projects', 'p')}${
     viewer !== null && hasRole(viewer.role, 'approver') ? link('Audit log', '/console/log', 'l') : nothing
   }</ul>`
-  return html`<nav id="navigation" popover aria-label="Console">${project === null ? nothing : ofProject(project)}${all}
+  return html`<nav id="navigation" popover aria-label="Console">${project === null ? nothing : ofProject(path`/console/p/${project}`)}${all}
 <p class="keys"><button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Keys</button></p></nav>`
 }

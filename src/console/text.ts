@@ -2,7 +2,7 @@
 
 import { isFound } from '../analytics/core/search-words.ts'
 import { formatCount, formatDuration } from '../values/format.ts'
-import { type Html, html } from '../values/html.ts'
+import { type Html, html, nothing } from '../values/html.ts'
 import { codeOf, splitInvisible } from '../values/invisible.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 
@@ -28,12 +28,10 @@ export function exactText(text: string | null): Html {
 
 /** `U+200B U+202E×3` */
 function namesOf(characters: string): string {
-  const names: string[] = []
-  for (const [run, character = ''] of characters.matchAll(/(.)\1*/gsu)) {
-    const name = codeOf(character)
+  const names = [...characters.matchAll(/(.)\1*/gsu)].map(([run, character = '']) => {
     const count = run.length / character.length
-    names.push(count === 1 ? name : `${name}×${count}`)
-  }
+    return codeOf(character) + (count === 1 ? '' : `×${count}`)
+  })
   return names.join(' ')
 }
 
@@ -50,22 +48,21 @@ export function markedText(text: string | null, words: readonly string[]): Html 
   return html`<bdi>${parts.map((part, index) => (index % 2 === 1 && isFound(part, words) ? html`<mark>${part}</mark>` : part))}</bdi>`
 }
 
-/** Times in the project's time zone, and ages as people say them. */
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-function formatIn(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone)
-  if (known !== undefined) return known
-  const options = { dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23', timeZone } as const
-  // The Swedish way of writing a time is that of RFC 3339, without its T.
-  const format = new Intl.DateTimeFormat('sv-SE', options)
-  formats.set(timeZone, format)
-  return format
+/** Who did it, where that is known. */
+export function by(person: string | null): Html {
+  return person === null ? nothing : html` by ${foreignText(person)}`
 }
 
-/** `2026-11-21 19:32` */
+/** One takes longer to make than to use a thousand times. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** `2026-11-21 19:32` in the project's time zone. */
 export function formatTime(at: EpochMs, timeZone: string): string {
-  return formatIn(timeZone).format(at)
+  // The Swedish way of writing a time is that of RFC 3339, without its T.
+  const options = { dateStyle: 'short', timeStyle: 'short', hourCycle: 'h23', timeZone } as const
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', options)
+  formats.set(timeZone, format)
+  return format.format(at)
 }
 
 type Zone = { readonly timeZone: string }

@@ -1,11 +1,13 @@
 /** What write-backs and batches are called on pages: one word each, everywhere the same. */
 
 import type { BatchState } from '../outbox/core/batches.ts'
-import type { WritebackStatus } from '../outbox/core/state.ts'
+import type { EventLogEntry } from '../outbox/core/outbox-entry.ts'
+import { presentStatuses, type StatusCounts, type WritebackStatus } from '../outbox/core/state.ts'
+import { formatCount } from '../values/format.ts'
 import { type Html, html } from '../values/html.ts'
-import { icon, type SentenceKind } from './blocks.ts'
+import { type Assets, icon, type SentenceKind } from './blocks.ts'
 
-type Word = { readonly icon: SentenceKind; readonly word: string; readonly sentence: string }
+export type Word = { readonly icon: SentenceKind; readonly word: string; readonly sentence: string }
 
 export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
   draft: { icon: 'act', word: 'draft', sentence: 'Waits for approval.' },
@@ -27,7 +29,7 @@ export const statusWords: Readonly<Record<WritebackStatus, Word>> = {
   expired: { icon: 'note', word: 'expired', sentence: 'Its time was over before it could be sent.' },
 }
 
-const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
+export const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
   draft: { icon: 'act', word: 'waits for approval' },
   stopped: { icon: 'act', word: 'stopped' },
   sending: { icon: 'clock', word: 'being sent' },
@@ -35,18 +37,27 @@ const batchWords: Readonly<Record<BatchState, Omit<Word, 'sentence'>>> = {
   done: { icon: 'fine', word: 'done' },
 }
 
-type Assets = { readonly assets: string }
+/** An icon beside a word. */
+export function stateOf({ icon: name, word }: Omit<Word, 'sentence'>, frame: Assets): Html {
+  return html`<span class="state ${name}">${icon(name, frame)} ${word}</span>`
+}
 
 export function statusOf(status: WritebackStatus, frame: Assets): Html {
-  const { icon: name, word } = statusWords[status]
-  return html`<span class="state ${name}">${icon(name, frame)} ${word}</span>`
+  return stateOf(statusWords[status], frame)
 }
 
 export function batchStateOf(state: BatchState, frame: Assets): Html {
-  const { icon: name, word } = batchWords[state]
-  return html`<span class="state ${name}">${icon(name, frame)} ${word}</span>`
+  return stateOf(batchWords[state], frame)
 }
 
-export function batchWord(state: BatchState): string {
-  return batchWords[state].word
+/** `1,204 queued, 3 failed` */
+export function countsText(counts: StatusCounts): string {
+  const present = presentStatuses(counts)
+  return present.map((status) => `${formatCount(counts[status] ?? 0)} ${statusWords[status].word}`).join(', ')
+}
+
+/** `draft → queued`; only the status if it stayed the same. */
+export function stepText({ from, to }: Pick<EventLogEntry, 'from' | 'to'>): string {
+  const after = statusWords[to].word
+  return from === null || from === to ? after : `${statusWords[from].word} → ${after}`
 }

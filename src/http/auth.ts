@@ -45,8 +45,13 @@ export const disabledHook: RequestHook = async (_, reply) =>
  */
 export const localHostHook: RequestHook = async (request, reply) => {
   const { host } = request.headers
-  if (host === undefined || isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')) return
+  if (host === undefined || isLocalHost(host)) return
   return reply.code(403).send({ error: 'without a token this server accepts only names of this machine' })
+}
+
+/** Whether a `Host` header is a name of this machine. */
+export function isLocalHost(host: string): boolean {
+  return isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')
 }
 
 /** Null: there is none. */

@@ -1,15 +1,11 @@
 /** Pages as pure functions: data in, words out. */
 import { describe, expect, test } from 'vitest'
-import {
-  type ConversationData,
-  hideMessages,
-  type OverviewData,
-  type StreamRow,
-  streamStateOf,
-} from '../../src/console/core/data.ts'
+import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/page.ts'
 import { thread } from '../../src/console/pages/conversation.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
+import type { OverviewData, StreamRow } from '../../src/console/reads.ts'
+import { hideMessages } from '../../src/console/screen.ts'
 import { exactText, formatTime, markedText, roughly } from '../../src/console/text.ts'
 import { timeChart } from '../../src/document/chart.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
@@ -25,7 +21,7 @@ const textOf = ({ html }: Html) =>
     .trim()
 
 const row = (over: Partial<StreamRow> = {}): StreamRow => ({
-  ...{ stream: 'calls', syncedAt: ago(240), skipped: null, failed: null, failedSince: null, isRunning: false },
+  ...{ stream: 'calls', syncedAt: ago(240), skipped: null, failed: null, isRunning: false },
   ...{ maxAgeMs: 660_000, schedule: 'every 5 min', rows: 1, newest: null, due: 0 },
   ...over,
 })
@@ -43,7 +39,7 @@ describe('a stream is', () => {
     ['read', { syncedAt: ago(1e6), maxAgeMs: null }],
   ]
   test.each(states)('%s', (state, over) => {
-    expect(streamStateOf(row(over), row(over), now)).toBe(state)
+    expect(streamStateOf(row(over), now)).toBe(state)
   })
 })
 
@@ -60,9 +56,9 @@ describe('the overview says', () => {
       audits: [],
       paused: null,
       held: null,
+      lost: null,
       failures: [],
       writebacks: {},
-      oldestDraft: null,
       heldLanes: 0,
     },
     waiting: { count: 0, since: null },
@@ -151,7 +147,7 @@ test('a thread is exact, and long messages are shortened where all are too long 
       ...{ id: String(n), sender: 'visitor', name: null, content: 'x'.repeat(length), at: ago(9), isDeleted: false },
       role: 'visitor' as const,
     }))
-    return textOf(thread({ messages, older: null, changes: [] } as unknown as ConversationData, frame))
+    return textOf(thread({ messages, older: null, changes: [] }, frame))
   }
   expect(threadOf(1, 190_000)).toHaveLength(190_001 + 2 * 'visitor · 2026-06-01 11:59'.length + 1)
   expect(threadOf(1, 300_000)).toContain('xx … and 200,000 more characters')

@@ -2,15 +2,16 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decideBatch, revertBatchOf } from '../../src/app/batches.ts'
 import { decideWritebacks } from '../../src/app/outbox.ts'
-import { unconfiguredProject } from '../../src/console/data/console-project.ts'
-import { createWritebackReads } from '../../src/console/data/writeback-data.ts'
+import { readBatchData } from '../../src/console/pages/batch.ts'
+import { readWritebackData } from '../../src/console/pages/writeback.ts'
+import { unconfiguredProject } from '../../src/console/project.ts'
+import { createReviews } from '../../src/console/reviews.ts'
 import { configOf } from '../mirror/sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { openOutbox, queueFlags, project as shop } from './batch-fixture.ts'
 import { createOutboxFixture, performedWrites, singleItem, toRequest } from './outbox-fixture.ts'
 
 const shown = unconfiguredProject(shop, 'UTC')
-const noPage = { status: null, would: null, after: null }
 
 /** Of this machine, by so many seconds. */
 const setClockBy = (seconds: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1000 })
@@ -34,17 +35,15 @@ describe.each([-60, 60])('on a machine whose clock is off by %d s', (seconds) =>
     await admin.decideBatch('stopped', 'flags', 'bea')
     await admin.decideBatch('resumed', 'flags', 'bea')
     expect(await admin.findBatchRest('flags')).not.toBeNull()
-    const reads = createWritebackReads(
-      async () => warehouse,
-      async () => warehouse,
-      Date.now,
-    )
-    const { undoUntil } = (await reads.batch(shown, 'flags', noPage)) ?? {}
+    const reads = { reviews: createReviews(async () => warehouse, Date.now) }
+    const { signal } = new AbortController()
+    const request = { reads, warehouse, outbox: admin, project: shown, signal, query: () => null }
+    const { undoUntil } = (await readBatchData({ ...request, id: 'flags' })) ?? {}
     expect(undoUntil).toMatch(/Z$/)
     const [{ id } = { id: '' }] = await admin.list({}, 1)
-    expect(await reads.writeback(shown, id)).toMatchObject({ undoUntil })
+    expect(await readWritebackData({ ...request, id })).toMatchObject({ undoUntil })
     await warehouse.query('update writebacks set undo_until = (extract(epoch from now()) * 1000)::bigint - 1000')
-    expect(await reads.batch(shown, 'flags', noPage)).toMatchObject({ undoUntil: null })
+    expect(await readBatchData({ ...request, id: 'flags' })).toMatchObject({ undoUntil: null })
     await warehouse.query('update writebacks set undo_until = (extract(epoch from now()) * 1000)::bigint + 9000')
     expect(await admin.decide('approval_undone', {}, { by: 'bea' })).toMatchObject({ count: 2 })
   })

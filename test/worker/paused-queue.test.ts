@@ -1,6 +1,8 @@
 /** A queue that someone has paused in its store: nothing fails, and nothing is done. */
+
 import { expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
+import { readOverview } from '../../src/console/sql/overview.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { captureLog } from '../http/test-server.ts'
 import type { BullBackend } from '../jobs/queue-fixtures.ts'
@@ -40,7 +42,7 @@ test('is in the log, the metrics, status and the console until it is resumed', a
       reason: expect.stringContaining(`hdel deskmirror:writebacks.${installation}:meta paused`),
     },
   ])
-  const overview = await stores.warehouse.console(sandbox.projectId).overview(Date.now())
+  const overview = await readOverview(stores.warehouse.projectDb(sandbox.projectId), Date.now())
   expect(overview.failures).toMatchObject([{ job: 'queue' }])
 
   await board.resume()

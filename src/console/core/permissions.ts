@@ -31,12 +31,17 @@ export function missingRole(
 export const importRole: Role = 'operator'
 
 /** `approveOwn`: whether people may approve what they queued themselves. */
-export type DecidingViewer = { readonly viewer: Pick<Viewer, 'name' | 'role'>; readonly approveOwn: boolean }
+type Deciding = {
+  readonly viewer: Pick<Viewer, 'name' | 'role'> | null
+  /** Whether anything can be decided here. */
+  readonly canDecide: boolean
+  readonly approveOwn: boolean
+}
 
 export function offeredForBatch(
   { batch, ...report }: Pick<BatchReport, 'batch' | 'approval' | 'revertible'>,
   undoUntil: string | null,
-  deciding: DecidingViewer,
+  deciding: Deciding,
 ): readonly DecisionName[] {
   const { counts, createdBy, stoppedAt } = batch
   const facts = { ...report, counts, isStopped: stoppedAt !== null, undoUntil }
@@ -47,7 +52,7 @@ export function offeredForBatch(
 export function offeredForWriteback(
   { status, stoppedBy, createdBy }: Pick<NamedEntry, 'status' | 'stoppedBy' | 'createdBy'>,
   undoUntil: string | null,
-  deciding: DecidingViewer,
+  deciding: Deciding,
 ): readonly DecisionName[] {
   const allowed = decisionNames.filter((name) => {
     const { isAboutBatch, from, isOfferedForWriteback } = decisions[name]
@@ -58,9 +63,10 @@ export function offeredForWriteback(
 
 function restrictToRole(
   allowed: readonly DecisionName[],
-  { viewer, approveOwn }: DecidingViewer,
+  { viewer, canDecide, approveOwn }: Deciding,
   subject: DecisionSubject,
 ): readonly DecisionName[] {
+  if (viewer === null || !canDecide) return []
   return allowed.filter((name) => {
     if (missingRole(viewer, name, subject) !== null) return false
     return name !== 'approve' || approveOwn || subject.createdBy !== viewer.name

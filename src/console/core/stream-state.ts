@@ -37,7 +37,11 @@ export function streamStateOf(facts: StreamFacts, now: EpochMs): StreamState {
 const dayMs: Ms = 86_400_000
 
 /** `schedules` null: not known here. `hasWorker`: a worker runs, and keeps the promise. */
-export function scheduleOf(stream: StreamName, schedules: Schedules | null, hasWorker: boolean) {
+export function scheduleOf(
+  stream: StreamName,
+  schedules: Schedules | null,
+  hasWorker: boolean,
+): Pick<StreamFacts, 'maxAgeMs'> & { readonly schedule: string | null } {
   if (schedules === null) return { schedule: null, maxAgeMs: null }
   const schedule = schedules[stream === 'analytics' || stream === 'availability' ? stream : 'incremental']
   // A cron pattern counts as once a day.

@@ -1,12 +1,11 @@
 /** The audit log: who signed in, and who decided what. */
 
-import { table } from '../../document/table.ts'
-import type { AuditEvent } from '../../outbox/core/decisions.ts'
+import type { AuditEvent } from '../../outbox/core/audit-event.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { html } from '../../values/html.ts'
 import type { ProjectId, ProjectName } from '../../values/project.ts'
-import { older } from '../blocks.ts'
+import { older, table } from '../blocks.ts'
 import type { Frame, Page } from '../page.ts'
 import { foreignText, timeOf } from '../text.ts'
 
@@ -19,17 +18,10 @@ type AuditLogData = {
 
 export function auditLogPage({ events, next, names }: AuditLogData, frame: Frame): Page {
   const content = html`<p class="faint">Every sign-in and every decision. Looking at a page is not an event. Times are UTC.</p>
-${table({
-  caption: 'Events, the newest first',
-  columns: [
-    { title: 'When' },
-    { title: 'Who' },
-    { title: 'Did' },
-    { title: 'About' },
-    { title: 'Rows', isNumber: true },
-    { title: 'Why' },
-  ],
-  rows: events.map(({ at, person, role, action, project, subject, count, detail }) => [
+${table(
+  'Events, the newest first',
+  ['When', 'Who', 'Did', 'About', '#Rows', 'Why'],
+  events.map(({ at, person, role, action, project, subject, count, detail }) => [
     timeOf(at, frame),
     html`${foreignText(person)} <span class="faint">${role}</span>`,
     action.replaceAll('_', ' '),
@@ -37,8 +29,8 @@ ${table({
     count === null ? '–' : formatCount(count),
     foreignText(detail),
   ]),
-  empty: 'Nothing has been decided yet.',
-})}
+  'Nothing has been decided yet.',
+)}
 ${older(next === null ? null : withQuery('/console/log', { before: next }))}`
   return { title: 'Audit log', section: 'Audit log', content }
 }

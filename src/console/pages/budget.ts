@@ -1,65 +1,61 @@
 /** Where the request budget goes. */
-
 import { legend, timeChart } from '../../document/chart.ts'
-import { table } from '../../document/table.ts'
 import type { BudgetData } from '../../service/core/budget-history.ts'
-import { type Priority, priorities } from '../../service/core/priority.ts'
-import { path, withQuery } from '../../values/address.ts'
+import type { Priority } from '../../service/core/priority.ts'
+import { readBudget } from '../../service/sql/budget-history.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
-import { choices, facts, section } from '../blocks.ts'
+import { addressOf, facts, section, spanChoices, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
+import { limitOf } from '../project.ts'
+import type { ScreenRequest } from '../screen.ts'
 import { formatTime, roughly, timeOf } from '../text.ts'
 
-/** `over`: how long. */
-type BudgetView = { readonly data: BudgetData; readonly over: string; readonly choices: readonly string[] }
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
 
-export function budgetPage({ data, over, choices: spans }: BudgetView, frame: ProjectFrame): Page {
-  const address = path`/console/p/${frame.project}/budget`
-  const filters = spans.map((span) => ({
-    label: span,
-    to: withQuery(address, { over: span }),
-    isChosen: span === over,
-  }))
+/** How long, and how long one bar is: some 60 to 100 bars. */
+const spans = {
+  '1 hour': { ms: hourMs, stepMs: minuteMs },
+  '24 hours': { ms: dayMs, stepMs: 15 * minuteMs },
+  '7 days': { ms: 7 * dayMs, stepMs: 2 * hourMs },
+  '30 days': { ms: 30 * dayMs, stepMs: 8 * hourMs },
+}
+
+export async function showBudget({ db, project, frame, query }: ScreenRequest): Promise<Page> {
+  const { over, links } = spanChoices(spans, query('over'), addressOf(frame, 'budget'))
+  const { ms, stepMs } = spans[over]
+  const data = { limit: limitOf(project), ...(await readBudget(db, frame.now - ms, frame.now, stepMs)) }
   const { bars, pauses, limit } = data
   const sum = (of: (bar: BudgetData['bars'][number]) => number) => bars.reduce((total, bar) => total + of(bar), 0)
   const all = sum(({ requests }) => Object.values(requests).reduce((total, count) => total + count, 0))
-  const content = html`${choices('The last', filters)}
+  const byPriority = table(
+    'Requests by priority',
+    ['Priority', '#Requests'],
+    series.map(({ priority, name }) => [name, formatCount(sum(({ requests }) => requests[priority] ?? 0))]),
+  )
+  const newestPauses = pauses.toReversed().slice(0, 50)
+  const pauseTable = table(
+    'When no request was sent',
+    ['Why', 'From', '#For'],
+    newestPauses.map(({ kind, from, to }) => [
+      kind === 'throttled' ? 'the service answered 429' : 'past use was not known',
+      timeOf(new Date(from).toISOString(), frame),
+      roughly(to - from),
+    ]),
+    'There was none.',
+  )
+  const content = html`${links}
 ${facts([
   ['Requests', formatCount(all)],
   ['Allowed a minute', limit === null ? 'not known here' : formatCount(limit)],
   ['Answered by 429', formatCount(sum(({ throttled }) => throttled))],
   ['Pauses', formatCount(pauses.length)],
 ])}
-${section('Requests', html`${budgetLegend}${budgetChart(data, frame)}`)}
-${section(
-  'What for',
-  table({
-    caption: 'Requests by priority',
-    columns: [{ title: 'Priority' }, { title: 'Requests', isNumber: true }],
-    rows: priorities.map((priority) => [
-      priorityNames[priority],
-      formatCount(sum(({ requests }) => requests[priority] ?? 0)),
-    ]),
-    empty: '',
-  }),
-)}
-${section(
-  'Pauses',
-  table({
-    caption: 'When no request was sent',
-    columns: [{ title: 'Why' }, { title: 'From' }, { title: 'For', isNumber: true }],
-    rows: pauses
-      .toReversed()
-      .slice(0, 50)
-      .map(({ kind, from, to }) => [
-        kind === 'throttled' ? 'the service answered 429' : 'past use was not known',
-        timeOf(new Date(from).toISOString(), frame),
-        roughly(to - from),
-      ]),
-    empty: 'There was none.',
-  }),
-)}`
+${section('Requests', budgetChart(data, frame))}
+${section('What for', byPriority)}
+${section('Pauses', pauseTable)}`
   return { title: 'Budget', section: 'Budget', content }
 }
 
@@ -71,43 +67,29 @@ const series: readonly { readonly priority: Priority; readonly name: string; rea
   { priority: 'reconcile', name: 'comparing', style: 'fourth' },
 ]
 
-const priorityNames = Object.fromEntries(series.map(({ priority, name }) => [priority, name])) as Readonly<
-  Record<Priority, string>
->
-
-export const budgetLegend: Html = legend([
+const budgetLegend: Html = legend([
   ...series,
   { name: 'pause after a 429', style: 'shade throttled' },
   { name: 'closed: past use not known', style: 'shade closed' },
 ])
 
-const minuteMs = 60_000
-
 export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetData, { timeZone }: ProjectFrame): Html {
   const perBar = limit === null ? null : Math.round((limit * stepMs) / minuteMs)
-  const isLong = to - from > 2 * 86_400_000
-  return timeChart({
-    id: 'budget',
+  const isLong = to - from > 2 * dayMs
+  const throttled = bars.filter((bar) => bar.throttled > 0)
+  const chart = timeChart({
+    ...{ id: 'budget', kind: 'stacked bars', from, to, stepMs, formatValue: formatCount },
     title: stepMs === minuteMs ? 'Requests a minute' : 'Requests over time',
-    kind: 'stacked bars',
-    from,
-    to,
-    stepMs,
     times: bars.map(({ at }) => at),
-    series: series.map(({ priority, ...rest }) => ({
-      ...rest,
-      values: bars.map(({ requests }) => requests[priority] ?? 0),
+    series: series.map(({ priority, name, style }) => ({
+      ...{ name, style, values: bars.map(({ requests }) => requests[priority] ?? 0) },
     })),
     limit: perBar === null ? null : { value: perBar, label: `allowed ${formatCount(perBar)}` },
     shades: pauses.map((pause) => ({
-      ...pause,
-      style: pause.kind,
-      label: pause.kind === 'closed' ? 'closed' : 'pause after a 429',
+      ...{ ...pause, style: pause.kind, label: pause.kind === 'closed' ? 'closed' : 'pause after a 429' },
     })),
-    marks: bars
-      .filter(({ throttled }) => throttled > 0)
-      .map(({ at, throttled }) => ({ at, label: `${throttled} answered by 429` })),
-    formatTime: (at) => (isLong ? formatTime(at, timeZone).slice(5) : formatTime(at, timeZone).slice(11)),
-    formatValue: formatCount,
+    marks: throttled.map((bar) => ({ at: bar.at, label: `${bar.throttled} answered by 429` })),
+    formatTime: (at) => formatTime(at, timeZone).slice(isLong ? 5 : 11),
   })
+  return html`${budgetLegend}${chart}`
 }

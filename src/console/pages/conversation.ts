@@ -1,22 +1,31 @@
 /** One conversation: who, how it stands, and its thread with what changed in between. */
-
-import { table } from '../../document/table.ts'
 import { operationTypes } from '../../outbox/core/writeback-request.ts'
-import { path, withQuery } from '../../values/address.ts'
+import { withQuery } from '../../values/address.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { facts, older, section } from '../blocks.ts'
-import type { ChangeRow, ConversationData, MessageRow } from '../core/data.ts'
+import { addressOf, facts, linkTo, older, section, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import { ago, exactStart, foreignText, timeOf } from '../text.ts'
 import { statusOf } from '../writeback-words.ts'
 
-export function conversationPage(data: ConversationData, frame: ProjectFrame): Page {
-  const { id, visitorId, name, email, isComplete, deletedAt } = data
-  const address = path`/console/p/${frame.project}/conversations/${id}`
+export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<Page | null> {
+  const data = visibleTo(frame, await readConversation(db, id, query('before')))
+  if (data === null) return null
+  const { visitorId, name, email, isComplete, deletedAt, writebacks } = data
+  const address = addressOf(frame, 'conversations', data.id)
   const visitor =
     visitorId === null
       ? foreignText(null)
-      : html`<a href="${path`/console/p/${frame.project}/visitors/${visitorId}`}">${foreignText(name ?? email ?? visitorId)}</a>`
+      : linkTo(frame, 'visitors', visitorId, foreignText(name ?? email ?? visitorId))
+  const writebackTable = table(
+    'Write-backs to this conversation, the newest first',
+    ['What', 'Status'],
+    writebacks.map((row) => [
+      linkTo(frame, 'writebacks', row.id, operationTypes[row.operation].words[0]),
+      statusOf(row.status, frame),
+    ]),
+  )
   const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this conversation.</p>`}
 ${facts([
   ['Visitor', visitor],
@@ -26,16 +35,14 @@ ${facts([
   ['Assigned to', foreignText(data.agent)],
   ['Started', timeOf(data.createdAt, frame)],
   ['Origin', foreignText(data.origin)],
-  ['Id', foreignText(id)],
+  ['Id', foreignText(data.id)],
 ])}
 ${isComplete === false ? html`<p class="problem">The service did not list all of its messages.</p>` : nothing}
 ${older(data.older === null ? null : withQuery(address, { before: data.older }), 'Older messages')}
 ${thread(data, frame)}
-${data.writebacks.length === 0 ? nothing : section('Write-backs', writebackTable(data, frame))}`
+${writebacks.length === 0 ? nothing : section('Write-backs', writebackTable)}`
   return { title: 'Conversation', section: 'Search', content }
 }
-
-type Entry = { readonly at: string; readonly html: Html }
 
 /** Changes that the messages themselves show. */
 const shownByMessages: ReadonlySet<string> = new Set(['last_message_at', 'last_message_sender_type'])
@@ -45,7 +52,7 @@ const shownCharacters = 200_000
 
 /** Messages and changes in the order in which they happened. `isMarked`: what a person should look at. */
 export function thread(
-  { messages, changes, older: hasOlder }: ConversationData,
+  { messages, changes, older: hasOlder }: Pick<ConversationData, 'messages' | 'changes' | 'older'>,
   frame: ProjectFrame,
   isMarked: (text: string | null, at: string | null) => boolean = () => false,
 ): Html {
@@ -55,39 +62,20 @@ export function thread(
   const shownChanges = changes.filter(
     ({ field, at }) => !shownByMessages.has(field) && (hasOlder === null || first?.at == null || at >= first.at),
   )
-  const entries: Entry[] = [
-    ...messages.map((message) => ({
-      at: message.at ?? '',
-      html: messageItem(message, frame, { length, isMarked: isMarked(message.content, message.at) }),
+  const entries = [
+    ...messages.map(({ role, name, sender, content, at, isDeleted }) => {
+      const same = isMarked(content, at)
+      const by = html`${same ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
+      const item = html`<li class="${role}${same ? ' marked' : ''}"><p class="by">${by}</p><p>${exactStart(content, length)}</p></li>\n`
+      return { at: at ?? '', item }
+    }),
+    ...shownChanges.map(({ field, before, after, at }) => ({
+      at,
+      item: html`<li class="event"><p>${field.replaceAll('_', ' ')}: ${foreignText(before)} → ${foreignText(after)} · seen ${timeOf(at, frame)}</p></li>\n`,
     })),
-    ...shownChanges.map((change) => ({ at: change.at, html: changeItem(change, frame) })),
   ]
   if (entries.length === 0) return html`<p class="empty">There are no messages.</p>`
   // The sort is stable: messages of the same second keep their order.
   const sorted = entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
-  return html`<ol class="thread" aria-label="Messages">${sorted.map((entry) => entry.html)}</ol>`
-}
-
-/** `length`: characters of it that are shown. */
-type Shown = { readonly length: number; readonly isMarked: boolean }
-
-function messageItem(message: MessageRow, frame: ProjectFrame, { length, isMarked }: Shown): Html {
-  const { role, name, sender, content, at, isDeleted } = message
-  return html`<li class="${role}${isMarked ? ' marked' : ''}"><p class="by">${isMarked ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}</p><p>${exactStart(content, length)}</p></li>\n`
-}
-
-function changeItem({ field, before, after, at }: ChangeRow, frame: ProjectFrame): Html {
-  return html`<li class="event"><p>${field.replaceAll('_', ' ')}: ${foreignText(before)} → ${foreignText(after)} · seen ${timeOf(at, frame)}</p></li>\n`
-}
-
-function writebackTable({ writebacks }: ConversationData, frame: ProjectFrame): Html {
-  return table({
-    caption: 'Write-backs to this conversation, the newest first',
-    columns: [{ title: 'What' }, { title: 'Status' }],
-    rows: writebacks.map(({ id, operation, status }) => [
-      html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${operationTypes[operation].words[0]}</a>`,
-      statusOf(status, frame),
-    ]),
-    empty: 'There are none.',
-  })
+  return html`<ol class="thread" aria-label="Messages">${sorted.map(({ item }) => item)}</ol>`
 }

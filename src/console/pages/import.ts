@@ -1,13 +1,11 @@
 /** Importing a file of write-backs as a draft batch: the form, and what is wrong with the file. */
 
-import { table } from '../../document/table.ts'
 import type { RejectedImport } from '../../outbox/core/reports.ts'
 import { formatRows, type MistakeKind, mistakeText } from '../../outbox/core/request-mistake.ts'
 import { operations, operationTypes } from '../../outbox/core/writeback-request.ts'
-import { path } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import { section } from '../blocks.ts'
+import { addressOf, linkTo, section, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { foreignText, shortened } from '../text.ts'
 
@@ -24,12 +22,11 @@ export type ImportView = {
   readonly mistakesAddress: string | null
 }
 
-export const emptyImport: ImportView = {
-  ...{ title: '', note: '', allowDuplicates: false, ignoreColumns: false },
-  ...{ rejected: null, problem: null, mistakesAddress: null },
-}
-
-export function importPage(view: ImportView, frame: ProjectFrame): Page {
+export function importPage(given: Partial<ImportView>, frame: ProjectFrame): Page {
+  const view: ImportView = {
+    ...{ title: '', note: '', allowDuplicates: false, ignoreColumns: false },
+    ...{ rejected: null, problem: null, mistakesAddress: null, ...given },
+  }
   const { rejected, problem } = view
   const content = html`${problem === null ? nothing : html`<p class="problem">Nothing was queued: ${foreignText(problem)}</p>`}
 ${rejected === null ? nothing : rejection(rejected, view, frame)}
@@ -41,7 +38,7 @@ ${section('The columns', columnTable())}`
 
 /** The file comes last: what is written above it is then known when it is read. */
 function form({ title, note, allowDuplicates, ignoreColumns }: ImportView, frame: ProjectFrame): Html {
-  return html`<form method="post" action="${path`/console/p/${frame.project}/import`}" enctype="multipart/form-data" class="stacked">
+  return html`<form method="post" action="${addressOf(frame, 'import')}" enctype="multipart/form-data" class="stacked">
 <label>What people call this batch (may be empty)
 <input name="title" maxlength="200" autocomplete="off" value="${title}"></label>
 <label>What people should know about it (may be empty)
@@ -56,46 +53,49 @@ function form({ title, note, allowDuplicates, ignoreColumns }: ImportView, frame
 /** The first row of CSV names them, in any order. */
 function columnTable(): Html {
   return html`<p>The first row names the columns, in any order; a row fills those of its operation. Ids are on the pages of conversations and visitors, and in an export.</p>
-${table({
-  caption: 'Columns by operation',
-  columns: [{ title: 'operation' }, { title: 'Does' }, { title: 'Other columns' }],
-  rows: operations.map((operation) => {
+${table(
+  'Columns by operation',
+  ['operation', 'Does', 'Other columns'],
+  operations.map((operation) => {
     const { target, fields, summary } = operationTypes[operation]
     return [operation, summary, [`${target}_id`, ...Object.keys(fields)].join(' ')]
   }),
-  empty: '',
-})}`
+)}`
 }
 
 function rejection(rejected: RejectedImport, { mistakesAddress }: ImportView, frame: ProjectFrame): Html {
   if (rejected.outcome === 'imported before')
-    return html`<p class="problem">Nothing was queued: the same file was imported before, as <a href="${path`/console/p/${frame.project}/batches/${rejected.batch}`}"><bdi>${rejected.batch}</bdi></a>.</p>`
+    return html`<p class="problem">Nothing was queued: the same file was imported before, as ${linkTo(frame, 'batches', rejected.batch, foreignText(rejected.batch))}.</p>`
   const { rows, mistaken, kinds, mistakes } = rejected
   const said =
     rows === 0
       ? 'the first row does not name the columns of an import'
       : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
+  const lines = table(
+    'Rows with mistakes, as a spreadsheet numbers them',
+    ['#Row', 'Ref', 'Mistakes'],
+    mistakes.map(({ row, ref, why }) => [row, foreignText(ref), foreignText(why.join('; '))]),
+  )
   const download =
     mistakesAddress === null
       ? nothing
       : html`<p><a class="button" href="${mistakesAddress}">Download the rows with their mistakes (CSV)</a></p>`
   return html`<p class="problem">Nothing was queued: ${said}.</p>
 ${section('What is wrong', html`${kindTable(kinds)}${download}`)}
-${rows === 0 ? nothing : section(mistakes.length < mistaken ? `The first ${formatCount(mistakes.length)} rows` : 'Row by row', lineTable(mistakes))}`
+${rows === 0 ? nothing : section(mistakes.length < mistaken ? `The first ${formatCount(mistakes.length)} rows` : 'Row by row', lines)}`
 }
 
 function kindTable(kinds: readonly MistakeKind[]): Html {
-  return table({
-    caption: 'Kinds of mistakes, the most frequent first',
-    columns: [{ title: 'What' }, { title: 'Rows', isNumber: true }, { title: 'Which' }, { title: 'Found' }],
-    rows: kinds.map((kind) => [
+  return table(
+    'Kinds of mistakes, the most frequent first',
+    ['What', '#Rows', 'Which', 'Found'],
+    kinds.map((kind) => [
       foreignText(mistakeText(kind)),
       kind.count,
       formatRows(kind.rows, kind.count),
       foundText(kind),
     ]),
-    empty: '',
-  })
+  )
 }
 
 function foundText({ found, foundOthers }: MistakeKind): Html {
@@ -104,13 +104,4 @@ function foundText({ found, foundOthers }: MistakeKind): Html {
     ({ value, count }) => html`${shortened(value, 60)}${count === 1 ? nothing : html` (${formatCount(count)})`} `,
   )
   return html`${values}${foundOthers === 0 ? nothing : html`and ${pluralize(foundOthers, 'other')}`}`
-}
-
-function lineTable(mistakes: Extract<RejectedImport, { outcome: 'mistaken' }>['mistakes']): Html {
-  return table({
-    caption: 'Rows with mistakes, as a spreadsheet numbers them',
-    columns: [{ title: 'Row', isNumber: true }, { title: 'Ref' }, { title: 'Mistakes' }],
-    rows: mistakes.map(({ row, ref, why }) => [row, foreignText(ref), foreignText(why.join('; '))]),
-    empty: '',
-  })
 }

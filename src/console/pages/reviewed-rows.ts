@@ -1,79 +1,72 @@
 /** The rows of a batch that have not left: what each sends, exactly, and what it would do. Some can be picked. */
-
-import { type Cell, type Column, table } from '../../document/table.ts'
+import type { Cell } from '../../document/table.ts'
 import type { DecisionName } from '../../outbox/core/decisions.ts'
+import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
 import type { ReviewOutcome } from '../../outbox/core/review.ts'
-import { outcomeLabels } from '../../outbox/core/review-labels.ts'
-import { reviewActions } from '../../outbox/core/writeback-request.ts'
-import { path } from '../../values/address.ts'
+import { actionNames, outcomeLabels } from '../../outbox/core/review-labels.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
-import type { BatchData } from '../core/writeback-data.ts'
+import { addressOf, linkTo, table } from '../blocks.ts'
 import { hiddenFields } from '../decision-forms.ts'
 import type { ProjectFrame } from '../page.ts'
+import type { ReviewedRow } from '../reviews.ts'
 import { exactText, foreignText, shortened } from '../text.ts'
 
-type ReviewedRows = {
+/** `payload`: what it would send. */
+export type RowToPick = ReviewedRow & { readonly payload: NamedEntry['payload'] }
+
+type Picking = {
   readonly batch: string
-  readonly rows: BatchData['reviewed']
   readonly would: ReviewOutcome | null
   readonly offered: readonly DecisionName[]
 }
 
-export function reviewedTable({ batch, rows, would, offered }: ReviewedRows, frame: ProjectFrame): Html {
-  const pickable = offered.filter((decision) => decision === 'approve' || decision === 'cancel')
-  const hasPicks = pickable.length > 0 && rows.length > 0
-  const pick: Column[] = hasPicks ? [{ title: 'Pick' }] : []
-  const columns: Column[] = [
-    ...pick,
-    { title: 'Row', isNumber: true },
-    { title: 'About' },
-    { title: 'What is sent' },
-    { title: 'Effect' },
-  ]
-  const cells = rows.map((row) => [...(hasPicks ? [pickCell(row)] : []), ...rowCells(row, frame)])
-  const content = table({
-    caption: 'Rows that have not been sent',
-    columns,
-    rows: cells,
-    empty: 'No row would do this.',
-  })
-  if (!hasPicks) return content
-  const allOf = would === null ? nothing : allOfOutcome(batch, would, pickable, frame)
-  return html`<form action="${path`/console/p/${frame.project}/confirm`}" ${attribute('data-picks', true)}>${hiddenFields({ batch })}
-${content}
-<div class="bar"><span ${attribute('data-picked', true)} role="status">Picked rows:</span>${pickable.map(
-    (decision) =>
-      html`<button type="submit" name="decision" value="${decision}">${decision === 'approve' ? 'Approve these…' : 'Cancel these…'}</button>`,
-  )}</div></form>${allOf}`
-}
-
-/** All that would do this, also those on other pages. */
-function allOfOutcome(
-  batch: string,
-  would: ReviewOutcome,
-  pickable: readonly DecisionName[],
+export function reviewedTable(
+  rows: readonly RowToPick[],
+  { batch, would, offered }: Picking,
   frame: ProjectFrame,
 ): Html {
-  return html`<form class="bar" action="${path`/console/p/${frame.project}/confirm`}">${hiddenFields({ batch, would })}<span>All that are “${outcomeLabels[would]}”:</span>${pickable.map(
-    (decision) =>
-      html`<button type="submit" name="decision" value="${decision}">${decision === 'approve' ? 'Approve all of these…' : 'Cancel all of these…'}</button>`,
-  )}</form>`
-}
-
-function pickCell({ id, position }: BatchData['reviewed'][number]): Cell {
-  return html`<input type="checkbox" name="id" value="${id}" aria-label="Row ${String(position)}">`
+  const decisions = (['approve', 'cancel'] as const).filter((decision) => offered.includes(decision))
+  const hasPicks = decisions.length > 0 && rows.length > 0
+  const pick = ({ id, position }: RowToPick) =>
+    html`<input type="checkbox" name="id" value="${id}" aria-label="Row ${String(position)}">`
+  const content = table(
+    'Rows that have not been sent',
+    [...(hasPicks ? ['Pick'] : []), '#Row', 'About', 'What is sent', 'Effect'],
+    rows.map((row) => [...(hasPicks ? [pick(row)] : []), ...rowCells(row, frame)]),
+    'No row would do this.',
+  )
+  if (!hasPicks) return content
+  const confirm = addressOf(frame, 'confirm')
+  const buttons = (which: string) =>
+    decisions.map(
+      (decision) =>
+        html`<button type="submit" name="decision" value="${decision}">${decision === 'approve' ? 'Approve' : 'Cancel'} ${which}…</button>`,
+    )
+  // All that would do this, also those on other pages.
+  const allOf =
+    would === null
+      ? nothing
+      : html`<form class="bar" action="${confirm}">${hiddenFields({ batch, would })}<span>All that are “${outcomeLabels[would]}”:</span>${buttons('all of these')}</form>`
+  return html`<form action="${confirm}" ${attribute('data-picks', true)}>${hiddenFields({ batch })}
+${content}
+<div class="bar"><span ${attribute('data-picked', true)} role="status">Picked rows:</span>${buttons('these')}</div></form>${allOf}`
 }
 
 function rowCells(
-  { position, id, action, outcome, visitorName, lastWords, effect, differs, payload }: BatchData['reviewed'][number],
+  { position, outcome, lastWords, effect, differs, payload, ...row }: RowToPick,
   frame: ProjectFrame,
 ): Cell[] {
   return [
-    html`<a href="${path`/console/p/${frame.project}/writebacks/${id}`}">${String(position)}</a>`,
-    html`${foreignText(visitorName)}${lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`}`,
-    html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[action][0]}</span> ` : nothing}${payloadText(payload)}`,
+    linkTo(frame, 'writebacks', row.id, String(position)),
+    html`${foreignText(row.visitorName)}${quoted(lastWords)}`,
+    html`${payload?.handled === undefined ? html`<span class="faint">${actionNames[row.action]}</span> ` : nothing}${payloadText(payload)}`,
     html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`,
   ]
+}
+
+/** The visitor's last words, below the name. */
+export function quoted(lastWords: string | null): Html {
+  return lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`
 }
 
 /** Exactly what is sent: each field, with characters that nobody could see named. */

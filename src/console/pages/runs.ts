@@ -1,12 +1,11 @@
 /** Sync runs, and one of them. */
-
-import { table } from '../../document/table.ts'
-import { path, withQuery } from '../../values/address.ts'
+import { withQuery } from '../../values/address.ts'
 import { formatCount, formatDuration } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'
-import { choices, facts, older, section } from '../blocks.ts'
-import type { RunData, RunRow } from '../core/data.ts'
+import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
 import type { Page, ProjectFrame } from '../page.ts'
+import type { ScreenRequest } from '../screen.ts'
+import { listRuns, type RunRow, readRun } from '../sql/overview.ts'
 import { foreignText, roughly, timeOf } from '../text.ts'
 import { streamTitle } from './streams.ts'
 
@@ -22,44 +21,30 @@ function outcomeOf({ outcome, startedAt }: RunRow, now: number): string {
 }
 
 export function runTable(runs: readonly RunRow[], frame: ProjectFrame): Html {
-  return table({
-    caption: 'Sync runs, the last one first',
-    columns: [
-      { title: 'Started' },
-      { title: 'Mode' },
-      { title: 'Outcome' },
-      { title: 'Took', isNumber: true },
-      { title: 'Requests', isNumber: true },
-      { title: 'Rows', isNumber: true },
-      { title: 'Changed', isNumber: true },
-    ],
-    rows: runs.map((run) => [
-      html`<a href="${path`/console/p/${frame.project}/runs/${run.id}`}">${timeOf(run.startedAt, frame)}</a>`,
+  return table(
+    'Sync runs, the last one first',
+    ['Started', 'Mode', 'Outcome', '#Took', '#Requests', '#Rows', '#Changed'],
+    runs.map((run) => [
+      linkTo(frame, 'runs', run.id, timeOf(run.startedAt, frame)),
       run.mode,
       html`<span class="outcome ${run.outcome ?? 'running'}">${outcomeOf(run, frame.now)}</span>`,
-      tookText(run),
+      run.finishedAt === null ? '–' : formatDuration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)),
       formatCount(run.requests),
       formatCount(run.rows),
       formatCount(run.changed),
     ]),
-    empty: 'There is no such run.',
-  })
+    'There is no such run.',
+  )
 }
 
-function tookText({ startedAt, finishedAt }: RunRow): string {
-  return finishedAt === null ? '–' : formatDuration(Date.parse(finishedAt) - Date.parse(startedAt))
-}
+const rowsPerPage = 50
 
-/** `outcome` null: all of them. */
-type RunsData = {
-  readonly runs: readonly RunRow[]
-  readonly outcome: string | null
-  readonly next: string | null
-}
-
-export function runsPage({ runs, outcome, next }: RunsData, frame: ProjectFrame): Page {
-  const address = path`/console/p/${frame.project}/runs`
-  const filters = [null, 'complete', 'gaps', 'failed', 'interrupted'].map((value) => ({
+export async function showRuns({ db, frame, query }: ScreenRequest): Promise<Page> {
+  const outcome = query('outcome')
+  const runs = await listRuns(db, outcome, query('before'), rowsPerPage)
+  const next = runs.length < rowsPerPage ? null : (runs.at(-1)?.id ?? null)
+  const address = addressOf(frame, 'runs')
+  const filters = [null, ...Object.keys(outcomeWords)].map((value) => ({
     label: value === null ? 'All' : (outcomeWords[value] ?? value),
     to: withQuery(address, { outcome: value }),
     isChosen: value === outcome,
@@ -69,18 +54,13 @@ ${older(next === null ? null : withQuery(address, { outcome, before: next }))}`
   return { title: 'Runs', section: 'Runs', content }
 }
 
-export function runPage(run: RunData, frame: ProjectFrame): Page {
-  const streams = table({
-    caption: 'What the run did in each stream',
-    columns: [
-      { title: 'Stream' },
-      { title: 'Requests', isNumber: true },
-      { title: 'Rows', isNumber: true },
-      { title: 'Changed', isNumber: true },
-      { title: 'Took', isNumber: true },
-      { title: 'Result' },
-    ],
-    rows: run.streams.map((it) => [
+export async function showRun({ db, frame, id }: ScreenRequest): Promise<Page | null> {
+  const run = await readRun(db, id)
+  if (run === null) return null
+  const streams = table(
+    'What the run did in each stream',
+    ['Stream', '#Requests', '#Rows', '#Changed', '#Took', 'Result'],
+    run.streams.map((it) => [
       streamTitle(it.stream),
       formatCount(it.requests),
       formatCount(it.rows),
@@ -92,8 +72,8 @@ export function runPage(run: RunData, frame: ProjectFrame): Page {
           ? html`the key lacks ${foreignText(it.skipped)}`
           : 'complete',
     ]),
-    empty: 'It has not finished, so it has stored no figures yet.',
-  })
+    'It has not finished, so it has stored no figures yet.',
+  )
   const content = html`${facts([
     ['Outcome', outcomeOf(run, frame.now)],
     ['Mode', run.mode],

@@ -1,28 +1,22 @@
-/** All streams with their gaps, and one stream. */
-
-import { table } from '../../document/table.ts'
-import { path } from '../../values/address.ts'
+/** All streams with their gaps, one stream, and the fields that were found in them. */
+import { streamNames } from '../../../schema/stream-specs.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { facts, icon, live, type SentenceKind, section } from '../blocks.ts'
-import { type StreamData, type StreamRow, type StreamState, streamStateOf } from '../core/data.ts'
-import type { Frame, Page, ProjectFrame } from '../page.ts'
+import { facts, linkTo, live, section, table } from '../blocks.ts'
+import { type StreamState, streamStateOf } from '../core/stream-state.ts'
+import type { Page, ProjectFrame } from '../page.ts'
+import type { StreamRow } from '../reads.ts'
+import type { ScreenRequest } from '../screen.ts'
+import { readFailingParents, readFields, readGaps, sampledRows } from '../sql/streams.ts'
 import { ago, agoText, foreignText, timeOf } from '../text.ts'
+import { stateOf, type Word } from '../writeback-words.ts'
 
 export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Html {
-  return table({
-    caption: 'Streams',
-    columns: [
-      { title: 'Stream' },
-      { title: 'State' },
-      { title: 'Last read', isNumber: true },
-      { title: 'Schedule' },
-      { title: 'Rows', isNumber: true },
-      { title: 'Newest row' },
-      { title: 'Still to read', isNumber: true },
-    ],
-    rows: rows.map((row) => [
-      html`<a href="${path`/console/p/${frame.project}/streams/${row.stream}`}">${streamTitle(row.stream)}</a>`,
+  return table(
+    'Streams',
+    ['Stream', 'State', '#Last read', 'Schedule', '#Rows', 'Newest row', '#Still to read'],
+    rows.map((row) => [
+      linkTo(frame, 'streams', row.stream, streamTitle(row.stream)),
       stateLabel(row, frame),
       live(`read-${row.stream}`, agoText(row.syncedAt, frame.now)),
       row.schedule ?? '–',
@@ -30,8 +24,8 @@ export function streamTable(rows: readonly StreamRow[], frame: ProjectFrame): Ht
       timeOf(row.newest, frame),
       formatCount(row.due),
     ]),
-    empty: 'No stream has been read yet.',
-  })
+    'No stream has been read yet.',
+  )
 }
 
 /** What changes on the table of streams while it is open. */
@@ -39,16 +33,19 @@ export function streamLiveTexts(rows: readonly StreamRow[], now: number): Record
   return Object.fromEntries(rows.map(({ stream, syncedAt }) => [`read-${stream}`, agoText(syncedAt, now)]))
 }
 
-type StreamsData = { readonly rows: readonly StreamRow[] } & Pick<StreamData, 'gaps' | 'failing'>
-
-export function streamsPage({ rows, gaps, failing }: StreamsData, frame: ProjectFrame): Page {
-  const content = html`${streamTable(rows, frame)}
-${section('Known to be missing', gapTable(gaps, frame))}
-${section('Cannot be read', failingTable(failing))}`
+export async function showStreams({ reads, db, project, frame }: ScreenRequest): Promise<Page> {
+  const content = html`${streamTable(await reads.streamRows(project), frame)}
+${section('Known to be missing', gapTable(await readGaps(db, null), frame))}
+${section('Cannot be read', failingTable(await readFailingParents(db, null)))}`
   return { title: 'Streams', section: 'Streams', content, isLive: true }
 }
 
-export function streamPage({ row, gaps, failing }: StreamData, frame: ProjectFrame): Page {
+/** Null: the project does not mirror it. */
+export async function showStream({ reads, db, project, frame, id }: ScreenRequest): Promise<Page | null> {
+  const stream = streamNames.find((name) => name === id)
+  const row = stream && (await reads.streamRows(project)).find((it) => it.stream === stream)
+  if (row === undefined) return null
+  const failing = await readFailingParents(db, row.stream)
   const content = html`${facts([
     ['State', stateLabel(row, frame)],
     ['Last read to its end', ago(row.syncedAt, frame)],
@@ -59,23 +56,16 @@ export function streamPage({ row, gaps, failing }: StreamData, frame: ProjectFra
   ])}
 ${row.skipped === null ? nothing : html`<p class="problem">The key lacks the scope ${foreignText(row.skipped)}: add it to the key in the app, under Settings > API keys.</p>`}
 ${row.failed === null ? nothing : html`<p class="problem">The last sync failed: ${foreignText(row.failed)}</p>`}
-${section('Gaps', gapTable(gaps, frame))}
+${section('Gaps', gapTable(await readGaps(db, row.stream), frame))}
 ${failing.length === 0 ? nothing : section('Cannot be read', failingTable(failing))}`
   return { title: streamTitle(row.stream), section: 'Streams', content }
 }
 
-function gapTable(gaps: StreamData['gaps'], frame: ProjectFrame): Html {
-  return table({
-    caption: 'Gaps',
-    columns: [
-      { title: 'Stream' },
-      { title: 'From' },
-      { title: 'To' },
-      { title: 'Why' },
-      { title: 'Found' },
-      { title: 'Filled' },
-    ],
-    rows: gaps.map(({ stream, from, to, reason, foundAt, resolvedAt }) => [
+function gapTable(gaps: Awaited<ReturnType<typeof readGaps>>, frame: ProjectFrame): Html {
+  return table(
+    'Gaps',
+    ['Stream', 'From', 'To', 'Why', 'Found', 'Filled'],
+    gaps.map(({ stream, from, to, reason, foundAt, resolvedAt }) => [
       streamTitle(stream),
       timeOf(from, frame),
       timeOf(to, frame),
@@ -83,37 +73,55 @@ function gapTable(gaps: StreamData['gaps'], frame: ProjectFrame): Html {
       ago(foundAt, frame),
       resolvedAt === null ? 'open' : ago(resolvedAt, frame),
     ]),
-    empty: 'Nothing is known to be missing.',
-  })
+    'Nothing is known to be missing.',
+  )
 }
 
-function failingTable(failing: StreamData['failing']): Html {
-  return table({
-    caption: 'Parents whose rows cannot be read',
-    columns: [{ title: 'Why' }, { title: 'Parents', isNumber: true }, { title: 'For example' }],
-    rows: failing.map(({ reason, count, example }) => [foreignText(reason), formatCount(count), foreignText(example)]),
-    empty: 'Every list could be read.',
-  })
+function failingTable(failing: Awaited<ReturnType<typeof readFailingParents>>): Html {
+  return table(
+    'Parents whose rows cannot be read',
+    ['Why', '#Parents', 'For example'],
+    failing.map(({ reason, count, example }) => [foreignText(reason), formatCount(count), foreignText(example)]),
+    'Every list could be read.',
+  )
 }
 
-/** The words and icons for the states of streams. */
-const words: Readonly<Record<StreamState, { readonly word: string; readonly kind: SentenceKind }>> = {
-  fresh: { word: 'fresh', kind: 'fine' },
-  running: { word: 'being read', kind: 'clock' },
-  late: { word: 'late', kind: 'wrong' },
-  failing: { word: 'failing', kind: 'wrong' },
-  skipped: { word: 'no access', kind: 'act' },
-  unread: { word: 'not read yet', kind: 'note' },
-  read: { word: 'read', kind: 'note' },
+/** Undocumented fields of the service, and how many of the newest rows still have them. */
+export async function showSchema({ db, frame }: ScreenRequest): Promise<Page> {
+  const fields = table(
+    'Discovered fields',
+    ['Stream', 'Field', 'Column', 'Type', 'First seen', '#Filled'],
+    (await readFields(db)).map(({ stream, path, column, type, firstSeen, filled }) => [
+      streamTitle(stream),
+      foreignText(path),
+      column === null ? 'only in raw' : foreignText(column),
+      type,
+      ago(firstSeen, frame),
+      filled === null
+        ? '–'
+        : filled === 0
+          ? html`<span class="problem">0 %: no longer sent?</span>`
+          : `${Math.max(1, Math.round(filled * 100))} %`,
+    ]),
+    'The service has sent no undocumented field.',
+  )
+  const content = html`<p class="faint">Fields that the documentation of the service does not have, the newest first. Filled: in the newest ${formatCount(sampledRows)} rows of the stream.</p>
+${fields}`
+  return { title: 'Schema', section: 'Schema', content }
 }
 
-export function stateOf(row: StreamRow, { now }: Pick<Frame, 'now'>): StreamState {
-  return streamStateOf(row, row, now)
+const words: Readonly<Record<StreamState, Omit<Word, 'sentence'>>> = {
+  fresh: { word: 'fresh', icon: 'fine' },
+  running: { word: 'being read', icon: 'clock' },
+  late: { word: 'late', icon: 'wrong' },
+  failing: { word: 'failing', icon: 'wrong' },
+  skipped: { word: 'no access', icon: 'act' },
+  unread: { word: 'not read yet', icon: 'note' },
+  read: { word: 'read', icon: 'note' },
 }
 
-function stateLabel(row: StreamRow, frame: Frame): Html {
-  const { word, kind } = words[stateOf(row, frame)]
-  return html`<span class="state ${kind}">${icon(kind, frame)} ${word}</span>`
+function stateLabel(row: StreamRow, frame: ProjectFrame): Html {
+  return stateOf(words[streamStateOf(row, frame.now)], frame)
 }
 
 /** `visitor activity` */

@@ -1,44 +1,64 @@
 /** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
-
-import { table } from '../../document/table.ts'
-import type { DecisionName } from '../../outbox/core/decisions.ts'
+import { findOpenGrace } from '../../app/clock-notice.ts'
+import { readWriteback } from '../../app/outbox.ts'
 import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
 import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import { operationTypes } from '../../outbox/core/writeback-request.ts'
-import { path } from '../../values/address.ts'
 import { pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { facts, section } from '../blocks.ts'
-import type { WritebackData } from '../core/writeback-data.ts'
+import { facts, linkTo, section, table } from '../blocks.ts'
+import { offeredForWriteback } from '../core/permissions.ts'
 import { decisionButtons } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { ago, foreignText, timeOf } from '../text.ts'
-import { statusOf, statusWords } from '../writeback-words.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
+import { type ConversationData, readConversation } from '../sql/conversations.ts'
+import { ago, by, foreignText, timeOf } from '../text.ts'
+import { statusOf, statusWords, stepText } from '../writeback-words.ts'
 import { thread } from './conversation.ts'
 import { payloadText } from './reviewed-rows.ts'
 
-type WritebackView = {
-  readonly data: WritebackData
-  readonly offered: readonly DecisionName[]
-}
-
-export function writebackPage({ data, offered }: WritebackView, frame: ProjectFrame): Page {
-  const { writeback } = data.report
-  const [one] = operationTypes[writeback.operation].words
-  const form = { project: frame.project, about: { id: writeback.id }, digest: data.named.digest }
-  const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why(writeback)}</p>
+export async function showWriteback(request: ScreenRequest): Promise<Page | null> {
+  const { db, project, frame } = request
+  const found = await readWritebackData(request)
+  if (found === null) return null
+  const { writeback, ...report } = visibleTo(frame, found.report)
+  const offered = offeredForWriteback(writeback, found.undoUntil, { ...frame, ...project })
+  const { digest } = found.named
+  const talk = writeback.conversationId === null ? null : await readConversation(db, writeback.conversationId, null)
+  const history = table(
+    'What happened to it, the oldest first',
+    ['When', 'Status', 'Who', 'Why', 'Request'],
+    report.events.map((event) => [
+      timeOf(event.at, frame),
+      stepText(event),
+      foreignText(event.person),
+      foreignText(event.detail),
+      foreignText(event.requestId),
+    ]),
+    'Nothing has happened yet.',
+  )
+  const why = writeback.error ?? writeback.step
+  const about = html`<p>${statusOf(writeback.status, frame)} · ${statusWords[writeback.status].sentence}${why === null ? nothing : html` ${foreignText(why)}`}</p>
 <div class="sent">${payloadText(writeback.payload)}</div>
 ${uncertainHelp(writeback, frame)}
-${decisionButtons(offered, form)}
-${facts(factsOf(data, frame))}`
-  const content = html`<div class="beside"><div>${about}</div><div>${around(data, frame)}</div></div>
-${section('History', history(data, frame))}`
-  return { title: `One ${one}`, section: 'Write-backs', content }
+${decisionButtons(offered, { project: frame.project, about: { id: writeback.id }, digest })}
+${facts(factsOf({ writeback, ...report }, frame))}`
+  const content = html`<div class="beside"><div>${about}</div><div>${around(writeback, visibleTo(frame, talk), frame)}</div></div>
+${section('History', history)}`
+  return { title: `One ${operationTypes[writeback.operation].words[0]}`, section: 'Write-backs', content }
 }
 
-function why({ error, step }: NamedEntry): Html {
-  const text = error ?? step
-  return text === null ? nothing : html` ${foreignText(text)}`
+/** `named`: names it as it is shown. `undoUntil`: until when its approval can be taken back; null = it cannot. */
+export async function readWritebackData({
+  warehouse,
+  project,
+  id,
+}: Pick<ScreenRequest, 'warehouse' | 'project' | 'id'>) {
+  const found = await warehouse.outboxSnapshot(project.projectId, async (outbox) => {
+    const { entries, named } = await outbox.readSelection({ ids: [id] }, 1)
+    return entries.length === 0 ? null : { named, report: await readWriteback(outbox, project, id) }
+  })
+  return found && { ...found, undoUntil: await findOpenGrace(warehouse, found.report.writeback) }
 }
 
 function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: ProjectFrame): Html {
@@ -50,74 +70,44 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
   return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent ${sentAt === null ? 'at a time that is not known' : html`at ${timeOf(sentAt, frame)}`}. One that did not arrive becomes “failed”; after that it can be sent again.</p>`
 }
 
-function factsOf({ report }: WritebackData, frame: ProjectFrame): (readonly [string, Html | string])[] {
-  const { writeback, check, waitsFor, holds } = report
-  const { conversationId, visitorId, visitorName, batchId } = writeback
-  const link = (folder: string, id: string, text: string | null) =>
-    html`<a href="${path`/console/p/${frame.project}` + path`/${folder}/${id}`}">${foreignText(text ?? id)}</a>`
+type Report = Awaited<ReturnType<typeof readWriteback>>
+
+function factsOf({ writeback, check, waitsFor, holds }: Report, frame: ProjectFrame) {
+  const { conversationId, visitorId, visitorName, batchId, createdBy, approvedBy, decidedBy } = writeback
+  const { attempts, sentAt, finishedAt, expiresAt } = writeback
+  const link = (folder: string, id: string, text: string | null = null) =>
+    linkTo(frame, folder, id, foreignText(text ?? id))
   const target =
     conversationId !== null
       ? link('conversations', conversationId, visitorName)
       : visitorId !== null
         ? link('visitors', visitorId, visitorName)
         : foreignText(null)
+  const unless = (text: string | null) => (text === null ? null : foreignText(text))
+  const verdict = check && html`${timeOf(check.checkedAt, frame)}: ${foreignText(describeVerdict(check))}`
   const rows: (readonly [string, Html | string | null])[] = [
     ['About', target],
-    ['Batch', batchId === null ? null : link('batches', batchId, null)],
-    ['Queued', html`${ago(writeback.createdAt, frame)}${by(writeback.createdBy)}`],
-    ['Approved', writeback.approvedBy === null ? null : html`by ${foreignText(writeback.approvedBy)}`],
-    ['Last decision', writeback.decidedBy === null ? null : html`by ${foreignText(writeback.decidedBy)}`],
-    [
-      'Sent',
-      writeback.attempts === 0
-        ? null
-        : html`${pluralize(writeback.attempts, 'time')}, last at ${timeOf(writeback.sentAt, frame)}`,
-    ],
-    ['Settled', writeback.finishedAt === null ? null : timeOf(writeback.finishedAt, frame)],
-    [
-      'Checked',
-      check === null
-        ? null
-        : html`${timeOf(check.checkedAt, frame)}: ${foreignText(describeVerdict(check))}${check.isVoid ? ' (before its last change)' : ''}`,
-    ],
-    [
-      'Waits for',
-      waitsFor === null
-        ? null
-        : html`${link('writebacks', waitsFor.id, null)}, which is ${statusWords[waitsFor.status].word}`,
-    ],
+    ['Batch', batchId === null ? null : link('batches', batchId)],
+    ['Queued', html`${ago(writeback.createdAt, frame)}${by(createdBy)}`],
+    ['Approved', approvedBy === null ? null : by(approvedBy)],
+    ['Last decision', decidedBy === null ? null : by(decidedBy)],
+    ['Sent', attempts === 0 ? null : html`${pluralize(attempts, 'time')}, last at ${timeOf(sentAt, frame)}`],
+    ['Settled', finishedAt === null ? null : timeOf(finishedAt, frame)],
+    ['Checked', verdict && html`${verdict}${check?.isVoid ? ' (before its last change)' : ''}`],
+    ['Waits for', waitsFor && html`${link('writebacks', waitsFor.id)}, which is ${statusWords[waitsFor.status].word}`],
     ['Holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
-    ['Expects', writeback.expect === null ? null : foreignText(writeback.expect)],
-    ['Expires', writeback.expiresAt === null ? null : timeOf(writeback.expiresAt, frame)],
-    ['Ref', writeback.ref === null ? null : foreignText(writeback.ref)],
-    ['Request', writeback.requestId === null ? null : foreignText(writeback.requestId)],
-    ['Message', writeback.messageId === null ? null : foreignText(writeback.messageId)],
+    ['Expects', unless(writeback.expect)],
+    ['Expires', expiresAt === null ? null : timeOf(expiresAt, frame)],
+    ['Ref', unless(writeback.ref)],
+    ['Request', unless(writeback.requestId)],
+    ['Message', unless(writeback.messageId)],
     ['Id', foreignText(writeback.id)],
   ]
   return rows.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
 }
 
-function by(person: string | null): Html {
-  return person === null ? nothing : html` by ${foreignText(person)}`
-}
-
-function history({ report: { events } }: WritebackData, frame: ProjectFrame): Html {
-  return table({
-    caption: 'What happened to it, the oldest first',
-    columns: [{ title: 'When' }, { title: 'Status' }, { title: 'Who' }, { title: 'Why' }, { title: 'Request' }],
-    rows: events.map(({ at, from, to, detail, person, requestId }) => [
-      timeOf(at, frame),
-      from === null || from === to ? statusWords[to].word : `${statusWords[from].word} → ${statusWords[to].word}`,
-      foreignText(person),
-      foreignText(detail),
-      foreignText(requestId),
-    ]),
-    empty: 'Nothing has happened yet.',
-  })
-}
-
 /** The thread in which it stands or would stand. Of an uncertain reply, what may be it is marked. */
-function around({ report: { writeback }, conversation }: WritebackData, frame: ProjectFrame): Html {
+function around(writeback: NamedEntry, conversation: ConversationData | null, frame: ProjectFrame): Html {
   if (conversation === null) return nothing
   const content = writeback.payload?.content
   const isReply = writeback.operation === 'message' && writeback.status === 'uncertain' && typeof content === 'string'

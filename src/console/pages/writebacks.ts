@@ -1,84 +1,97 @@
 /** Write-backs: the batches, newest first, or all rows with one status. */
-
-import { table } from '../../document/table.ts'
-import type { BatchSummary } from '../../outbox/core/batches.ts'
-import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
+import { hasRole } from '../../config/roles.ts'
+import type { OutboxFilter } from '../../outbox/core/admin.ts'
+import { type NamedEntry, nameEntries } from '../../outbox/core/outbox-entry.ts'
 import { describeRequest } from '../../outbox/core/review-labels.ts'
-import { writebackStatuses } from '../../outbox/core/state.ts'
+import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'
 import { operationTypes } from '../../outbox/core/writeback-request.ts'
-import { path, withQuery } from '../../values/address.ts'
+import type { Outbox } from '../../outbox/sql/outbox.ts'
+import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { choices, older, section } from '../blocks.ts'
-import type { WritebacksData } from '../core/writeback-data.ts'
+import { addressOf, type Choice, choices, linkTo, older, section, table } from '../blocks.ts'
+import { importRole } from '../core/permissions.ts'
 import type { Page, ProjectFrame } from '../page.ts'
-import { ago, foreignText, shortened } from '../text.ts'
-import { batchStateOf, statusOf, statusWords } from '../writeback-words.ts'
+import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
+import { ago, by, foreignText, shortened } from '../text.ts'
+import { batchStateOf, countsText, statusOf, statusWords } from '../writeback-words.ts'
 
-type WritebacksView = { readonly data: WritebacksData; readonly mayImport: boolean }
-
-export function writebacksPage({ data, mayImport }: WritebacksView, frame: ProjectFrame): Page {
-  const { counts, status, batches, olderBatches, rows, next } = data
-  const address = path`/console/p/${frame.project}/writebacks`
-  const tabs = writebackStatuses
-    .filter((name) => (counts[name] ?? 0) > 0 || name === status)
-    .map((name) => ({
-      label: `${statusWords[name].word} (${formatCount(counts[name] ?? 0)})`,
-      to: withQuery(address, { status: name }),
-      isChosen: name === status,
-    }))
+export async function showWritebacks(request: ScreenRequest): Promise<Page> {
+  const { outbox, frame, query } = request
+  const status = statusNamed(query('status'))
+  const address = addressOf(frame, 'writebacks')
   const all = { label: 'Batches', to: address, isChosen: status === null }
-  const importLink = mayImport
-    ? html`<a class="button" href="${path`/console/p/${frame.project}/import`}">Import a file…</a>`
-    : nothing
-  const shown =
-    status === null
-      ? section(
-          'Batches',
-          html`${batchTable(batches, frame)}${older(olderBatches === null ? null : withQuery(address, { before: olderBatches }))}`,
-          importLink,
-        )
-      : html`<p class="faint">${statusWords[status].sentence}</p>${entryTable(rows, frame)}${older(next === null ? null : withQuery(address, { status, after: next }), 'Next')}`
-  return { title: 'Write-backs', section: 'Write-backs', content: html`${choices('Status', [all, ...tabs])}${shown}` }
+  const tabs = choices('Status', [all, ...statusChoices(await outbox.countByStatus({}), status, address)])
+  const shown = status === null ? await batches(request) : await rowsWith(status, request)
+  return { title: 'Write-backs', section: 'Write-backs', content: html`${tabs}${shown}` }
 }
 
-function batchTable(batches: readonly BatchSummary[], frame: ProjectFrame): Html {
-  return table({
-    caption: 'Batches, the newest first',
-    columns: [
-      { title: 'Batch' },
-      { title: 'State' },
-      { title: 'Rows', isNumber: true },
-      { title: 'Their statuses' },
-      { title: 'Queued' },
-    ],
-    rows: batches.map((batch) => [
-      html`<a href="${path`/console/p/${frame.project}/batches/${batch.id}`}">${foreignText(batch.title ?? batch.id)}</a>`,
+export function statusNamed(text: string | null): WritebackStatus | null {
+  return writebackStatuses.find((status) => status === text) ?? null
+}
+
+/** Of the statuses that rows have. */
+export function statusChoices(counts: StatusCounts, chosen: WritebackStatus | null, address: string): Choice[] {
+  const shown = writebackStatuses.filter((name) => (counts[name] ?? 0) > 0 || name === chosen)
+  return shown.map((name) => ({
+    label: `${statusWords[name].word} (${formatCount(counts[name] ?? 0)})`,
+    to: withQuery(address, { status: name }),
+    isChosen: name === chosen,
+  }))
+}
+
+async function rowsWith(status: WritebackStatus, { outbox, frame, query }: ScreenRequest): Promise<Html> {
+  const { entries, next } = visibleTo(frame, await listEntries(outbox, { statuses: [status] }, query('after')))
+  const to = next === null ? null : withQuery(addressOf(frame, 'writebacks'), { status, after: next })
+  return html`<p class="faint">${statusWords[status].sentence}</p>${entryTable(entries, frame)}${older(to, 'Next')}`
+}
+
+const batchesPerPage = 20
+
+async function batches({ outbox, frame, query }: ScreenRequest): Promise<Html> {
+  const before = query('before')
+  // Not by `requireBatch`, which compares a wrong name with all others; an address has whole ones.
+  const from = before === null ? undefined : ((await outbox.findBatch(before)) ?? undefined)
+  const found = await outbox.listBatches(batchesPerPage + 1, from)
+  const shown = found.slice(0, batchesPerPage)
+  const last = found.length > shown.length ? shown.at(-1) : undefined
+  const list = table(
+    'Batches, the newest first',
+    ['Batch', 'State', '#Rows', 'Their statuses', 'Queued'],
+    shown.map((batch) => [
+      linkTo(frame, 'batches', batch.id, foreignText(batch.title ?? batch.id)),
       batchStateOf(batch.state, frame),
       batch.rows,
       countsText(batch.counts),
-      html`${ago(batch.createdAt, frame)}${batch.createdBy === null ? nothing : html` by ${foreignText(batch.createdBy)}`}`,
+      html`${ago(batch.createdAt, frame)}${by(batch.createdBy)}`,
     ]),
-    empty: 'No batch has been queued yet.',
-  })
+    'No batch has been queued yet.',
+  )
+  const mayImport = frame.canDecide && frame.viewer !== null && hasRole(frame.viewer.role, importRole)
+  const importLink = html`<a class="button" href="${addressOf(frame, 'import')}">Import a file…</a>`
+  const more = older(last === undefined ? null : withQuery(addressOf(frame, 'writebacks'), { before: last.id }))
+  return section('Batches', html`${list}${more}`, mayImport ? importLink : nothing)
 }
 
-export function countsText(counts: WritebacksData['counts']): string {
-  const present = writebackStatuses.filter((status) => (counts[status] ?? 0) > 0)
-  return present.map((status) => `${formatCount(counts[status] ?? 0)} ${statusWords[status].word}`).join(', ')
+export const rowsPerPage = 50
+
+/** In the order of the queue. `after`: the `next` of the page before. */
+export async function listEntries(outbox: Outbox, filter: OutboxFilter, after: string | null) {
+  const entries = await outbox.list(filter, rowsPerPage, Number(digitsOf(after) ?? 0))
+  const next = entries.length < rowsPerPage ? null : String(entries.at(-1)?.seq ?? '')
+  return { entries: await nameEntries(outbox, entries), next }
 }
 
 export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Html {
-  return table({
-    caption: 'Write-backs, in the order of the queue',
-    columns: [{ title: 'What' }, { title: 'About' }, { title: 'Asks for' }, { title: 'Status' }, { title: 'Why' }],
-    rows: rows.map((entry) => [
-      html`<a href="${path`/console/p/${frame.project}/writebacks/${entry.id}`}">${operationTypes[entry.operation].words[0]}</a>`,
+  return table(
+    'Write-backs, in the order of the queue',
+    ['What', 'About', 'Asks for', 'Status', 'Why'],
+    rows.map((entry) => [
+      linkTo(frame, 'writebacks', entry.id, operationTypes[entry.operation].words[0]),
       foreignText(entry.visitorName ?? entry.conversationId ?? entry.visitorId),
       shortened(describeRequest({ ...entry, payload: entry.payload ?? {} }), 140),
       statusOf(entry.status, frame),
       shortened(entry.error ?? entry.step, 140),
     ]),
-    empty: 'There are none.',
-  })
+  )
 }

@@ -1,79 +1,108 @@
 /** Importing a file in the browser: it becomes a draft batch, or a page that says what is wrong with it. */
-
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fastifyMultipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
-import { path } from '../../values/address.ts'
+import { importWritebacks } from '../../app/import.ts'
+import type { Config, ProjectConfig } from '../../config/config.ts'
+import type { ImportOptions } from '../../outbox/import/import-file.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
+import { addressOf } from '../blocks.ts'
 import { importRole } from '../core/permissions.ts'
-import type { ImportRequest } from '../data/import-drafts.ts'
+import { settingsOf } from '../decisions.ts'
 import { type ImportView, importPage } from '../pages/import.ts'
-import type { ConsoleOptions } from './console-options.ts'
-import { type FrameFor, requireRole, type SendPage } from './send-page.ts'
+import { type Site, textsOf } from './site.ts'
 
 const maxFileBytes = 20_000_000
 const maxNameLength = 200
 
-export async function addImport(
-  app: FastifyInstance,
-  options: ConsoleOptions,
-  frameFor: FrameFor,
-  send: SendPage,
-): Promise<void> {
-  const downloads = createDownloads(options.now)
+export async function addImport(app: FastifyInstance, site: Site): Promise<void> {
+  const { now, requireRole, findProject } = site
+  const downloads = createDownloads(now)
   await app.register(fastifyMultipart, {
     throwFileSizeLimit: true,
     limits: { fileSize: maxFileBytes, files: 1, fields: 10, fieldSize: 4000, parts: 12 },
   })
   app.post<{ Params: { project: ProjectName } }>('/p/:project/import', async (request, reply) => {
-    const { viewer, params } = request
-    if (!(await requireRole(request, reply, importRole, send))) return reply
-    const decisions = options.decisions()
-    const project = (await options.projects()).find(({ name }) => name === params.project)
-    if (viewer === null || project === undefined) return reply.callNotFound()
-    if (decisions === null) return reply.code(403).send('')
+    const { viewer } = request
+    if (!(await requireRole(request, reply, importRole))) return reply
+    const config = site.config()
+    const project = await findProject(request.params.project)
+    if (viewer === null || project === null) return reply.callNotFound()
+    if (config === null) return reply.code(403).send('')
     const part = request.isMultipart() ? await request.file() : undefined
-    const texts = textsOf(part?.fields)
-    const form = {
-      ...{ title: texts('title'), note: texts('note') },
-      ...{ allowDuplicates: texts('allowDuplicates') === 'yes', ignoreColumns: texts('ignoreColumns') === 'yes' },
-    }
-    const show = async (status: 400 | 422, view: Partial<ImportView>) => {
-      const frame = { ...(await frameFor(viewer, project)), project: project.name }
-      const page = importPage({ ...form, rejected: null, problem: null, mistakesAddress: null, ...view }, frame)
-      return send(reply.code(status), page, viewer, project)
-    }
+    const form = readForm(part?.fields)
+    const frame = await site.projectFrame(viewer, project)
+    const show = (status: 400 | 422, view: Partial<ImportView>) =>
+      site.send(reply.code(status), importPage({ ...form, ...view }, frame), project)
     if (part === undefined || part.filename === '') return show(400, { problem: 'choose a file' })
     const fileName = withoutControls(part.filename).slice(0, maxNameLength)
-    const audit: ImportRequest['audit'] = (count, known, batch) => ({
+    const audit: ImportOptions['audit'] = (count, known, batch) => ({
       ...{ project: project.projectId, person: viewer.name, role: viewer.role, action: 'imported_drafts', count },
       subject: count === 0 ? null : batch,
       detail: `${fileName}${known === 0 ? '' : ` · ${known} rows were queued before`}`,
     })
-    const wanted: ImportRequest = { ...form, name: fileName, source: wholeFile(part.file), by: viewer.name, audit }
-    const result = await decisions.importDrafts(project, wanted).catch((error: unknown) => {
+    const file = { source: wholeFile(part.file), name: fileName }
+    const options = { ...form, createdBy: viewer.name, audit, now: now() }
+    const result = await importDrafts(config, settingsOf(config, project), file, options).catch((error: unknown) => {
       part.file.resume()
       if (error instanceof UserError) return { problem: `${error.message}. ${error.next}` }
       throw error
     })
     if ('problem' in result) return show(422, result)
-    if (result.rejected !== null) {
-      const key = result.mistakesFile === null ? null : downloads.add(viewer.name, result.mistakesFile)
-      const mistakesAddress = key === null ? null : path`/console/p/${project.name}/import/mistakes/${key}`
-      return show(422, { rejected: result.rejected, mistakesAddress })
-    }
-    const { batch } = result
-    const to = path`/console/p/${project.name}` + (batch === null ? '/writebacks' : path`/batches/${batch}`)
-    return reply.redirect(to, 303)
+    const { report, mistakesFile } = result
+    if ('known' in report)
+      return reply.redirect(
+        report.batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', report.batch),
+        303,
+      )
+    const key = mistakesFile && downloads.add(viewer.name, mistakesFile)
+    return show(422, { rejected: report, mistakesAddress: key && addressOf(frame, 'import', 'mistakes', key) })
   })
   app.get<{ Params: { key: string } }>('/p/:project/import/mistakes/:key', async (request, reply) => {
-    if (!(await requireRole(request, reply, importRole, send))) return reply
+    if (!(await requireRole(request, reply, importRole))) return reply
     const file = downloads.find(request.viewer?.name ?? '', request.params.key)
     if (file === null) return reply.callNotFound()
     return reply.type('text/csv').header('content-disposition', 'attachment; filename="mistakes.csv"').send(file)
   })
+}
+
+type DraftOptions = ReturnType<typeof readForm> & Pick<ImportOptions, 'createdBy' | 'audit' | 'now'>
+
+/** Always as drafts, which send nothing. `mistakesFile`: the rows with mistakes as CSV; null = there are none. */
+async function importDrafts(
+  config: Config,
+  project: ProjectConfig,
+  file: { readonly source: AsyncIterable<Uint8Array>; readonly name: string },
+  { title, note, ignoreColumns, ...options }: DraftOptions,
+) {
+  const folder = await mkdtemp(join(tmpdir(), 'deskmirror-import-'))
+  try {
+    const mistakesPath = join(folder, 'mistakes.csv')
+    const parse = ignoreColumns ? { ignoreColumns: 'all' as const } : {}
+    const ignored = { onReview: async () => {}, onChecked: async () => {}, onProgress: () => {}, notify: () => {} }
+    const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
+    const common = { ...options, ...texts, ...ignored, mistakesPath, expiresAt: null, draft: true, onReviews: null }
+    const report = await importWritebacks(config, project, { ...file, parse }, common)
+    const hasFile = report.outcome === 'mistaken' && report.mistakesFile !== null
+    return { report, mistakesFile: hasFile ? await readFile(mistakesPath) : null }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** The text fields that stand before the file. */
+function readForm(fields: unknown) {
+  const known = Object.entries(Object(fields)).map(([name, field]) => [name, Object(field).value])
+  const text = textsOf(Object.fromEntries(known))
+  return {
+    ...{ title: withoutControls(text('title')), note: withoutControls(text('note')) },
+    ...{ allowDuplicates: text('allowDuplicates') === 'yes', ignoreColumns: text('ignoreColumns') === 'yes' },
+  }
 }
 
 /** Nothing of a file is imported unless all of it arrived, so the last of it comes only then. */
@@ -88,16 +117,6 @@ async function* wholeFile(file: MultipartFile['file']): AsyncGenerator<Uint8Arra
 
 function refusedFile(why: string, next: string): UserError {
   return new UserError({ what: 'nothing was imported', why, next, exitCode: 2 })
-}
-
-/** The text fields that stand before the file. */
-function textsOf(fields: unknown): (name: string) => string {
-  const known = typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
-  return (name) => {
-    const field = Object.hasOwn(known, name) ? known[name] : undefined
-    const value = typeof field === 'object' && field !== null && 'value' in field ? field.value : undefined
-    return typeof value === 'string' ? withoutControls(value) : ''
-  }
 }
 
 /** Postgres stores no NUL, and a log has no use for the others. */

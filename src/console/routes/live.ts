@@ -1,14 +1,15 @@
 /** Live numbers as server-sent events: texts by name, read once for all who listen to a project. */
 import type { ServerResponse } from 'node:http'
+import { estimateBatch } from '../../app/batches.ts'
+import type { Warehouse } from '../../app/open.ts'
 import { errorText } from '../../values/system-error-text.ts'
 import type { Ms } from '../../values/time.ts'
-import type { ConsoleProject } from '../data/console-project.ts'
-import type { ProjectFrame } from '../page.ts'
 import { batchLive, batchShape } from '../pages/batch.ts'
 import { liveTexts, overviewShape } from '../pages/overview.ts'
 import { streamLiveTexts } from '../pages/streams.ts'
-import { countsText } from '../pages/writebacks.ts'
-import type { ConsoleOptions } from './console-options.ts'
+import type { ConsoleProject } from '../project.ts'
+import { countsText } from '../writeback-words.ts'
+import type { Site } from './site.ts'
 
 const streamHeaders = {
   'content-type': 'text/event-stream',
@@ -30,19 +31,16 @@ type Listener = {
 
 type Listeners = { readonly all: Set<Listener>; readonly timer: NodeJS.Timeout }
 
-export function createLiveStreams(
-  { data, writebacks, now, log }: ConsoleOptions,
-  frameOf: (project: ConsoleProject) => ProjectFrame,
-) {
+export function createLiveStreams({ reads, now, log, projectFrame }: Site) {
   const byProject = new Map<string, Listeners>()
   const readMessage = async (project: ConsoleProject): Promise<string> => {
-    const overview = await data.overview(project)
-    const batches = await writebacks.progress(project)
+    const overview = await reads.overview(project)
+    const frame = await projectFrame(null, project)
     const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
-    const shapes: Record<string, string> = { overview: overviewShape(overview, frameOf(project)) }
-    for (const report of batches) {
+    const shapes: Record<string, string> = { overview: overviewShape(overview, frame) }
+    for (const report of await readProgress(await reads.warehouse(), project)) {
       const name = `batch ${report.batch.id}`
-      const { settled, progress } = batchLive(report, { timeZone: project.timeZone, now: now() })
+      const { settled, progress } = batchLive(report, frame)
       shapes[name] = batchShape(report)
       texts[`${name} progress`] = progress
       texts[`${name} settled`] = String(settled)
@@ -91,6 +89,19 @@ export function createLiveStreams(
       }
     },
   }
+}
+
+const listedBatches = 20
+const watchedBatches = 5
+
+/** Of the newest batches that are under way. */
+async function readProgress(warehouse: Warehouse, project: ConsoleProject) {
+  const outbox = warehouse.outbox(project.projectId)
+  const moving = (await outbox.listBatches(listedBatches)).filter(({ state }) => state !== 'done')
+  const read = moving.slice(0, watchedBatches).map(async (batch) => ({
+    ...{ batch, estimate: await estimateBatch(outbox, warehouse, project, batch) },
+  }))
+  return Promise.all(read)
 }
 
 /** Who reads slowly misses messages, as each has all numbers; otherwise they would be kept in memory. */

@@ -1,24 +1,15 @@
 /** Signing in and out. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Viewer } from '../../config/roles.ts'
-import { type Attempts, tooManyText } from '../../http/auth.ts'
-import { problemPage, signInPage } from '../pages/sign-in.ts'
-import type { ConsoleOptions } from './console-options.ts'
-import type { SendPage } from './send-page.ts'
-import { type Sessions, sessionMs } from './session.ts'
+import { tooManyText } from '../../http/auth.ts'
+import { signInPage } from '../pages/sign-in.ts'
+import { cookieName } from './admit.ts'
+import { approver, sessionMs } from './session.ts'
+import { type Site, textsOf } from './site.ts'
 
 type Form = Readonly<Record<'name' | 'token' | 'code' | 'next', string>>
 
-/** How requests show who they are from. */
-export type Access = { readonly sessions: Sessions; readonly attempts: Attempts }
-
-export function addSignIn(
-  app: FastifyInstance,
-  options: ConsoleOptions,
-  { sessions, attempts }: Access,
-  send: SendPage,
-): void {
-  const { audit, log, now, useLink } = options
+export function addSignIn(app: FastifyInstance, site: Site): void {
+  const { store, log, now, sessions, attempts, send, sendProblem } = site
 
   const check = async ({ name, token, code }: Form, address: string) => {
     // A token that is written where the name belongs would be stored.
@@ -28,22 +19,30 @@ export function addSignIn(
     // Before anything is waited for: many may try at the same time.
     if (!isLink && found === null) attempts.recordFailure(address, now())
     if (!isLink) return found
-    if (!(await useLink(code))) {
-      attempts.recordFailure(address, now())
-      return null
-    }
-    return { method: 'link' as const, viewer: { name, role: 'approver', hidesMessages: false } satisfies Viewer }
+    if (await store.useLink(code, now())) return { method: 'link' as const, viewer: approver(name) }
+    attempts.recordFailure(address, now())
+    return null
   }
 
-  app.get('/sign-in', async (request, reply) => {
-    const query = formOf(request.query)
-    return send(reply, signInPage({ ...shown(query, sessions), problem: null }), null)
-  })
+  const sendForm = (reply: FastifyReply, status: number, { code, name, next }: Form, problem: string | null) => {
+    const isByLinkOnly = !sessions.hasTokens()
+    const page = signInPage({ code: code === '' ? null : code, name, next: safeNext(next), isByLinkOnly, problem })
+    return send(reply.code(status), page)
+  }
+
+  const usedLink = (name: string) =>
+    sessions.isTaken(name)
+      ? 'This is, or looks like, the name of a person who has a token: sign in with it, or write another name, in letters from a to z.'
+      : 'This link has been used or is too old. `deskmirror console --link` prints a new one.'
+
+  const record = (action: string, person: string, role: string, detail: string | null = null) =>
+    store.append({ project: '', subject: null, count: null, action, person, role, detail }, now())
+
+  app.get('/sign-in', async (request, reply) => sendForm(reply, 200, formOf(request.query), null))
 
   app.post('/sign-in', async (request, reply) => {
     const form = formOf(request.body)
-    const refuse = (status: 400 | 401 | 429, problem: string) =>
-      send(reply.code(status), signInPage({ ...shown(form, sessions), problem }), null)
+    const refuse = (status: 400 | 401 | 429, problem: string) => sendForm(reply, status, form, problem)
     const waitMs = attempts.waitMs(request.ip, now())
     if (waitMs > 0) return refuse(429, tooManyText(waitMs))
     if (form.name === '' || form.name.length > 60) return refuse(400, 'Write your name, in 60 characters at most.')
@@ -53,11 +52,11 @@ export function addSignIn(
     if (found === null) {
       const person = sessions.nameOfPerson(form.name)
       log.warn({ event: 'console.sign_in_refused', person })
-      await audit.append({ ...noSubject, person: person ?? '', role: '', action: 'sign_in_refused' })
-      return refuse(401, form.code === '' ? 'The name and the token do not fit.' : usedLink(sessions, form.name))
+      await record('sign_in_refused', person ?? '', '')
+      return refuse(401, form.code === '' ? 'The name and the token do not fit.' : usedLink(form.name))
     }
     const { method, viewer } = found
-    await audit.append({ ...noSubject, person: viewer.name, role: viewer.role, action: 'signed_in', detail: method })
+    await record('signed_in', viewer.name, viewer.role, method)
     log.info({ event: 'console.signed_in', person: viewer.name, role: viewer.role, method })
     setCookie(request, reply, sessions.sign(method, viewer.name, now()), sessionMs / 1000)
     return reply.redirect(safeNext(form.next), 303)
@@ -65,32 +64,16 @@ export function addSignIn(
 
   app.post('/sign-out', async (request, reply) => {
     const { viewer } = request
-    if (viewer !== null)
-      await audit.append({ ...noSubject, person: viewer.name, role: viewer.role, action: 'signed_out' })
+    if (viewer !== null) await record('signed_out', viewer.name, viewer.role)
     await sessions.end(request.cookies[cookieName(request)] ?? '', now())
     setCookie(request, reply, '', 0)
-    return send(reply, problemPage('Signed out', 'You are signed out.', '/console/sign-in'), null)
+    request.viewer = null
+    return sendProblem(reply, 200, 'Signed out', 'You are signed out.', '/console/sign-in')
   })
 }
 
-const noSubject = { project: '', subject: null, count: null, detail: null } as const
-
-function usedLink(sessions: Sessions, name: string): string {
-  return sessions.isTaken(name)
-    ? 'This is, or looks like, the name of a person who has a token: sign in with it, or write another name, in letters from a to z.'
-    : 'This link has been used or is too old. `deskmirror console --link` prints a new one.'
-}
-
-function shown({ code, name, next }: Form, sessions: Sessions) {
-  return { code: code === '' ? null : code, name, next: safeNext(next), isByLinkOnly: !sessions.hasTokens() }
-}
-
-function formOf(body: unknown): Form {
-  const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
-  const text = (name: keyof Form) => {
-    const value = fields[name]
-    return typeof value === 'string' ? value.trim() : ''
-  }
+function formOf(fields: unknown): Form {
+  const text = textsOf(fields)
   return { name: text('name'), token: text('token'), code: text('code'), next: text('next') }
 }
 
@@ -99,11 +82,6 @@ function safeNext(next: string): string {
   const url = URL.parse(next, 'http://console.invalid')
   const isOwn = url?.origin === 'http://console.invalid' && /^\/console(\/|$)/.test(url.pathname)
   return isOwn && !url.pathname.startsWith('/console/sign-') ? url.pathname + url.search : '/console'
-}
-
-/** Cookies do not know ports, and several consoles may run on one machine. */
-export function cookieName(request: FastifyRequest): string {
-  return `deskmirror-${request.socket.localPort ?? 0}`
 }
 
 function setCookie(request: FastifyRequest, reply: FastifyReply, value: string, maxAge: number): void {

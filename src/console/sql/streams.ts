@@ -13,7 +13,7 @@ import type { GapReport } from '../../mirror/core/reports.ts'
 import { countPendingParents } from '../../mirror/sql/pending-children.ts'
 import { heartbeatTimeoutMs } from '../../mirror/sql/stream-locks.ts'
 import { hasDeletedAt } from '../../mirror/sql/stream-tables.ts'
-import { type EpochMs, toTimestamp } from '../../values/time.ts'
+import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 /** `selected`: the streams that the project mirrors. `due`: parents whose children are still to be read. */

@@ -75,7 +75,9 @@ describe('a batch with', () => {
       revertible: revertible ?? succeeded,
       approval: draft > 0 && stoppedAt === undefined ? { digest: 'd', count: draft } : null,
     }
-    return offeredForBatch(report, undoUntil ?? null, { viewer: { name: 'ann', role: 'approver' }, approveOwn })
+    return offeredForBatch(report, undoUntil ?? null, {
+      ...{ viewer: { name: 'ann', role: 'approver' }, canDecide: true, approveOwn },
+    })
   }
   const cases: readonly (readonly [string, Facts, readonly DecisionName[]])[] = [
     ['drafts', { counts: { draft: 2 } }, ['approve', 'cancel']],
@@ -95,7 +97,7 @@ describe('a batch with', () => {
 })
 
 test('a write-back allows what its status allows', () => {
-  const deciding = { viewer: { name: 'ann', role: 'approver' }, approveOwn: true } as const
+  const deciding = { viewer: { name: 'ann', role: 'approver' }, canDecide: true, approveOwn: true } as const
   const offered = (status: WritebackStatus, undoUntil: string | null = null) =>
     offeredForWriteback({ status, stoppedBy: null, createdBy: null }, undoUntil, deciding)
   expect(offered('draft')).toEqual(['approve', 'cancel'])

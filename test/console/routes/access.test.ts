@@ -17,7 +17,7 @@ const shared = useConsole(fill)
 const names: Readonly<Record<Role, string>> = { viewer: 'vera', operator: 'olga', approver: 'ann' }
 const pages = [
   ...projectScreens.map(({ path, role }) => ({
-    path: `/console/p/main${path.replace(':stream', 'calls').replace(/:\w+/, 'c1')}`,
+    path: `/console/p/main${path.replace('streams/:id', 'streams/calls').replace(/:\w+/, 'c1')}`,
     role,
   })),
   ...globalScreenPaths.map(({ path, role }) => ({ path: `/console${path}`, role })),

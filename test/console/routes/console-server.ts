@@ -3,12 +3,10 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultConfig, defaultProject, type ProjectConfig } from '../../../src/config/config.ts'
 import type { Role } from '../../../src/config/roles.ts'
-import { consoleProjectOf } from '../../../src/console/data/console-project.ts'
-import { createConsoleDecisions } from '../../../src/console/data/decisions.ts'
-import { openConsoleReader } from '../../../src/console/data/open-console.ts'
-import type { ConsoleOptions } from '../../../src/console/routes/console-options.ts'
+import { openConsoleReads } from '../../../src/console/reads.ts'
 import { consolePlugin } from '../../../src/console/routes/routes.ts'
 import type { ConsolePerson } from '../../../src/console/routes/session.ts'
+import type { ConsoleOptions } from '../../../src/console/routes/site.ts'
 import { createAttempts } from '../../../src/http/auth.ts'
 import { openHttpServer } from '../../../src/http/server.ts'
 import { secret } from '../../../src/values/secret.ts'
@@ -73,30 +71,14 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const warehouse = await database.open()
   const project = projectWith(settings)
   await fill(warehouse, project)
-  const reader = openConsoleReader({ databaseUrl: database.url ?? '' }, now)
+  const reads = openConsoleReads({ databaseUrl: database.url ?? '' }, now)
   const config = defaultConfig({ projects: [project], databaseUrl: database.url ?? '' })
-  const decisions = createConsoleDecisions(() => config, reader.writebacks, now)
   const { log, lines } = captureLog()
   const attempts = createAttempts()
   const plugin = consolePlugin({
-    data: reader.data,
-    writebacks: reader.writebacks,
-    decisions: () => (readOnly || isReadOnly ? null : decisions),
-    projects: async () => [consoleProjectOf(project)],
-    access,
-    ended: {
-      add: (cookie, until) => warehouse.auditLog.endSession(cookie, until, now()),
-      has: (cookie) => warehouse.auditLog.hasSessionEnded(cookie),
-    },
-    attempts,
-    useLink: (code) => warehouse.auditLog.useLink(code, now()),
-    audit: {
-      append: (event) => warehouse.auditLog.append(event, now()),
-      list: (before, limit) => warehouse.auditLog.list(before, limit),
-    },
-    isReadOnly,
-    log,
-    now,
+    ...{ reads, access, attempts, isReadOnly, log, now, store: warehouse.auditLog },
+    config: () => (readOnly || isReadOnly ? null : config),
+    projects: async () => [project],
   })
   const health = { isAlive: () => true, checkReadiness: async () => [] }
   const http = await openHttpServer({
@@ -111,7 +93,7 @@ export async function startConsole(fill: Fill, over: Overrides = {}) {
   const closeHttp = async () => http.close()
   end(async () => {
     await closeHttp()
-    await reader.close()
+    await reads.close()
     if (over.beside === undefined) await database.drop()
   })
   const request = (path: string, options?: TestRequest) => ask(http.address + path, options)

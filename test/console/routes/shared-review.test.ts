@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { consoleProjectOf } from '../../../src/console/data/console-project.ts'
-import { createWritebackReads } from '../../../src/console/data/writeback-data.ts'
+import { readBatchData } from '../../../src/console/pages/batch.ts'
+import { createReviews } from '../../../src/console/reviews.ts'
 import { commit, conversation } from '../../warehouse/row-fixtures.ts'
 import { startConsole } from './console-server.ts'
 import { fillTargets } from './import-file.ts'
@@ -37,14 +37,12 @@ async function start(onRead: (batch: string) => void = () => {}) {
     }
     return { ...reader, listBatch }
   }
-  const console = createWritebackReads(
-    async () => warehouse,
-    async () => ({ ...warehouse, outbox: counting }),
-    Date.now,
-  )
-  const ask = (signal?: AbortSignal) => console.idsByOutcome(consoleProjectOf(project), 'big', 'would_send', signal)
-  const page = (batch: string, signal?: AbortSignal) =>
-    console.batch(consoleProjectOf(project), batch, { status: null, would: null, after: null }, signal)
+  const reviews = createReviews(async () => ({ ...warehouse, outbox: counting }), Date.now)
+  const ask = (signal?: AbortSignal) => reviews.idsByOutcome(project, 'big', 'would_send', signal)
+  const page = (id: string, signal = new AbortController().signal) => {
+    const request = { reads: { reviews }, warehouse, outbox: warehouse.outbox('main'), project, id, signal }
+    return readBatchData({ ...request, query: () => null })
+  }
   return { ask, page, reads: () => reads, warehouse }
 }
 

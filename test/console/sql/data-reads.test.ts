@@ -1,6 +1,15 @@
 /** What the pages for those who look after the mirror read, on each database. */
 import { describe, expect, test } from 'vitest'
 import { defaultProject } from '../../../src/config/config.ts'
+import { listRuns, readDays, readOverview, readRun, readServiceFacts } from '../../../src/console/sql/overview.ts'
+import {
+  countStreamRows,
+  readFailingParents,
+  readFields,
+  readGaps,
+  readStreams,
+} from '../../../src/console/sql/streams.ts'
+import { readBudget } from '../../../src/service/sql/budget-history.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
@@ -23,13 +32,13 @@ for (const db of databases) {
       const { add, recordPause, deleteBefore } = warehouse.budgetHistory
       await add([count(at, 'fresh', 3), count(at, 'write', 1, 1)])
       await add([count(at, 'fresh', 4), count(at - 30 * minute, 'fresh', 9), count(at - 300 * minute, 'fresh', 50)])
-      const reads = warehouse.console('main')
-      const { bars } = await reads.budget(at - 60 * minute, at, minute)
+      const reads = warehouse.projectDb('main')
+      const { bars } = await readBudget(reads, at - 60 * minute, at, minute)
       expect(bars).toEqual([
         { at: at - 30 * minute, requests: { fresh: 9 }, throttled: 0 },
         { at, requests: { fresh: 7, write: 1 }, throttled: 1 },
       ])
-      const hours = await reads.budget(at - 600 * minute, at, 60 * minute)
+      const hours = await readBudget(reads, at - 600 * minute, at, 60 * minute)
       expect(hours.bars.reduce((sum, { requests }) => sum + (requests.fresh ?? 0), 0)).toBe(66)
       for (const bar of hours.bars) expect(bar.at % (60 * minute)).toBe(0)
 
@@ -37,12 +46,12 @@ for (const db of databases) {
       await pause(at - 5 * minute, at - 4 * minute)
       await pause(at - 5 * minute + 10, at - 3 * minute)
       await pause(at - minute, at)
-      expect((await reads.budget(at - 60 * minute, at, minute)).pauses).toEqual([
+      expect((await readBudget(reads, at - 60 * minute, at, minute)).pauses).toEqual([
         { kind: 'throttled', from: at - 5 * minute, to: at - 3 * minute },
         { kind: 'throttled', from: at - minute, to: at },
       ])
       await deleteBefore(at)
-      const kept = await reads.budget(at - 600 * minute, at, minute)
+      const kept = await readBudget(reads, at - 600 * minute, at, minute)
       expect([kept.bars.length, kept.pauses.length]).toEqual([1, 1])
     })
 
@@ -90,24 +99,28 @@ for (const db of databases) {
       })
       await insert('sync_runs', { ...run, id: 'r2' })
 
-      const reads = warehouse.console('main')
-      expect((await reads.gaps('calls')).map(({ resolvedAt }) => resolvedAt)).toEqual([null, timeAt(2)])
-      expect(await reads.gaps(null)).toHaveLength(1)
-      expect(await reads.failingParents(null)).toEqual([
+      const reads = warehouse.projectDb('main')
+      expect((await readGaps(reads, 'calls')).map(({ resolvedAt }) => resolvedAt)).toEqual([null, timeAt(2)])
+      expect(await readGaps(reads, null)).toHaveLength(1)
+      expect(await readFailingParents(reads, null)).toEqual([
         { reason: 'status 500', count: 2, example: 'p1' },
         { reason: 'timeout', count: 1, example: 'p3' },
       ])
-      const streams = await reads.streams(['calls', 'conversations'], now)
+      const streams = await readStreams(reads, ['calls', 'conversations'], now)
       expect(streams.map(({ stream, syncedAt, failed, newest }) => [stream, syncedAt, failed, newest])).toEqual([
         ['conversations', null, null, timeAt(0)],
         ['calls', timeAt(3), 'x', null],
       ])
-      expect(await reads.countRows('conversations')).toBe(2)
-      expect((await reads.runs(null, null, 5)).map(({ id }) => id)).toEqual(['r2', 'r1'])
-      expect((await reads.runs('complete', 'r2', 5)).map(({ id }) => id)).toEqual(['r1'])
-      expect((await reads.run('r1'))?.streams).toEqual([report])
-      expect([(await reads.run('r2'))?.streams, await reads.run('r3')]).toEqual([[], null])
-      expect(await reads.overview(now)).toMatchObject({ gaps: 1, waiting: { count: 0, since: null }, heldLanes: 0 })
+      expect(await countStreamRows(reads, 'conversations')).toBe(2)
+      expect((await listRuns(reads, null, null, 5)).map(({ id }) => id)).toEqual(['r2', 'r1'])
+      expect((await listRuns(reads, 'complete', 'r2', 5)).map(({ id }) => id)).toEqual(['r1'])
+      expect((await readRun(reads, 'r1'))?.streams).toEqual([report])
+      expect([(await readRun(reads, 'r2'))?.streams, await readRun(reads, 'r3')]).toEqual([[], null])
+      expect(await readOverview(reads, now)).toMatchObject({
+        gaps: 1,
+        waiting: { count: 0, since: null },
+        heldLanes: 0,
+      })
     })
 
     test('days, discovered fields, behaviours and webhooks', async () => {
@@ -123,8 +136,8 @@ for (const db of databases) {
       await warehouse.facts('main', { timeZone, analytics }).refresh()
       await all(`insert into webhook_deliveries (project_id, id, received_at, bytes, body, attempts, found)
         values ('main', 'd1', '${timeAt(99_000)}', 1, '{}', 1, 'messages')`)
-      const reads = warehouse.console('main')
-      const [day] = await reads.days('2025-12-01')
+      const reads = warehouse.projectDb('main')
+      const [day] = await readDays(reads, '2025-12-01')
       expect(day).toMatchObject({
         date: '2026-01-01',
         visitorMessages: 1,
@@ -132,10 +145,10 @@ for (const db of databases) {
         openAtEnd: 1,
         calls: 0,
       })
-      expect((await reads.fields()).fields).toMatchObject([
-        { stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 },
+      expect(await readFields(reads)).toMatchObject([{ stream: 'visitors', path: 'plan', column: 'plan', filled: 0.5 }])
+      expect((await readServiceFacts(reads, now)).deliveries).toEqual([
+        { found: 'messages', count: 1, last: timeAt(99_000) },
       ])
-      expect((await reads.service(now)).deliveries).toEqual([{ found: 'messages', count: 1, last: timeAt(99_000) }])
     })
 
     test('the audit log is only ever added to, and a link is used once', async () => {

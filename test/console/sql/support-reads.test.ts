@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { defaultProject } from '../../../src/config/config.ts'
-import type { ConsoleReads } from '../../../src/console/sql/console-reads.ts'
+import { readConversation, readVisitor, readWaiting } from '../../../src/console/sql/conversations.ts'
+import { search as searchMirror } from '../../../src/console/sql/search.ts'
 import { secret } from '../../../src/values/secret.ts'
+import type { ProjectDb } from '../../../src/warehouse/project-db.ts'
 import { databases } from '../../support/databases.ts'
 import { activity, commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
 
@@ -49,13 +51,13 @@ const visitors = [
 for (const db of databases) {
   describe(db.name, () => {
     let warehouse: Warehouse
-    let reads: ConsoleReads
+    let reads: ProjectDb
     let drop = async () => {}
     beforeAll(async () => {
       const database = await db.make()
       drop = database.drop
       warehouse = await database.open()
-      reads = warehouse.console('main')
+      reads = warehouse.projectDb('main')
       const main = warehouse.mirror('main')
       await main.commit(commit('visitors', visitors))
       await main.commit(commit('conversations', conversations))
@@ -67,14 +69,14 @@ for (const db of databases) {
     afterAll(() => drop())
 
     const search = async (text: string, before: string | null = null) => {
-      const found = await reads.search(text, before)
+      const found = await searchMirror(reads, text, before)
       return found.kind === 'found' ? found : { ...found, conversations: [], people: [], next: null }
     }
     const ids = async (text: string) => (await search(text)).conversations.map(({ id }) => id)
 
     test('who waits longest is first, with their name and last words; handled and deleted ones do not wait', async () => {
       const all = { minAgeMs: 0, isUnassigned: false, after: null }
-      const { rows, buckets, next } = await reads.waiting(all, now)
+      const { rows, buckets, next } = await readWaiting(reads, all, now)
       expect(rows.map(({ id, name, lastWords }) => [id, name, lastWords])).toEqual([
         ['c2', null, null],
         ['c1', 'Zoë', 'last'],
@@ -82,16 +84,16 @@ for (const db of databases) {
       ])
       expect([buckets.map(({ count }) => count), next]).toEqual([[3, 2, 2, 2], null])
       const idsOf = async (filter: Partial<typeof all> | { after: string }) =>
-        (await reads.waiting({ ...all, ...filter }, now)).rows.map(({ id }) => id)
+        (await readWaiting(reads, { ...all, ...filter }, now)).rows.map(({ id }) => id)
       expect(await idsOf({ minAgeMs: 60_000 })).toEqual(['c2', 'c1'])
       expect(await idsOf({ isUnassigned: true })).toEqual(['c2', 'c1'])
       expect(await idsOf({ after: `${timeAt(50)} c2` })).toEqual(['c1', 'c3'])
       for (const since of ['9999-99-99T99:99:99Z', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z'])
-        expect((await reads.waiting({ ...all, after: `${since} c2` }, now)).rows, since).toBeInstanceOf(Array)
+        expect((await readWaiting(reads, { ...all, after: `${since} c2` }, now)).rows, since).toBeInstanceOf(Array)
     })
 
     test('a thread is read from its end, with who wrote what, and what changed', async () => {
-      const found = await reads.conversation('thread', null)
+      const found = await readConversation(reads, 'thread', null)
       expect(found?.messages.slice(-3).map(({ id, role }) => [id, role])).toEqual([
         ['203', 'team'],
         ['300', 'visitor'],
@@ -99,20 +101,20 @@ for (const db of databases) {
       ])
       expect([found?.messages.length, found?.older]).toEqual([200, '6'])
       expect(found?.changes.map(({ field, after }) => [field, after])).toEqual([['handled_at', timeAt(9)]])
-      const older = await reads.conversation('thread', '6')
+      const older = await readConversation(reads, 'thread', '6')
       expect([older?.messages.map(({ id }) => id), older?.older]).toEqual([['1', '2', '3', '4', '5'], null])
-      expect(await reads.conversation('none', null)).toBeNull()
+      expect(await readConversation(reads, 'none', null)).toBeNull()
     })
 
     test('a visitor has all fields that the service sent, conversations and activity', async () => {
-      const found = await reads.visitor('v1')
+      const found = await readVisitor(reads, 'v1')
       expect(found?.fields).toEqual([
         { name: 'plan', value: 'gold' },
         { name: 'tags', value: '["a"]' },
       ])
-      expect(found?.conversations.map(({ id, isOpen }) => [id, isOpen])).toEqual([['c1', true]])
+      expect(found?.conversations.map(({ id, handled }) => [id, handled])).toEqual([['c1', null]])
       expect(found?.activity[0]?.text).toContain('url: /cart')
-      expect(await reads.visitor('none')).toBeNull()
+      expect(await readVisitor(reads, 'none')).toBeNull()
     })
 
     test('words find conversations in any case, with or without accents, the newest first', async () => {

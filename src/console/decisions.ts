@@ -1,0 +1,120 @@
+/** The decisions of the console: what they are about, and that they are made with the functions of the command line. */
+import { decideBatch, revertBatchOf } from '../app/batches.ts'
+import type { Warehouse } from '../app/open.ts'
+import { decideWritebacks } from '../app/outbox.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
+import type { DecisionTerms, OutboxFilter } from '../outbox/core/admin.ts'
+import type { BatchDecisionReport, SelectionMismatch } from '../outbox/core/batches.ts'
+import { changedStatuses, type DecisionName, decisions } from '../outbox/core/decisions.ts'
+import { nameEntries } from '../outbox/core/outbox-entry.ts'
+import type { DecisionReport } from '../outbox/core/reports.ts'
+import { type ReviewOutcome, reviewOutcomes } from '../outbox/core/review.ts'
+import { decodeSegment } from '../values/address.ts'
+import type { ConsoleProject } from './project.ts'
+import type { Reviews } from './reviews.ts'
+
+/** What is decided about: a whole batch, rows of it, or write-backs by their ids. */
+export type DecisionTarget = {
+  readonly batch: string | null
+  /** Null: all of the batch. */
+  readonly ids: readonly string[] | null
+  /** Those rows of the batch that would do this. */
+  readonly would: ReviewOutcome | null
+}
+
+/** All values that a form or an address gives by this name. */
+export type Values = (name: string) => readonly string[]
+
+/** More are decided about as a whole batch, or by what they would do. */
+const maxIds = 200
+/** More than an address takes, as a name is escaped. */
+const maxNameLength = 9000
+
+/** Null: it does not say what it is about. */
+export function targetOf(values: Values): DecisionTarget | null {
+  const [named] = values('batch')
+  const batch = named === undefined ? null : decodeSegment(named)
+  const [outcome] = values('would')
+  const ids = [...new Set(values('id'))]
+  const would = reviewOutcomes.find((known) => known === outcome) ?? null
+  // Our forms have no such names, and they would be written to the log.
+  if ([named ?? '', ...ids].some((name) => /\p{Cc}/u.test(name) || name.length > maxNameLength)) return null
+  if (ids.length > maxIds || (batch === null && ids.length === 0)) return null
+  if (outcome !== undefined && (would === null || batch === null)) return null
+  return { batch, ids: ids.length === 0 ? null : ids, would: ids.length === 0 ? would : null }
+}
+
+/** The rows that the decision can change, so that the digest names these. */
+export async function filterOf(
+  reviews: Reviews,
+  project: ConsoleProject,
+  decision: DecisionName,
+  { batch, ids, would }: DecisionTarget,
+  signal?: AbortSignal,
+): Promise<OutboxFilter> {
+  const chosen = would !== null && batch !== null ? await reviews.idsByOutcome(project, batch, would, signal) : ids
+  return {
+    ...(batch === null ? {} : { batch }),
+    // Without a batch and without ids it would be everything.
+    ...(chosen === null ? (batch === null ? { ids: [] } : {}) : { ids: chosen }),
+    ...(decision === 'resume' ? { isResumable: true as const } : { statuses: changedStatuses(decision, ids !== null) }),
+  }
+}
+
+export type Selection = Awaited<ReturnType<typeof readSelection>>
+
+/** What a decision is about: the first rows, and the digest that names all of them. */
+export function readSelection(warehouse: Warehouse, project: ConsoleProject, filter: OutboxFilter, limit: number) {
+  return warehouse.outboxSnapshot(project.projectId, async (outbox) => {
+    const { entries, named } = await outbox.readSelection(filter, limit)
+    return {
+      named,
+      entries: await nameEntries(outbox, entries),
+      operations: await outbox.countByOperation(filter),
+      batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
+    }
+  })
+}
+
+/** `digest`: of what was shown. Null: the decision takes effect whatever has changed since. */
+type DecisionRequest = DecisionTarget &
+  Required<Pick<DecisionTerms, 'by' | 'audit'>> & { readonly decision: DecisionName; readonly digest: string | null }
+
+/** `inFlight`: they cannot be called back. `revert`: what a revert queued. */
+export type MadeDecision = Exclude<Awaited<ReturnType<typeof decide>>, SelectionMismatch>
+
+/** Nothing is decided if what was shown has changed. Throws UserError. */
+export async function decide(config: Config, reviews: Reviews, project: ConsoleProject, request: DecisionRequest) {
+  const settings = settingsOf(config, project)
+  const { decision, by, audit, batch, ids } = request
+  const { event, isAboutBatch } = decisions[decision]
+  if (event === null) {
+    const revert = await revertBatchOf(config, settings, { batch: requireName(batch), by, audit })
+    return { moved: revert.queued, stayed: [], inFlight: 0, revert }
+  }
+  const filter = isTakenAnyway(request) ? null : await filterOf(reviews, project, decision, request)
+  const terms = { by, audit, ...(filter === null ? {} : { shown: { filter, digest: request.digest ?? '' } }) }
+  const whole = () => (ids === null ? { batch: requireName(batch) } : { ids, ...(batch === null ? {} : { batch }) })
+  const report: DecisionReport | BatchDecisionReport | SelectionMismatch = isAboutBatch
+    ? await decideBatch(config, settings, event, { batch: requireName(batch), ...terms })
+    : await decideWritebacks(config, settings, event, { selection: filter ?? whole(), ...terms })
+  if ('outcome' in report) return report
+  const { moved, stayed, inFlight } = { stayed: [], inFlight: 0, ...report }
+  return { moved, stayed, inFlight, revert: null }
+}
+
+/** What is being sent changes from second to second; to cancel less of it than was shown does no harm. */
+function isTakenAnyway({ decision, digest, would }: DecisionRequest): boolean {
+  return decisions[decision].taken === 'anyway' || (decision === 'cancel' && digest === null && would === null)
+}
+
+function requireName(batch: string | null): string {
+  if (batch === null) throw new Error('this decision is about a batch')
+  return batch
+}
+
+export function settingsOf({ projects }: Config, { name }: ConsoleProject): ProjectConfig {
+  const found = projects.find((project) => project.name === name)
+  if (found === undefined) throw new Error(`${name} is no longer configured`)
+  return found
+}

@@ -1,0 +1,100 @@
+/** What the pages read with, apart from all other work; the warehouse is opened when the first page is asked for. */
+import type { StreamName } from '../../schema/stream-specs.ts'
+import { openWarehouse, type Warehouse } from '../app/open.ts'
+import type { DatabaseAddress } from '../app/with-resources.ts'
+import { rememberResults } from '../http/remember-results.ts'
+import { readBudget } from '../service/sql/budget-history.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
+import { scheduleOf } from './core/stream-state.ts'
+import { type ConsoleProject, limitOf } from './project.ts'
+import { createReviews } from './reviews.ts'
+import { readDays, readOverview } from './sql/overview.ts'
+import { countStreamRows, readStreams } from './sql/streams.ts'
+
+export type ConsoleReads = ReturnType<typeof openConsoleReads>
+export type OverviewData = Awaited<ReturnType<ConsoleReads['overview']>>
+export type StreamRow = OverviewData['streams'][number]
+
+/** Counting takes too long for a page, so that it shows what was counted within the last minute. */
+const countsHoldMs: Ms = 60_000
+/** A small mirror is counted by then. */
+const countsWaitMs: Ms = 100
+/** The views for analysts take seconds for a million messages. */
+const daysHoldMs: Ms = 10 * 60_000
+const daysWaitMs: Ms = 1500
+/** Several tabs, and the stream of live numbers, ask for the same. */
+const overviewHoldsMs: Ms = 1000
+const minuteMs: Ms = 60_000
+
+type DaysRequest = { readonly project: ConsoleProject; readonly from: string }
+
+export function openConsoleReads(address: DatabaseAddress, now: () => EpochMs) {
+  // A second reader, so that no page waits behind a count of all rows.
+  const [brief, long] = [openOnDemand(address, 'brief'), openOnDemand(address, 'long')]
+  const longDb = async ({ projectId }: ConsoleProject) => (await long.warehouse()).projectDb(projectId)
+  const counts = rememberResults({
+    ...{ maxAgeMs: countsHoldMs, now },
+    read: async (project: ConsoleProject) => {
+      const db = await longDb(project)
+      const counted = new Map<StreamName, number>()
+      for (const stream of project.streams) counted.set(stream, await countStreamRows(db, stream))
+      return counted
+    },
+  })
+  const days = rememberResults({
+    ...{ maxAgeMs: daysHoldMs, now },
+    read: async ({ project, from }: DaysRequest) => readDays(await longDb(project), from),
+  })
+  /** `schedule`: like `every 5 min`; null = not known. `rows` null: not counted yet. */
+  const readStreamRows = async (project: ConsoleProject) => {
+    // Opened beside the other one, so that a small mirror is counted within the wait even on the first page.
+    const [warehouse] = await Promise.all([brief.warehouse(), longDb(project)])
+    const counting = counts.soon(project.projectId, project, countsWaitMs)
+    const workers = (await warehouse.workers.listLive(now())).length
+    const stored = await readStreams(warehouse.projectDb(project.projectId), project.streams, now())
+    const known = await counting
+    const streams = stored.map((row) => ({
+      ...row,
+      ...scheduleOf(row.stream, project.schedules, workers > 0),
+      rows: known?.get(row.stream) ?? null,
+    }))
+    return { streams, workers }
+  }
+  const overviews = rememberResults({
+    ...{ maxAgeMs: overviewHoldsMs, now },
+    read: async (project: ConsoleProject) => {
+      const rows = await readStreamRows(project)
+      const db = (await brief.warehouse()).projectDb(project.projectId)
+      const to = now()
+      const budget = { limit: limitOf(project), ...(await readBudget(db, to - 60 * minuteMs, to, minuteMs)) }
+      return { ...(await readOverview(db, to)), ...rows, budget }
+    },
+  })
+  return {
+    warehouse: brief.warehouse,
+    streamRows: async (project: ConsoleProject) => (await readStreamRows(project)).streams,
+    overview: (project: ConsoleProject) => overviews.get(project.projectId, project),
+    /** From that local date on; null: they are still being counted. */
+    days: (project: ConsoleProject, from: string) =>
+      days.soon(`${project.projectId} ${from}`, { project, from }, daysWaitMs),
+    reviews: createReviews(long.warehouse, now),
+    close: async () => {
+      await brief.close()
+      await long.close()
+    },
+  }
+}
+
+function openOnDemand({ databaseUrl, databaseSetting: setting }: DatabaseAddress, apart: 'brief' | 'long') {
+  let opening: Promise<Warehouse> | null = null
+  return {
+    warehouse: (): Promise<Warehouse> => {
+      opening ??= openWarehouse(databaseUrl, { access: 'read', apart, setting }).catch((error: unknown) => {
+        opening = null
+        throw error
+      })
+      return opening
+    },
+    close: async () => (await opening?.catch(() => null))?.close(),
+  }
+}

@@ -1,0 +1,94 @@
+/** Reviews of batches that have not left, which take longer than a page may: one for all who ask for the same. */
+import type { Warehouse } from '../app/open.ts'
+import { createTurns, rememberResults } from '../http/remember-results.ts'
+import type { ReviewOutcome } from '../outbox/core/review.ts'
+import type { CheckedReview } from '../outbox/core/review-check.ts'
+import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
+import { batchSource, reviewBatch } from '../outbox/review/review-source.ts'
+import { formatCount } from '../values/format.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
+import type { ConsoleProject } from './project.ts'
+
+export type Reviews = ReturnType<typeof createReviews>
+/** What a row of a batch that has not left would do. */
+export type ReviewedRow = ReturnType<typeof toReviewedRow>
+
+/** Of each outcome: nobody looks through more, and they are kept in memory for a while. */
+const reviewedRows = 1000
+const reviewHoldsMs: Ms = 20_000
+const reviewWaitsMs: Ms = 1500
+
+type BatchOfProject = { readonly project: ConsoleProject; readonly batch: string }
+
+export function createReviews(open: () => Promise<Warehouse>, now: () => EpochMs) {
+  const inTurn = createTurns()
+  const remember = <T>(
+    read: (warehouse: Warehouse, about: BatchOfProject, signal: AbortSignal) => Promise<T>,
+    maxKeys?: number,
+  ) =>
+    rememberResults({
+      ...{ maxAgeMs: reviewHoldsMs, now, ...(maxKeys === undefined ? {} : { maxKeys }) },
+      read: (about: BatchOfProject, signal) => inTurn(async () => read(await open(), about, signal)),
+    })
+  const reviews = remember(readReview)
+  const outcomes = remember(groupByOutcome, 4)
+  return {
+    /** Null: it is still being read. `version`: of its drafts and counts; with others it is another review. */
+    ofBatch: (project: ConsoleProject, batch: string, version: string, signal?: AbortSignal) =>
+      reviews.soon(`${project.projectId} ${batch} ${version}`, { project, batch }, reviewWaitsMs, signal),
+    /** The ids of the rows of a batch that would do this, in the order of the queue. `signal`: the client has left. */
+    idsByOutcome: async (project: ConsoleProject, batch: string, outcome: ReviewOutcome, signal?: AbortSignal) =>
+      (await outcomes.get(`${project.projectId} ${batch}`, { project, batch }, signal)).get(outcome) ?? [],
+  }
+}
+
+/** Of each outcome, so many rows as people look through. `checked`: rows that were checked with the service. */
+async function readReview(warehouse: Warehouse, about: BatchOfProject, signal: AbortSignal) {
+  const kept = new Map<ReviewOutcome, number>()
+  const rows: ReviewedRow[] = []
+  const { counts, groups, checks } = await review(warehouse, about, signal, (row) => {
+    const count = kept.get(row.outcome) ?? 0
+    kept.set(row.outcome, count + 1)
+    if (count < reviewedRows) rows.push(toReviewedRow(row))
+  })
+  const named = groups.map((group) => ({ outcome: group.outcome, text: describeGroup(group, formatCount) }))
+  return { counts, groups: named, checked: checks.rows, differing: checks.differing, rows }
+}
+
+/** `differs`: what the service showed instead. */
+function toReviewedRow(row: CheckedReview) {
+  const { position, id, action, outcome, visitorName, lastWords, check } = row
+  return {
+    ...{ position, id: id ?? '', action, outcome, visitorName },
+    lastWords: lastWords?.text ?? null,
+    effect: `${row.why ?? row.changes.map(describeChange).join(', ')}${describeOrder(row)}`,
+    differs: check?.differs === true ? describeDifference(row) : null,
+  }
+}
+
+async function groupByOutcome(warehouse: Warehouse, about: BatchOfProject, signal: AbortSignal) {
+  const ids = new Map<ReviewOutcome, string[]>()
+  await review(warehouse, about, signal, ({ id, outcome }) => {
+    if (id === null) return
+    const known = ids.get(outcome)
+    if (known === undefined) ids.set(outcome, [id])
+    else known.push(id)
+  })
+  return ids
+}
+
+async function review(
+  warehouse: Warehouse,
+  { project, batch }: BatchOfProject,
+  signal: AbortSignal,
+  onReview: (review: CheckedReview) => void,
+) {
+  const outbox = warehouse.outbox(project.projectId)
+  const clock = await warehouse.readClock()
+  const listBatch: typeof outbox.listBatch = async (...page) => {
+    signal.throwIfAborted()
+    return outbox.listBatch(...page)
+  }
+  const source = batchSource({ ...outbox, listBatch }, batch)
+  return reviewBatch(source, { reader: outbox, now: clock() }, async (rows) => rows.forEach(onReview))
+}

@@ -1,0 +1,105 @@
+/** What all routes of the console share: what it reads with, who may do what, and pages in their layout. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Warehouse } from '../../app/open.ts'
+import type { Config } from '../../config/config.ts'
+import { hasRole, type Role, type Viewer } from '../../config/roles.ts'
+import type { Attempts } from '../../http/auth.ts'
+import type { Logger } from '../../log.ts'
+import type { EpochMs } from '../../values/time.ts'
+import { type Frame, layout, type Page } from '../page.ts'
+import { problemPage } from '../pages/sign-in.ts'
+import type { ConsoleProject } from '../project.ts'
+import type { ConsoleReads } from '../reads.ts'
+import { type ConsoleAccess, createSessions } from './session.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is signed in; only on routes of the console. */
+    viewer: Viewer | null
+  }
+}
+
+/** Its audit log, one-time links and ended sessions. */
+export type ConsoleStore = Omit<Warehouse['auditLog'], 'storeLink'>
+
+export type ConsoleOptions = {
+  readonly reads: ConsoleReads
+  readonly store: ConsoleStore
+  /** Decisions are made with it; null: nothing can be decided here. Asked each time, as it can be reloaded. */
+  readonly config: () => Config | null
+  readonly projects: () => Promise<readonly ConsoleProject[]>
+  readonly access: ConsoleAccess
+  /** Those of the whole server. */
+  readonly attempts: Attempts
+  /** A warehouse that is only looked at. */
+  readonly isReadOnly: boolean
+  readonly log: Logger
+  readonly now: () => EpochMs
+}
+
+export const prefix = '/console'
+
+export type Site = ReturnType<typeof createSite>
+
+/** `assets`: where the style sheet and the scripts are. */
+export function createSite(options: ConsoleOptions, assets: string) {
+  const { projects, config, isReadOnly, now } = options
+  const frame = async (viewer: Viewer | null, project: ConsoleProject | null): Promise<Frame> => ({
+    viewer,
+    projects: viewer === null ? [] : (await projects()).map(({ name }) => name),
+    project: project?.name ?? null,
+    timeZone: project?.timeZone ?? 'UTC',
+    now: now(),
+    assets,
+    isReadOnly,
+    canDecide: config() !== null,
+  })
+  /** `project` null: the page is about none, or about all. */
+  const send = async (reply: FastifyReply, page: Page, project: ConsoleProject | null = null) => {
+    const { html } = layout(page, await frame(reply.request.viewer, project))
+    return reply.type('text/html; charset=utf-8').send(html)
+  }
+  /** A page in place of the one that was asked for. `to`: where to go on. */
+  const sendProblem = (
+    reply: FastifyReply,
+    status: number,
+    title: string,
+    text: string,
+    to: string | null,
+    project: ConsoleProject | null = null,
+  ) => send(reply.code(status), problemPage(title, text, to), project)
+  return {
+    ...options,
+    assets,
+    sessions: createSessions(options.access, options.store),
+    frame,
+    projectFrame: async (viewer: Viewer | null, project: ConsoleProject) => ({
+      ...(await frame(viewer, project)),
+      project: project.name,
+    }),
+    findProject: async (name: unknown) => (await projects()).find((project) => project.name === name) ?? null,
+    send,
+    sendProblem,
+    /** Whether the role is enough; otherwise the answer has been sent. */
+    requireRole: async ({ viewer }: FastifyRequest, reply: FastifyReply, role: Role): Promise<boolean> => {
+      if (viewer !== null && hasRole(viewer.role, role)) return true
+      await sendProblem(reply, 403, 'Not allowed', `This needs the role ${role}.`, prefix)
+      return false
+    },
+  }
+}
+
+/** The fields of a form or of an address that are single texts, without spaces around them. */
+export function textsOf(fields: unknown): (name: string) => string {
+  const values = valuesOf(fields)
+  return (name) => (values(name).at(0) ?? '').trim()
+}
+
+/** All texts by a name, but for empty ones. */
+export function valuesOf(fields: unknown): (name: string) => readonly string[] {
+  const known = typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
+  return (name) => {
+    const values = [Object.hasOwn(known, name) ? known[name] : []].flat()
+    return values.filter((value) => typeof value === 'string').filter((value) => value !== '')
+  }
+}

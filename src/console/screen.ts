@@ -1,0 +1,64 @@
+/** What a page of a project is asked with, and what of its data the person may see. */
+import type { Warehouse } from '../app/open.ts'
+import type { Role } from '../config/roles.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
+import type { ProjectDb } from '../warehouse/project-db.ts'
+import type { Values } from './decisions.ts'
+import type { Page, ProjectFrame } from './page.ts'
+import type { ConsoleProject } from './project.ts'
+import type { ConsoleReads } from './reads.ts'
+
+export type ScreenRequest = {
+  readonly reads: ConsoleReads
+  readonly warehouse: Warehouse
+  /** Of the project, in this warehouse. */
+  readonly db: ProjectDb
+  readonly outbox: Outbox
+  readonly project: ConsoleProject
+  readonly frame: ProjectFrame
+  /** The `:id` of the path; empty = it has none. */
+  readonly id: string
+  /** A parameter of the address; null = it is missing or empty. */
+  readonly query: (name: string) => string | null
+  /** A parameter that may be given several times. */
+  readonly all: Values
+  /** The client has left. */
+  readonly signal: AbortSignal
+}
+
+/** `show` returns null if there is no such thing, or the address of another page. */
+export type Screen = {
+  readonly path: string
+  readonly role: Role
+  /** It leads to a decision: there is no such page where nothing can be decided. */
+  readonly isDecision?: true
+  readonly show: (request: ScreenRequest) => Promise<Page | { readonly redirect: string } | null>
+}
+
+/** A number of digits, such as the place where a list goes on; null if the address has another text there. */
+export function digitsOf(text: string | null): string | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? text : null
+}
+
+/** Names of fields with what customers said and who they are, on whatever page. */
+const personal: ReadonlySet<string> = new Set([
+  ...['content', 'name', 'email', 'lastWords', 'words', 'fields', 'activity'],
+  ...['visitorName', 'firstWords', 'payload', 'effect', 'differs', 'check', 'samples'],
+])
+
+export function visibleTo<T>({ viewer }: Pick<ProjectFrame, 'viewer'>, data: T): T {
+  return viewer?.hidesMessages === true ? hideMessages(data) : data
+}
+
+export function hideMessages<T>(data: T): T {
+  return hide(data) as T
+}
+
+function hide(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(hide)
+  if (typeof value !== 'object' || value === null) return value
+  const hidden = (inner: unknown) => (Array.isArray(inner) ? [] : null)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, personal.has(name) ? hidden(inner) : hide(inner)]),
+  )
+}

@@ -1,0 +1,65 @@
+/** Serves the console of one warehouse on this machine. Nothing is written to it, so who signed in is in the log only. */
+import type { DatabaseAddress } from '../app/with-resources.ts'
+import type { Config } from '../config/config.ts'
+import { createAttempts } from '../http/auth.ts'
+import { openHttpServer } from '../http/server.ts'
+import type { Logger } from '../log.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
+import { createConsoleLink } from './links.ts'
+import { type ConsoleProject, unconfiguredProject } from './project.ts'
+import { openConsoleReads } from './reads.ts'
+import { consolePlugin } from './routes/routes.ts'
+
+/** `config` null: the projects are those that the warehouse has. */
+type StandAloneOptions = DatabaseAddress & {
+  readonly config: Config | null
+  readonly port: number
+  readonly log: Logger
+  readonly now: () => EpochMs
+}
+
+/** `link`: signs in once. */
+export async function serveStandAlone({ config, port, log, now, ...address }: StandAloneOptions) {
+  const reads = openConsoleReads(address, now)
+  // A warehouse that cannot be read is better said now than on the first page.
+  const warehouse = await reads.warehouse()
+  const configured: readonly ConsoleProject[] = config?.projects ?? []
+  const projects = async () => {
+    const known = await warehouse.listProjects()
+    const others = known.filter(({ id }) => !configured.some(({ projectId }) => projectId === id))
+    return [...configured, ...others.map(({ id, timeZone }) => unconfiguredProject(id, timeZone))]
+  }
+  const store = storeInMemory()
+  const plugin = consolePlugin({
+    ...{ reads, projects, log, now, attempts: createAttempts(), isReadOnly: true },
+    store: { ...store, append: async () => {}, list: warehouse.auditLog.list },
+    config: () => null,
+    access: { people: () => [], httpToken: null },
+  })
+  const http = await openHttpServer({
+    ...{ host: '127.0.0.1', port, token: null, metrics: null, log },
+    health: { isAlive: () => true, checkReadiness: async () => [] },
+    plugins: [{ prefix: '/console', auth: 'own', plugin }],
+  })
+  const close = async () => {
+    await http.close()
+    await reads.close()
+  }
+  return { link: await createConsoleLink(store, http.address, now()), close }
+}
+
+/** Links, and with them sessions, are of this process only. */
+function storeInMemory() {
+  const links = new Map<string, EpochMs>()
+  const ended = new Set<string>()
+  return {
+    storeLink: async (code: string, validForMs: Ms, now: EpochMs) => void links.set(code, now + validForMs),
+    useLink: async (code: string, now: EpochMs) => {
+      const until = links.get(code) ?? 0
+      links.delete(code)
+      return now < until
+    },
+    endSession: async (cookie: string) => void ended.add(cookie),
+    hasSessionEnded: async (cookie: string) => ended.has(cookie),
+  }
+}
