@@ -3,10 +3,14 @@ import { decideBatch, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { DecisionTerms, OutboxFilter } from '../outbox/core/admin.ts'
 import type { BatchDecisionReport, SelectionMismatch } from '../outbox/core/batches.ts'
-import { changedStatuses, type DecisionName, decisions } from '../outbox/core/decisions.ts'
-import { nameEntries } from '../outbox/core/outbox-entry.ts'
+import {
+  changedStatuses,
+  type DecisionName,
+  type DecisionTerms,
+  decisions,
+  type OutboxFilter,
+} from '../outbox/core/decisions.ts'
 import type { DecisionReport } from '../outbox/core/reports.ts'
 import { type ReviewOutcome, reviewOutcomes } from '../outbox/core/review.ts'
 import { decodeSegment } from '../values/address.ts'
@@ -69,7 +73,7 @@ export function readSelection(warehouse: Warehouse, project: ConsoleProject, fil
     const { entries, named } = await outbox.readSelection(filter, limit)
     return {
       named,
-      entries: await nameEntries(outbox, entries),
+      entries: await outbox.nameEntries(entries),
       operations: await outbox.countByOperation(filter),
       batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
     }

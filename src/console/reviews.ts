@@ -2,9 +2,9 @@
 import type { Warehouse } from '../app/open.ts'
 import { createTurns, rememberResults } from '../http/remember-results.ts'
 import type { ReviewOutcome } from '../outbox/core/review.ts'
-import type { CheckedReview } from '../outbox/core/review-check.ts'
 import { describeChange, describeDifference, describeGroup, describeOrder } from '../outbox/core/review-labels.ts'
-import { batchSource, reviewBatch } from '../outbox/review/review-source.ts'
+import type { CheckedReview } from '../outbox/core/review-summary.ts'
+import { batchSource, reviewSource } from '../outbox/review/review-source.ts'
 import { formatCount } from '../values/format.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import type { ConsoleProject } from './project.ts'
@@ -90,5 +90,5 @@ async function review(
     return outbox.listBatch(...page)
   }
   const source = batchSource({ ...outbox, listBatch }, batch)
-  return reviewBatch(source, { reader: outbox, now: clock() }, async (rows) => rows.forEach(onReview))
+  return reviewSource(source, { reader: outbox, now: clock() }, async (rows) => rows.forEach(onReview))
 }

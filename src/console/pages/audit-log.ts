@@ -1,6 +1,6 @@
 /** The audit log: who signed in, and who decided what. */
 
-import type { AuditEvent } from '../../outbox/core/audit-event.ts'
+import type { AuditEvent } from '../../outbox/core/decisions.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { html } from '../../values/html.ts'

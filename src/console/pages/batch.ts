@@ -1,6 +1,6 @@
 /** One batch: what it would do, how far it is, and what can be decided about it. */
 import { readBatch } from '../../app/batches.ts'
-import { findOpenGrace } from '../../app/clock-notice.ts'
+import { findOpenGrace } from '../../app/outbox.ts'
 import type { BatchReport } from '../../outbox/core/batches.ts'
 import type { DecisionName } from '../../outbox/core/decisions.ts'
 import { type ReviewOutcome, reviewOutcomes } from '../../outbox/core/review.ts'

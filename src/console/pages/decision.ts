@@ -1,7 +1,6 @@
 /** The pages of a decision: before it, exactly what it is about; afterwards, what it did not do, or what has changed. */
 import { readSlotLimits } from '../../app/learned-margins.ts'
-import { estimateBatchMs } from '../../outbox/core/batch-estimate.ts'
-import type { RevertReport, SelectionMismatch } from '../../outbox/core/batches.ts'
+import { estimateBatchMs, type RevertReport, type SelectionMismatch } from '../../outbox/core/batches.ts'
 import { type DecisionName, decisions, isDecision } from '../../outbox/core/decisions.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'
 import { type Operation, operationTypes } from '../../outbox/core/writeback-request.ts'

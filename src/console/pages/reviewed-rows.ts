@@ -3,7 +3,8 @@ import type { Cell } from '../../document/table.ts'
 import type { DecisionName } from '../../outbox/core/decisions.ts'
 import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
 import type { ReviewOutcome } from '../../outbox/core/review.ts'
-import { actionNames, outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { outcomeLabels } from '../../outbox/core/review-labels.ts'
+import { reviewActions } from '../../outbox/core/writeback-request.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, linkTo, table } from '../blocks.ts'
 import { hiddenFields } from '../decision-forms.ts'
@@ -59,7 +60,7 @@ function rowCells(
   return [
     linkTo(frame, 'writebacks', row.id, String(position)),
     html`${foreignText(row.visitorName)}${quoted(lastWords)}`,
-    html`${payload?.handled === undefined ? html`<span class="faint">${actionNames[row.action]}</span> ` : nothing}${payloadText(payload)}`,
+    html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}`,
     html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`,
   ]
 }

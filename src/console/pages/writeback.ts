@@ -1,6 +1,5 @@
 /** One write-back: what it sends, where it stands, its history; an uncertain one beside the thread. */
-import { findOpenGrace } from '../../app/clock-notice.ts'
-import { readWriteback } from '../../app/outbox.ts'
+import { findOpenGrace, readWriteback } from '../../app/outbox.ts'
 import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
 import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import { operationTypes } from '../../outbox/core/writeback-request.ts'
@@ -24,7 +23,8 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
   const { writeback, ...report } = visibleTo(frame, found.report)
   const offered = offeredForWriteback(writeback, found.undoUntil, { ...frame, ...project })
   const { digest } = found.named
-  const talk = writeback.conversationId === null ? null : await readConversation(db, writeback.conversationId, null)
+  const conversation =
+    writeback.conversationId === null ? null : await readConversation(db, writeback.conversationId, null)
   const history = table(
     'What happened to it, the oldest first',
     ['When', 'Status', 'Who', 'Why', 'Request'],
@@ -43,7 +43,7 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
 ${uncertainHelp(writeback, frame)}
 ${decisionButtons(offered, { project: frame.project, about: { id: writeback.id }, digest })}
 ${facts(factsOf({ writeback, ...report }, frame))}`
-  const content = html`<div class="beside"><div>${about}</div><div>${around(writeback, visibleTo(frame, talk), frame)}</div></div>
+  const content = html`<div class="beside"><div>${about}</div><div>${around(writeback, visibleTo(frame, conversation), frame)}</div></div>
 ${section('History', history)}`
   return { title: `One ${operationTypes[writeback.operation].words[0]}`, section: 'Write-backs', content }
 }

@@ -1,7 +1,7 @@
 /** Write-backs: the batches, newest first, or all rows with one status. */
 import { hasRole } from '../../config/roles.ts'
-import type { OutboxFilter } from '../../outbox/core/admin.ts'
-import { type NamedEntry, nameEntries } from '../../outbox/core/outbox-entry.ts'
+import type { OutboxFilter } from '../../outbox/core/decisions.ts'
+import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
 import { describeRequest } from '../../outbox/core/review-labels.ts'
 import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'
 import { operationTypes } from '../../outbox/core/writeback-request.ts'
@@ -79,7 +79,7 @@ export const rowsPerPage = 50
 export async function listEntries(outbox: Outbox, filter: OutboxFilter, after: string | null) {
   const entries = await outbox.list(filter, rowsPerPage, Number(digitsOf(after) ?? 0))
   const next = entries.length < rowsPerPage ? null : String(entries.at(-1)?.seq ?? '')
-  return { entries: await nameEntries(outbox, entries), next }
+  return { entries: await outbox.nameEntries(entries), next }
 }
 
 export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Html {

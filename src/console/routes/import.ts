@@ -84,7 +84,7 @@ async function importDrafts(
   try {
     const mistakesPath = join(folder, 'mistakes.csv')
     const parse = ignoreColumns ? { ignoreColumns: 'all' as const } : {}
-    const ignored = { onReview: async () => {}, onChecked: async () => {}, onProgress: () => {}, notify: () => {} }
+    const ignored = { onReview: async () => {}, onProgress: () => {}, notify: () => {} }
     const texts = { title: title === '' ? null : title, note: note === '' ? null : note }
     const common = { ...options, ...texts, ...ignored, mistakesPath, expiresAt: null, draft: true, onReviews: null }
     const report = await importWritebacks(config, project, { ...file, parse }, common)

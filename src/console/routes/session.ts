@@ -5,12 +5,12 @@
  */
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { Signer } from '@fastify/cookie'
+import type { Warehouse } from '../../app/open.ts'
 import type { Viewer } from '../../config/roles.ts'
 import { isEqualSecret } from '../../http/auth.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { foldName, looksLike } from '../core/person-names.ts'
-import type { ConsoleStore } from './site.ts'
 
 export type ConsolePerson = Viewer & { readonly token: Secret }
 
@@ -31,7 +31,7 @@ export type Sessions = ReturnType<typeof createSessions>
 /** `ended`: where every worker sees sessions that have ended before their time. */
 export function createSessions(
   { people, ...access }: ConsoleAccess,
-  ended: Pick<ConsoleStore, 'endSession' | 'hasSessionEnded'>,
+  ended: Pick<Warehouse['auditLog'], 'endSession' | 'hasSessionEnded'>,
 ) {
   const linkKey = randomBytes(32)
   const httpToken = () => (people().length === 0 ? access.httpToken : null)
