@@ -232,11 +232,11 @@ function deviations({ report: { checked } }: BatchData, frame: ProjectFrame): Ht
   return section(`${count} checked rows did something else`, content)
 }
 
-type Report = Pick<BatchReport, 'batch' | 'estimate'>
+type LiveReport = Pick<BatchReport, 'batch' | 'estimate'>
 type Zone = { readonly timeZone: string; readonly now: number }
 
 /** What changes on the page while it is sent: `412 of 707 settled · 295 to go, in about 2 min 50 s, at 14:32` */
-export function batchLive({ batch, estimate }: Report, { timeZone, now }: Zone) {
+export function batchLive({ batch, estimate }: LiveReport, { timeZone, now }: Zone) {
   const { draft = 0, queued = 0, sending = 0, ...others } = batch.counts
   const settled = Object.values(others).reduce((sum, count) => sum + count, 0)
   const left = queued + sending
@@ -249,7 +249,7 @@ export function batchLive({ batch, estimate }: Report, { timeZone, now }: Zone) 
 }
 
 /** If this changes, the page is to be loaded anew. */
-export function batchShape({ batch, estimate }: Report): string {
+export function batchShape({ batch, estimate }: LiveReport): string {
   const { state, stoppedAt, counts } = batch
   return [batchWords[state].word, stoppedAt, counts.draft, (counts.uncertain ?? 0) > 0, estimate.restsUntil].join()
 }

@@ -70,9 +70,9 @@ function uncertainHelp({ status, operation, sentAt }: NamedEntry, frame: Project
   return html`<p>${where}, then say what you found: what waits behind it goes on. It was sent ${sentAt === null ? 'at a time that is not known' : html`at ${timeOf(sentAt, frame)}`}. One that did not arrive becomes “failed”; after that it can be sent again.</p>`
 }
 
-type Report = Awaited<ReturnType<typeof readWriteback>>
+type WritebackReport = Awaited<ReturnType<typeof readWriteback>>
 
-function factsOf({ writeback, check, waitsFor, holds }: Report, frame: ProjectFrame) {
+function factsOf({ writeback, check, waitsFor, holds }: WritebackReport, frame: ProjectFrame) {
   const { conversationId, visitorId, visitorName, batchId, createdBy, approvedBy, decidedBy } = writeback
   const { attempts, sentAt, finishedAt, expiresAt } = writeback
   const link = (folder: string, id: string, text: string | null = null) =>
