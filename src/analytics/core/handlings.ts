@@ -2,28 +2,63 @@
  * When a conversation was handled and reopened, as far as the mirror knows. The service shows only the present handling:
  * earlier ones follow from the changes that two readings showed. What a reading showed once is not taken back.
  */
+import type { SenderRole } from '../../config/analytics-settings.ts'
 import type { EpochSeconds } from '../../values/time.ts'
-import type { ConversationHistory, TimedMessage } from './conversation-history.ts'
+
+/** Who wrote a message. `event`: not an utterance. */
+export type Role = SenderRole | 'event'
+
+export type HistoryMessage = {
+  readonly id: number
+  /** Null: the service showed no time. */
+  readonly at: EpochSeconds | null
+  readonly role: Role
+  /** The name that the visitor saw; '' if there is none. */
+  readonly name: string
+}
+
+export type TimedMessage = HistoryMessage & { readonly at: EpochSeconds }
+
+/** A change of `handled_at` that two readings showed; `old` and `new` are times of the service, or null = not handled. */
+export type HandledChange = {
+  readonly old: EpochSeconds | null
+  readonly new: EpochSeconds | null
+  /** The last reading that is known to have shown `old`; null = an older version did not store it. */
+  readonly oldReadAt: EpochSeconds | null
+  /** The reading that showed `new`. */
+  readonly seenAt: EpochSeconds
+}
+
+/** Only what exists: deleted messages and conversations are left out. */
+export type ConversationHistory = {
+  readonly id: string
+  readonly visitorId: string | null
+  readonly origin: string | null
+  readonly assignedAgentId: string | null
+  readonly createdAt: EpochSeconds | null
+  readonly handledAt: EpochSeconds | null
+  /** Whether the service listed all messages. */
+  readonly isMessagesComplete: boolean
+  readonly messages: readonly HistoryMessage[]
+  /** In the order in which they were seen. */
+  readonly handledChanges: readonly HandledChange[]
+}
 
 /** `by`: how exactly `at` is known; `service`: the service's own time of the handling. */
 export type FlagChange = { readonly at: EpochSeconds; readonly by: 'created' | 'service' | 'message' | 'seen' }
 
-type HandledHistory = {
-  /** In order: the first handling, the reopening after it, the next handling and so on. */
-  readonly flagChanges: readonly FlagChange[]
-  /** All handlings in order, also those of a conversation that was handled already. */
-  readonly handlings: readonly EpochSeconds[]
-}
-
 /** Two readings. `from`: when the one before was made, or a time before it; `to`: when the later one was made. */
 type Readings = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
-/** `messages`: in order. `mirroredSince`: no reading is older. */
+/**
+ * `messages`: in order. `mirroredSince`: no reading is older. Of the result, `flagChanges` are the first handling, the
+ * reopening after it, the next handling and so on; `handlings` are all, also those of a conversation that was handled already.
+ */
 export function handledHistory(
   { handledAt, handledChanges }: Pick<ConversationHistory, 'handledAt' | 'handledChanges'>,
   messages: readonly TimedMessage[],
   mirroredSince: EpochSeconds,
-): HandledHistory {
+): { readonly flagChanges: readonly FlagChange[]; readonly handlings: readonly EpochSeconds[] } {
   const flagChanges: FlagChange[] = []
   const handlings = new Set<EpochSeconds>()
   let lastHandledAt = Number.NEGATIVE_INFINITY

@@ -4,23 +4,20 @@
  */
 
 import type { SpeakerRole } from '../../config/analytics-settings.ts'
-import type { EpochSeconds, Seconds } from '../../values/time.ts'
+import type { EpochSeconds } from '../../values/time.ts'
 import { type Calendar, localTime } from './calendar.ts'
-import type { HistoryMessage, Role, TimedMessage } from './conversation-history.ts'
-import { handlingFrom, isHandledBetween } from './handlings.ts'
+import { type HistoryMessage, handlingFrom, isHandledBetween, type TimedMessage } from './handlings.ts'
 
 type Conversation = {
   readonly id: string
   readonly turns: readonly Turn[]
   readonly handlings: readonly EpochSeconds[]
-  readonly states: readonly State[]
-}
-
-/** A row of `fct_state`. */
-type State = {
-  readonly state: 'open' | 'handled'
-  readonly from_at: EpochSeconds
-  readonly to_at: EpochSeconds | null
+  /** Rows of `fct_state`. */
+  readonly states: readonly {
+    readonly state: 'open' | 'handled'
+    readonly from_at: EpochSeconds
+    readonly to_at: EpochSeconds | null
+  }[]
 }
 
 export type WaitRow = ReturnType<typeof deriveWaits>[number]
@@ -58,34 +55,28 @@ export function deriveWaits({ id, turns, handlings, states }: Conversation, cale
   })
 }
 
-type EndOfWait = {
-  readonly by: 'human' | 'ai' | 'handled' | 'nobody'
-  readonly at: EpochSeconds | null
-  readonly name: string | null
-  readonly isAnswer: boolean
-}
-
-function endOfWait(turn: Turn, next: Turn | undefined, handlings: readonly EpochSeconds[]): EndOfWait {
+function endOfWait(turn: Turn, next: Turn | undefined, handlings: readonly EpochSeconds[]) {
   const handledAt = handlingFrom(handlings, turn.endedAt)
   if (next !== undefined && next.role !== 'visitor' && (handledAt === null || next.startedAt <= handledAt))
     return { by: next.role, at: next.startedAt, name: next.firstName, isAnswer: true }
-  return { by: handledAt === null ? 'nobody' : 'handled', at: handledAt, name: null, isAnswer: false }
+  return {
+    by: handledAt === null ? ('nobody' as const) : ('handled' as const),
+    at: handledAt,
+    name: null,
+    isAnswer: false,
+  }
 }
 
 /** From when on the conversation was open during the wait. Once open, it stays so until the wait ends. */
-function openFromOf(states: readonly State[], startedAt: EpochSeconds, endedAt: EpochSeconds | null) {
+function openFromOf(states: Conversation['states'], startedAt: EpochSeconds, endedAt: EpochSeconds | null) {
   const open = states.find(({ state, to_at }) => state === 'open' && (to_at === null || to_at > startedAt))
   if (open === undefined) return null
   const from = Math.max(open.from_at, startedAt)
   return endedAt === null || from < endedAt ? from : null
 }
 
-type HumanAnswer = {
-  readonly turn: Turn
-  readonly aiAnswers: number
-  /** Since when the visitor waited for the human after the AI had last spoken. */
-  readonly waitedSince: EpochSeconds
-}
+/** `waitedSince`: since when the visitor waited for the human after the AI had last spoken. */
+type HumanAnswer = { readonly turn: Turn; readonly aiAnswers: number; readonly waitedSince: EpochSeconds }
 
 /** By the visitor's first turn since the human turn or the handling before. */
 function humanAnswersOf(turns: readonly Turn[], handlings: readonly EpochSeconds[]): ReadonlyMap<Turn, HumanAnswer> {
@@ -129,11 +120,8 @@ function humanColumns(turn: Turn, answer: HumanAnswer | undefined, calendar: Cal
   }
 }
 
-type Duration = { readonly all: Seconds | null; readonly business: Seconds | null }
-const unknownDuration: Duration = { all: null, business: null }
-
-function secondsOf(calendar: Calendar, from: EpochSeconds, to: EpochSeconds | null): Duration {
-  return to === null ? unknownDuration : { all: to - from, business: calendar.businessSeconds(from, to) }
+function secondsOf(calendar: Calendar, from: EpochSeconds, to: EpochSeconds | null) {
+  return to === null ? { all: null, business: null } : { all: to - from, business: calendar.businessSeconds(from, to) }
 }
 
 /**
@@ -152,15 +140,15 @@ export type Turn = {
 
 /** Messages without a time are left out; of those of one second, the lower id is the earlier one. */
 export function messagesInOrder(messages: readonly HistoryMessage[]): readonly TimedMessage[] {
-  const timed = messages.every(isTimed) ? messages : messages.filter(isTimed)
-  return isInOrder(timed) ? timed : timed.toSorted(compareMessages)
+  const timed = messages.filter((message): message is TimedMessage => message.at !== null)
+  return timed.toSorted((a, b) => a.at - b.at || a.id - b.id)
 }
 
 /** `messages`: in order. Events and utterances of unknown senders neither make nor end a turn. */
 export function turnsOf(messages: readonly TimedMessage[], handlings: readonly EpochSeconds[]): readonly Turn[] {
   const turns: { -readonly [Key in keyof Turn]: Turn[Key] }[] = []
   for (const { at, role, name } of messages) {
-    if (!isSpeaker(role)) continue
+    if (role === 'event' || role === 'other') continue
     const last = turns.at(-1)
     if (last?.role === role && !(role === 'visitor' && isHandledBetween(handlings, last.endedAt, at))) {
       last.endedAt = at
@@ -171,23 +159,4 @@ export function turnsOf(messages: readonly TimedMessage[], handlings: readonly E
     }
   }
   return turns
-}
-
-function isSpeaker(role: Role): role is SpeakerRole {
-  return role !== 'event' && role !== 'other'
-}
-
-function isTimed(message: HistoryMessage): message is TimedMessage {
-  return message.at !== null
-}
-
-function isInOrder(messages: readonly TimedMessage[]): boolean {
-  return messages.every((message, index) => {
-    const before = messages[index - 1]
-    return before === undefined || compareMessages(before, message) <= 0
-  })
-}
-
-function compareMessages(a: TimedMessage, b: TimedMessage): number {
-  return a.at - b.at || a.id - b.id
 }

@@ -11,7 +11,6 @@ import { insertRows } from './fact-rows.ts'
 const groupSeconds = 30 * daySeconds
 
 export const availabilityFacts: FactDerivation = {
-  kind: 'availability_hour',
   replaceFacts,
   listIds,
   // All hours at once: a year takes half a second, and hours of another time zone or hold cannot be found one by one.
@@ -45,9 +44,8 @@ async function replaceDays(source: FactSource, { from, to }: Span): Promise<void
   const margin = 2 * daySeconds + settings.availabilityHoldSeconds
   const snapshots = await readSnapshots(source, { from: from - margin, to: to + margin })
   const rows = deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar)
-  await sql`delete from fct_availability_hour where project_id = ${project} and date >= ${first} and date < ${end}`.execute(
-    db,
-  )
+  await sql`
+    delete from fct_availability_hour where project_id = ${project} and date >= ${first} and date < ${end}`.execute(db)
   const replaced = rows.filter(({ date }) => date >= first && date < end)
   await insertRows(source, 'fct_availability_hour', replaced)
 }
@@ -59,16 +57,15 @@ async function snapshotBefore({ db, project, typed }: FactSource, at: EpochSecon
   return parseTime(rows[0]?.at) ?? null
 }
 
+/** No team has more agents: such a number is not one of agents. */
+const maxAgents = 1_000_000
+
 /** In the order of time, and the first one after the span. */
 async function readSnapshots({ db, kind, project, typed }: FactSource, span: Span): Promise<AvailabilitySnapshot[]> {
   const [from, to] = [span.from, span.to].map((at) => typed('time', rfc3339(at)))
-  const { rows } = await sql<{
-    at: EpochSeconds
-    available: boolean | number | null
-    agents: number | null
-    until: EpochSeconds | null
-    count: number
-  }>`
+  const { rows } = await sql<
+    Record<'at' | 'count', number> & Record<'until' | 'agents', number | null> & { available: boolean | number | null }
+  >`
     select ${epochSeconds(kind, 'taken_at')} as at, available, agents_online as agents,
       ${epochSeconds(kind, 'same_until')} as until, coalesce(same_count, 1) as count from availability_snapshots
     where project_id = ${project} and taken_at >= ${from} and taken_at <= coalesce((
@@ -80,9 +77,6 @@ async function readSnapshots({ db, kind, project, typed }: FactSource, span: Spa
     agentsOnline: agents !== null && agents >= 0 && agents <= maxAgents ? Number(agents) : null,
   }))
 }
-
-/** No team has more agents: such a number is not one of agents. */
-const maxAgents = 1_000_000
 
 async function listIds({ db, kind, project }: ProjectDb, after: string, limit: number): Promise<string[]> {
   const hour =

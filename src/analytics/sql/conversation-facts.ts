@@ -1,10 +1,9 @@
 /** Replaces the facts of conversations, and what can be searched of them, by what their stored rows say now. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type EpochSeconds, parseTime } from '../../values/time.ts'
 import { epochSeconds, inList } from '../../warehouse/dialect.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { deriveConversationFacts } from '../core/conversation-facts.ts'
-import type { ConversationHistory, HandledChange, HistoryMessage } from '../core/conversation-history.ts'
+import type { ConversationHistory, HistoryMessage } from '../core/handlings.ts'
 import type { RoleOfSender } from '../core/sender-roles.ts'
 import { deleteRows, type FactDerivation, type FactSource, idsOf, insertRows } from './fact-rows.ts'
 import { createSenderTypes } from './reference-tables.ts'
@@ -18,7 +17,6 @@ const firstGroupSize = 50
 const messagesPerTransaction = 50_000
 
 export const conversationFacts: FactDerivation = {
-  kind: 'conversation',
   replaceFacts,
   listIds: idsOf(['conversations', 'id'], ['fct_conversation', 'conversation_id']),
   idsPerRebuildStep: 2000,
@@ -29,9 +27,7 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
   let [replaced, messages, size] = [0, 0, firstGroupSize]
   while (replaced < ids.length && messages < messagesPerTransaction) {
     const group = ids.slice(replaced, replaced + size)
-    const maxMessages = group.length === 1 ? Number.POSITIVE_INFINITY : maxMessagesPerGroup
-    // To count the messages beforehand would take as long as to read them.
-    const histories = await readHistories(source, group, senderTypes.roleOf, maxMessages)
+    const histories = await readHistories(source, group, senderTypes.roleOf)
     if (histories === 'too many messages') {
       size = Math.ceil(group.length / 2)
       continue
@@ -46,13 +42,19 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
   return replaced
 }
 
-async function replaceGroup(
-  source: FactSource,
-  ids: readonly string[],
-  histories: readonly StoredHistory[],
-): Promise<void> {
+async function replaceGroup(source: FactSource, ids: readonly string[], histories: readonly StoredHistory[]) {
   const facts = histories.map((history) => deriveConversationFacts(history, source.calendar, source.mirroredSince))
-  await removeSearchEntries(source, await deleteFacts(source, ids))
+  const { db, kind, project } = source
+  // Each conversation that has facts, or can be searched, has a row in fct_conversation: there is nothing else to delete for
+  // a new one, and Postgres would read the whole table to find that out while it grows.
+  const { rows } = await sql<{ id: string }>`
+    delete from fct_conversation where project_id = ${project} and conversation_id ${inList(kind, ids)}
+    returning conversation_id as id`.execute(db)
+  const known = rows.map(({ id }) => id)
+  if (known.length > 0)
+    for (const table of ['fct_wait', 'fct_state', 'fct_contribution'] as const)
+      await deleteRows(source, table, 'conversation_id', known)
+  await removeSearchEntries(source, known)
   const rowsOf = {
     fct_conversation: facts.map(({ conversation }) => conversation),
     fct_wait: facts.flatMap(({ waits }) => waits),
@@ -72,124 +74,62 @@ function toIndexed({ id, createdAt, messages }: StoredHistory) {
   return { id, lastAt, texts }
 }
 
-/**
- * Returns those that had any. Each conversation that has facts, or can be searched, has a row in fct_conversation: there is
- * nothing else to delete for a new one, and Postgres would read the whole table to find that out while it grows.
- */
-async function deleteFacts(source: FactSource, ids: readonly string[]): Promise<string[]> {
-  const { db, kind, project } = source
-  const { rows } = await sql<{ id: string }>`
-    delete from fct_conversation where project_id = ${project} and conversation_id ${inList(kind, ids)}
-    returning conversation_id as id`.execute(db)
-  const known = rows.map(({ id }) => id)
-  if (known.length === 0) return known
-  for (const table of ['fct_wait', 'fct_state', 'fct_contribution'] as const)
-    await deleteRows(source, table, 'conversation_id', known)
-  return known
+type StoredHistory = Omit<ConversationHistory, 'messages'> & {
+  /** `content`: null also if words are not indexed. */
+  readonly messages: readonly (HistoryMessage & { readonly content: string | null })[]
 }
 
-/** Reads what the facts of conversations are derived from: stored rows, with times in seconds since 1970. */
-type ConversationColumns = {
-  readonly id: string
-  readonly visitorId: string | null
-  readonly origin: string | null
-  readonly assignedAgentId: string | null
-  readonly createdAt: EpochSeconds | null
-  readonly handledAt: EpochSeconds | null
-  readonly isMessagesComplete: boolean | number | null
-}
+type Texts<Name extends string> = Record<Name, string | null> & { readonly conversation: string }
 
-/** `content`: null also if words are not indexed. */
-type StoredMessage = HistoryMessage & { readonly content: string | null }
-type StoredHistory = Omit<ConversationHistory, 'messages'> & { readonly messages: readonly StoredMessage[] }
-
-/** The conversations with these ids that exist, unless they have more messages. */
+/** The conversations with these ids that exist, unless they have more messages than are to be held in memory. */
 async function readHistories(
-  source: FactSource,
+  { db, kind, project, hasSearch }: FactSource,
   ids: readonly string[],
   roleOf: RoleOfSender,
-  maxMessages: number,
 ): Promise<StoredHistory[] | 'too many messages'> {
-  const { db, kind, project } = source
-  const messages = await readMessages(source, ids, roleOf, maxMessages)
-  if (messages === null) return 'too many messages'
-  const { rows } = await sql<ConversationColumns>`
-    select id, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
-      ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
-      messages_complete as "isMessagesComplete" from conversations
-    where project_id = ${project} and id ${inList(kind, ids)}
-      and deleted_at is null`.execute(db)
-  const changes = await readHandledChanges(source, ids)
-  return rows.map((row) => ({
-    ...row,
-    isMessagesComplete: Boolean(row.isMessagesComplete),
-    messages: messages.get(row.id) ?? [],
-    handledChanges: changes.get(row.id) ?? [],
-  }))
-}
-
-/** In the order of their ids. Null: there are more. */
-async function readMessages(
-  { db, kind, project, hasSearch }: FactSource,
-  conversationIds: readonly string[],
-  roleOf: RoleOfSender,
-  maxMessages: number,
-): Promise<Map<string, StoredMessage[]> | null> {
-  const limit = Number.isFinite(maxMessages) ? sql`limit ${sql.lit(maxMessages + 1)}` : sql``
-  type Texts = Record<'conversation' | 'sender' | 'kind' | 'name' | 'content', string | null>
-  const { rows } = await sql<Pick<StoredMessage, 'id' | 'at'> & Texts>`
+  const read = async <Row>(query: RawBuilder<Row>) => (await query.execute(db)).rows
+  // To count the messages beforehand would take as long as to read them.
+  const limit = ids.length === 1 ? sql`` : sql`limit ${sql.lit(maxMessagesPerGroup + 1)}`
+  const messages = await read(sql<Texts<'sender' | 'kind' | 'name' | 'content'> & Pick<HistoryMessage, 'id' | 'at'>>`
     select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
       sender_display_name as name, ${hasSearch ? sql`content` : sql`null`} as content from messages
-    where project_id = ${project} and deleted_at is null
-      and conversation_id ${inList(kind, conversationIds)}
-    order by conversation_id, id ${limit}`.execute(db)
-  if (rows.length > maxMessages) return null
-  return groupBy(
-    rows,
-    (row) => row.conversation ?? '',
-    (row) => ({
-      id: Number(row.id),
-      at: row.at,
-      role: row.kind === 'utterance' ? roleOf(row.sender) : 'event',
-      name: row.name ?? '',
-      content: row.content,
-    }),
-  )
-}
-
-/** In the order in which they were seen. */
-async function readHandledChanges(
-  { db, kind, project }: ProjectDb,
-  conversationIds: readonly string[],
-): Promise<Map<string, HandledChange[]>> {
-  const { rows } = await sql<Record<'conversation' | 'old' | 'new' | 'read' | 'seen', string | null>>`
+    where project_id = ${project} and deleted_at is null and conversation_id ${inList(kind, ids)}
+    order by conversation_id, id ${limit}`)
+  if (ids.length > 1 && messages.length > maxMessagesPerGroup) return 'too many messages'
+  const conversations = await read(sql<
+    Texts<'visitorId' | 'origin' | 'assignedAgentId'> & {
+      readonly createdAt: EpochSeconds | null
+      readonly handledAt: EpochSeconds | null
+      readonly isMessagesComplete: boolean | number | null
+    }
+  >`
+    select id as conversation, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
+      ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
+      messages_complete as "isMessagesComplete" from conversations
+    where project_id = ${project} and id ${inList(kind, ids)} and deleted_at is null`)
+  const changes = await read(sql<Texts<'old' | 'new' | 'read' | 'seen'>>`
     select conversation_id as conversation, old_value as old, new_value as new, old_read_at as read, seen_at as seen
     from conversation_changes
-    where project_id = ${project} and field = 'handled_at'
-      and conversation_id ${inList(kind, conversationIds)}
-    order by id`.execute(db)
-  return groupBy(
-    rows,
-    (row) => row.conversation ?? '',
-    (row) => ({
-      old: parseTime(row.old) ?? null,
-      new: parseTime(row.new) ?? null,
-      oldReadAt: parseTime(row.read) ?? null,
-      seenAt: parseTime(row.seen) ?? 0,
-    }),
-  )
-}
-
-function groupBy<Row, Value>(
-  rows: readonly Row[],
-  keyOf: (row: Row) => string,
-  toValue: (row: Row) => Value,
-): Map<string, Value[]> {
-  const groups = new Map<string, Value[]>()
-  for (const row of rows) {
-    const group = groups.get(keyOf(row))
-    if (group === undefined) groups.set(keyOf(row), [toValue(row)])
-    else group.push(toValue(row))
-  }
-  return groups
+    where project_id = ${project} and field = 'handled_at' and conversation_id ${inList(kind, ids)}
+    order by id`)
+  const messagesOf = Map.groupBy(messages, ({ conversation }) => conversation)
+  const changesOf = Map.groupBy(changes, ({ conversation }) => conversation)
+  return conversations.map(({ conversation: id, ...row }) => ({
+    ...row,
+    id,
+    isMessagesComplete: Boolean(row.isMessagesComplete),
+    messages: (messagesOf.get(id) ?? []).map((message) => ({
+      id: Number(message.id),
+      at: message.at,
+      role: message.kind === 'utterance' ? roleOf(message.sender) : 'event',
+      name: message.name ?? '',
+      content: message.content,
+    })),
+    handledChanges: (changesOf.get(id) ?? []).map((change) => ({
+      old: parseTime(change.old) ?? null,
+      new: parseTime(change.new) ?? null,
+      oldReadAt: parseTime(change.read) ?? null,
+      seenAt: parseTime(change.seen) ?? 0,
+    })),
+  }))
 }

@@ -3,7 +3,6 @@ import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
-import type { FactKind } from '../../mirror/sql/pending-facts.ts'
 import { withoutNullability } from '../../mirror/sql/stream-tables.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
 import { arrayParameter, compileArrayInsert, rowsPerArrayInsert } from '../../warehouse/array-parameter.ts'
@@ -23,7 +22,6 @@ export type FactSource = ProjectDb & {
 
 /** How the facts of one kind are derived, within a transaction under the project's write lock. */
 export type FactDerivation = {
-  readonly kind: FactKind
   /** Replaces the facts of the first of these ids; returns of how many, as many rows are left for another transaction. */
   readonly replaceFacts: (source: FactSource, ids: readonly string[]) => Promise<number>
   /** Ids that rows or facts have, after this one ('' = from the beginning), in their order. */

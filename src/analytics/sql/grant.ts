@@ -3,17 +3,31 @@ import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import { acquireLock } from '../../warehouse/dialect.ts'
 import type { GrantReport } from '../core/reports.ts'
 import { analystObjectNames } from '../views/layer.ts'
 
 /** New objects of a later version need another grant. Rights that the role has already are left as they are. */
 export async function grantToAnalyst(db: Db, kind: DatabaseKind, role: string): Promise<GrantReport> {
-  if (kind === 'sqlite') throw rolesMissingError(role)
+  if (kind === 'sqlite') {
+    const next =
+      "give analysts a file that holds only what is for them: `deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`"
+    throw cannotGrant(role, 'SQLite has no roles: whoever can read the file can read all of it', next)
+  }
   return db.transaction().execute(async (trx) => {
     // Another process may be replacing the views.
-    await sql`select pg_advisory_xact_lock(hashtext('deskmirror.migrate'))`.execute(trx)
-    if (!(await roleExists(trx, role))) throw unknownRoleError(role)
-    await grantSchemaUsage(trx, role)
+    await acquireLock(trx, kind, 'deskmirror.migrate')
+    if (!(await roleExists(trx, role))) {
+      const next = "create it (create role analyst login password '…'), or name another"
+      throw cannotGrant(role, 'the database has no role of exactly this name', next)
+    }
+    const [schema] = (
+      await sql<{ name: string; may_use: boolean }>`
+        select current_schema() as name, has_schema_privilege(cast(${role} as name), current_schema(), 'usage') as may_use
+      `.execute(trx)
+    ).rows
+    if (schema?.may_use === false)
+      await sql`grant usage on schema ${sql.id(schema.name)} to ${sql.id(role)}`.execute(trx)
     const objects = analystObjectNames.map((name) => sql.id(name))
     await sql`grant select on ${sql.join(objects)} to ${sql.id(role)}`.execute(trx)
     return { role, granted: analystObjectNames, otherReadable: await listOtherReadable(trx, role) }
@@ -30,15 +44,6 @@ async function roleExists(trx: Db, role: string): Promise<boolean> {
   return rows.length > 0
 }
 
-async function grantSchemaUsage(trx: Db, role: string): Promise<void> {
-  const { rows } = await sql<{ name: string; may_use: boolean }>`
-    select current_schema() as name, has_schema_privilege(cast(${role} as name), current_schema(), 'usage') as may_use
-  `.execute(trx)
-  const [schema] = rows
-  if (schema === undefined || schema.may_use) return
-  await sql`grant usage on schema ${sql.id(schema.name)} to ${sql.id(role)}`.execute(trx)
-}
-
 /** What else the role can read: by default privileges, as a member of another role, or because it owns it. */
 async function listOtherReadable(trx: Db, role: string): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`
@@ -51,20 +56,6 @@ async function listOtherReadable(trx: Db, role: string): Promise<readonly string
   return rows.map(({ name }) => name).filter((name) => !granted.has(name))
 }
 
-function rolesMissingError(role: string): UserError {
-  return new UserError({
-    what: `cannot grant anything to ${role}`,
-    why: 'SQLite has no roles: whoever can read the file can read all of it',
-    next: "give analysts a file that holds only what is for them: `deskmirror export 'dim_*' 'fct_*' 'report_*' --output layer.db`",
-    exitCode: 2,
-  })
-}
-
-function unknownRoleError(role: string): UserError {
-  return new UserError({
-    what: `cannot grant anything to ${role}`,
-    why: 'the database has no role of exactly this name',
-    next: "create it (create role analyst login password '…'), or name another",
-    exitCode: 2,
-  })
+function cannotGrant(role: string, why: string, next: string): UserError {
+  return new UserError({ what: `cannot grant anything to ${role}`, why, next, exitCode: 2 })
 }

@@ -6,7 +6,7 @@ import { daySeconds, parseTime } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { calendarRange, calendarRows, slaRows, type TimeRange } from '../core/calendar-rows.ts'
-import { createRoleOfSender, type RoleOfSender, senderTypeRows } from '../core/sender-roles.ts'
+import { createRoleOfSender, senderTypeRows } from '../core/sender-roles.ts'
 import { insertRows, replaceRows } from './fact-rows.ts'
 import { type FactsSettings, factsVersion, fingerprintsOf } from './facts-state.ts'
 
@@ -15,7 +15,8 @@ export async function writeReferenceTables(trx: ProjectDb, settings: FactsSettin
   await writeCalendar(trx, settings)
   await replaceRows(trx, 'dim_sla', slaRows(analytics.targets))
   await replaceRows(trx, 'call_fields', [analytics.calls])
-  await replaceSenderRoles(trx, analytics)
+  // The settings may have changed: all known sender types get their roles.
+  await replaceRows(trx, 'dim_sender_type', senderTypeRows(await listSenderTypes(trx), analytics.roles))
   await sql`
     update facts_state set version = ${factsVersion}, fingerprint = ${fingerprintsOf(settings).all},
       time_zone = ${timeZone}, personal_data = ${analytics.personalData ? sql`true` : sql`false`}
@@ -55,37 +56,26 @@ async function neededRange(context: ProjectDb): Promise<TimeRange> {
 const maxLength = 200
 
 /** Roles by the settings. `store`: adds the sender types that were asked for since. */
-export function createSenderTypes({ roles }: Pick<AnalyticsSettings, 'roles'>): {
-  readonly roleOf: RoleOfSender
-  readonly store: (trx: ProjectDb) => Promise<void>
-} {
+export function createSenderTypes({ roles }: Pick<AnalyticsSettings, 'roles'>) {
   const roleOf = createRoleOfSender(roles)
   const seen = new Set<string>()
   return {
-    roleOf: (senderType) => {
+    roleOf: (senderType: string | null) => {
       if (senderType !== null) seen.add(senderType)
       return roleOf(senderType)
     },
-    store: async (trx) => {
+    store: async (trx: ProjectDb) => {
       const senderTypes = [...seen].filter(({ length }) => length <= maxLength)
-      const known = new Set(await listSenderTypes(trx, senderTypes))
+      const known = new Set(await listSenderTypes(trx, sql`sender_type ${inList(trx.kind, senderTypes)}`))
       const added = senderTypes.filter((senderType) => !known.has(senderType))
       await insertRows(trx, 'dim_sender_type', senderTypeRows(added, roles))
     },
   }
 }
 
-/** The settings changed: gives all known sender types their roles. */
-async function replaceSenderRoles(trx: ProjectDb, { roles }: Pick<AnalyticsSettings, 'roles'>): Promise<void> {
-  const senderTypes = await listSenderTypes(trx)
-  await replaceRows(trx, 'dim_sender_type', senderTypeRows(senderTypes, roles))
-}
-
-/** `among`: only these. */
-async function listSenderTypes({ db, kind, project }: ProjectDb, among?: readonly string[]): Promise<string[]> {
-  const condition = among === undefined ? sql`` : sql`and sender_type ${inList(kind, among)}`
+async function listSenderTypes({ db, project }: ProjectDb, condition = sql`true`): Promise<string[]> {
   const { rows } = await sql<{ type: string }>`
-    select sender_type as type from dim_sender_type where project_id = ${project} ${condition}
+    select sender_type as type from dim_sender_type where project_id = ${project} and ${condition}
     order by sender_type`.execute(db)
   return rows.map(({ type }) => type)
 }

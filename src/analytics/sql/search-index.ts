@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochSeconds } from '../../values/time.ts'
-import { type Db, sendStatement } from '../../warehouse/connection-pool.ts'
+import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { wordsOf } from '../core/search-words.ts'
@@ -22,30 +22,30 @@ export async function insertSearchEntries(
   conversations: readonly IndexedConversation[],
 ): Promise<void> {
   if (conversations.length === 0) return
-  const texts = new Map(conversations.map((conversation) => [conversation.id, conversation.texts]))
+  const { db, kind, project } = context
   const numbers = await chooseNumbers(context, conversations)
-  const entries = [...numbers].map(([id, number]) => ({ id, number, words: [...wordsOf(texts.get(id) ?? [])] }))
-  if (context.kind === 'postgres') return insertAll(context, entries)
-  for (const entry of entries) await insertEntry(context, entry)
+  const entries = conversations.map(({ id, texts }) => ({
+    id,
+    number: numbers.get(id) ?? 0,
+    words: [...wordsOf(texts)],
+  }))
+  if (kind === 'postgres') return insertAll(context, entries)
+  for (const { id, number, words } of entries) {
+    const entry = { project_id: project, conversation_id: id, id: number }
+    await db.insertInto('search_conversations').values(entry).execute()
+    await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(db)
+  }
 }
-
-type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
 
 export async function removeSearchEntries({ db, kind, project }: Context, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
-  const entries = sql`select id from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
+  const entries = sql`from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`
   const key = sql.ref(kind === 'sqlite' ? 'rowid' : 'id')
-  await sendStatement(db, sql`delete from search_words where ${key} in (${entries})`)
-  await sendStatement(
-    db,
-    sql`delete from search_conversations where project_id = ${project} and conversation_id ${inList(kind, ids)}`,
-  )
+  await sendStatement(db, sql`delete from search_words where ${key} in (select id ${entries})`)
+  await sendStatement(db, sql`delete ${entries}`)
 }
 
-async function insertEntry({ db, project }: Context, { id, number, words }: Entry): Promise<void> {
-  await db.insertInto('search_conversations').values({ project_id: project, conversation_id: id, id: number }).execute()
-  await sql`insert into search_words (rowid, words) values (${number}, ${words.join(' ')})`.execute(db)
-}
+type Entry = { readonly id: string; readonly number: number; readonly words: readonly string[] }
 
 /** In Postgres each statement that is waited for is a round trip. */
 async function insertAll({ db, kind, project }: Context, entries: readonly Entry[]): Promise<void> {
@@ -63,20 +63,14 @@ async function insertAll({ db, kind, project }: Context, entries: readonly Entry
 /** Distinguishes conversations whose last messages are of the same second. */
 const numbersPerSecond = 2 ** 20
 
-/** Free numbers: nearly always the first choice. */
-async function chooseNumbers(
-  { db, project }: Context,
-  conversations: readonly IndexedConversation[],
-): Promise<ReadonlyMap<string, number>> {
+/** Free numbers by conversation: nearly always the first choice. */
+async function chooseNumbers({ db, project }: Context, conversations: readonly IndexedConversation[]) {
   const chosen = new Map<number, string>()
   let open = conversations.map(({ id, lastAt }) => ({ id, number: firstChoice(project, id, lastAt) }))
   while (open.length > 0) {
-    const taken = new Set(
-      await findNumbers(
-        db,
-        open.map(({ number }) => number),
-      ),
-    )
+    const numbers = open.map(({ number }) => number)
+    const rows = await db.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
+    const taken = new Set(rows.map(({ id }) => Number(id)))
     const next: typeof open = []
     for (const { id, number } of open) {
       if (taken.has(number) || chosen.has(number)) next.push({ id, number: number + 1 })
@@ -90,9 +84,4 @@ async function chooseNumbers(
 function firstChoice(project: ProjectId, id: string, lastAt: EpochSeconds): number {
   const hash = createHash('sha256').update(`${project}\n${id}`).digest().readUInt32BE() % numbersPerSecond
   return Math.max(0, lastAt) * numbersPerSecond + hash
-}
-
-async function findNumbers(db: Db, numbers: readonly number[]): Promise<readonly number[]> {
-  const rows = await db.selectFrom('search_conversations').select('id').where('id', 'in', numbers).execute()
-  return rows.map(({ id }) => Number(id))
 }

@@ -12,7 +12,6 @@ import { deleteRows, type FactDerivation, type FactSource, idsOf, insertRows } f
 const visitorsPerGroup = 100
 
 export const visitFacts: FactDerivation = {
-  kind: 'visitor',
   replaceFacts,
   listIds: idsOf(['visitor_activity', 'visitor_id'], ['fct_visit', 'visitor_id']),
   idsPerRebuildStep: 2000,

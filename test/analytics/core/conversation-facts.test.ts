@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { ConversationHistory, Role } from '../../../src/analytics/core/conversation-history.ts'
+import type { ConversationHistory, Role } from '../../../src/analytics/core/handlings.ts'
 import { at, calendar, type Day, factsOf, historyOf } from './conversations-on-a-day.ts'
 
 const rowOf = (conversation: Day, mirroredSince?: string) => factsOf(conversation, mirroredSince).conversation

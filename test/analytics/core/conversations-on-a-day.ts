@@ -2,7 +2,7 @@
 
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { ConversationHistory, HistoryMessage, Role } from '../../../src/analytics/core/conversation-history.ts'
+import type { ConversationHistory, HistoryMessage, Role } from '../../../src/analytics/core/handlings.ts'
 
 /** A Monday, in UTC. */
 const day = '2026-01-05'

@@ -1,7 +1,7 @@
 /** Conversations as they happen at a service, and what a mirror that reads them from time to time knows of them. */
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { HandledChange, HistoryMessage, Role } from '../../../src/analytics/core/conversation-history.ts'
+import type { HandledChange, HistoryMessage, Role } from '../../../src/analytics/core/handlings.ts'
 
 export const time = (text: string): number => Date.parse(`${text}Z`) / 1000
 

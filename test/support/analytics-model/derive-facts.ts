@@ -3,7 +3,7 @@
 import { deriveAvailabilityHours } from '../../../src/analytics/core/availability-hours.ts'
 import { createCalendar } from '../../../src/analytics/core/calendar.ts'
 import { deriveConversationFacts } from '../../../src/analytics/core/conversation-facts.ts'
-import type { ConversationHistory } from '../../../src/analytics/core/conversation-history.ts'
+import type { ConversationHistory } from '../../../src/analytics/core/handlings.ts'
 import { deriveVisits } from '../../../src/analytics/core/visits.ts'
 import type { AnalyticsSettings, OpeningHours } from '../../../src/config/analytics-settings.ts'
 import { toMinutes } from './local-clock.ts'
