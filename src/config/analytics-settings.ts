@@ -1,6 +1,15 @@
-/** What a project configures about its analytics, as the derivations need it. */
+/** What a project configures about its analytics: what the answers for analysts are counted by. */
+import { z } from 'zod'
+import { type LocalDate, parseDuration, type Weekday } from '../values/time.ts'
+import { flag, orNull, parsedField } from './fields.ts'
+import { fileSetting, type SettingValues } from './setting.ts'
 
-import type { LocalDate, Seconds, Weekday } from '../values/time.ts'
+export type AnalyticsSettings = SettingValues<typeof analyticsSettings>
+
+/** Of an utterance. `other`: its sender type has no known role. */
+export type SenderRole = z.output<typeof role>
+/** The roles whose messages make up a conversation. */
+export type SpeakerRole = Exclude<SenderRole, 'other'>
 
 /** Minutes of the day, 0 to 1440; `closes` is excluded. */
 export type OpeningHours = { readonly opens: number; readonly closes: number }
@@ -12,42 +21,215 @@ export type WeeklyHours = Readonly<Partial<Record<Weekday, readonly OpeningHours
 export type Holidays = Readonly<Record<LocalDate, readonly OpeningHours[]>>
 
 /** An aim for waits, shown with how often it was met. */
-export type Target = {
-  readonly name: string
-  /** Ends with the next answer by anyone, or with the next human one. */
-  readonly clock: 'any' | 'human'
-  /** The first wait of each conversation, also if it is handled without an answer; or every one. */
-  readonly which: 'first' | 'every'
-  readonly withinSeconds: Seconds
-  readonly inBusinessHours: boolean
-  /** For waits that began from this date on; null = for all. */
-  readonly from: LocalDate | null
-  /** … and before this date; null = until another target of the same name begins. */
-  readonly to: LocalDate | null
+export type Target = z.output<typeof target>
+
+/** A duration in whole seconds. */
+const seconds = parsedField('write a duration of at least 1s, like 30m', (text) => {
+  const ms = parseDuration(text)
+  return ms !== undefined && ms >= 1000 && ms % 1000 === 0 ? ms / 1000 : undefined
+})
+
+const role = z.enum(['visitor', 'human', 'ai', 'other'], { error: 'write visitor, human, ai or other' })
+const roles = z.record(z.string(), role, {
+  error: 'write a map of sender types and their roles, like { bot: ai, operator: human }',
+})
+
+const hours = 'write hours like 9:00-12:30 (up to 24:00), a list of them, or closed'
+const hoursOfDay = z.unknown().transform((value, context): readonly OpeningHours[] => {
+  const stretches = [value].flat().flatMap((text, index) => {
+    const parsed = typeof text === 'string' ? parseOpeningHours(text) : undefined
+    if (parsed !== undefined) return parsed
+    context.addIssue({ code: 'custom', message: hours, path: Array.isArray(value) ? [index] : [] })
+    return []
+  })
+  return mergeStretches(stretches)
+})
+
+/** The hours by keys that `key` accepts. */
+function hoursBy(key: z.ZodType<string, string>, allowed: { readonly map: string; readonly key: string }) {
+  return z.record(key, hoursOfDay, { error: ({ code }) => (code === 'invalid_key' ? allowed.key : allowed.map) })
 }
 
+const days = z.string().refine((text) => parseDays(text) !== undefined)
+const weeklyHours = hoursBy(days, {
+  map: 'write a map of days and hours, like { mon-fri: 9:00-17:00 }',
+  key: 'name days like mon, mon-fri or sat, sun',
+}).transform((map, context): WeeklyHours => {
+  const week = new Map<Weekday, readonly OpeningHours[]>()
+  for (const [key, hoursOfDays] of Object.entries(map)) {
+    const weekdays = parseDays(key) ?? []
+    const message = 'names a day that another line names, too: keep one'
+    if (weekdays.some((weekday) => week.has(weekday))) context.addIssue({ code: 'custom', message, path: [key] })
+    for (const weekday of weekdays) week.set(weekday, hoursOfDays)
+  }
+  return Object.fromEntries(week)
+})
+
+const date = z.iso.date({ error: 'write a date, like 2025-12-24' })
+const holidays = hoursBy(date, {
+  map: 'write a map of dates and hours, like { 2025-12-24: 9:00-12:00, 2025-12-25: closed }',
+  key: 'name a date, like 2025-12-24',
+})
+
+const target = z
+  .strictObject(
+    {
+      name: z.string({ error: 'name the target' }).trim().min(1, 'name the target'),
+      /** Ends with the next answer by anyone, or with the next human one. */
+      clock: z.enum(['any', 'human'], { error: 'write any or human' }).default('any'),
+      /** The first wait of each conversation, also if it is handled without an answer; or every one. */
+      which: z.enum(['first', 'every'], { error: 'write first or every' }).default('first'),
+      within: seconds,
+      hours: z.enum(['all', 'business'], { error: 'write all or business' }).default('all'),
+      /** For waits that began from this date on; null = for all. */
+      from: orNull(date),
+      /** … and before this date; null = until another target of the same name begins. */
+      to: orNull(date),
+    },
+    { error: 'write a target, like { name: first answer, within: 15m }' },
+  )
+  .refine(({ from, to }) => from === null || to === null || from < to, {
+    error: 'must end after it begins',
+    path: ['to'],
+  })
+  .transform(({ within: withinSeconds, hours, ...rest }) => {
+    return { ...rest, withinSeconds, inBusinessHours: hours === 'business' }
+  })
+
+/** Several of one name follow each other. */
+const targets = z
+  .array(target, { error: 'write a list of targets, like [{ name: first answer, within: 15m }]' })
+  .superRefine((list, context) => {
+    for (const [index, { name, from }] of list.entries()) {
+      const isRepeated = list.slice(0, index).some((other) => other.name === name && other.from === from)
+      const message = 'has the name of another target: give it another one, or another from'
+      if (isRepeated) context.addIssue({ code: 'custom', message, path: [index] })
+    }
+  })
+  .readonly()
+
+const fieldPath = parsedField('write the name of a field, or a path like visitor.id', (text) =>
+  /^[\w-]+(\.[\w-]+)*$/.test(text) ? text : undefined,
+)
+const optionalPath = fieldPath.nullish().transform((path) => path ?? null)
 /** Paths of undocumented fields in the service's rows, like `visitor.id`; null = not known. */
-type CallFields = Readonly<Record<'visitor' | 'ended' | 'outcome' | 'duration' | 'direction' | 'agent', string | null>>
-type ActivityFields = Readonly<Record<'activityKind' | 'activityPage', string | null>>
+const paths = <Name extends string>(...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, optionalPath])) as Record<Name, typeof optionalPath>
 
-export type AnalyticsSettings = {
-  /** By sender type, in place of the guesses. */
-  readonly roles: Readonly<Record<string, SenderRole>>
-  /** Null: round the clock. */
-  readonly hours: WeeklyHours | null
-  readonly holidays: Holidays
-  readonly visitGapSeconds: Seconds
-  /** How long a snapshot of the availability holds at most. */
-  readonly availabilityHoldSeconds: Seconds
-  readonly targets: readonly Target[]
-  readonly calls: CallFields
-  readonly fields: ActivityFields
-  /** False: views leave out names and addresses of visitors. */
-  readonly personalData: boolean
+const callFields = z.strictObject(paths('visitor', 'ended', 'outcome', 'duration', 'direction', 'agent'), {
+  error: 'write a map, like { visitor: visitorId, duration: durationSeconds }',
+})
+const activityFields = z
+  .strictObject(paths('activity_kind', 'activity_page'), {
+    error: 'write a map, like { activity_kind: type, activity_page: url }',
+  })
+  .transform(({ activity_kind, activity_page }) => ({ activityKind: activity_kind, activityPage: activity_page }))
+
+/** Business hours as people write them: `mon-fri`, `9:00-12:30`, `closed`. */
+const dayNames: readonly string[] = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
+const weekdays: readonly Weekday[] = [1, 2, 3, 4, 5, 6, 7]
+
+/** The days of `mon`, `mon-fri` or `sat, sun`; undefined for anything else. `fri-mon` is four days. */
+export function parseDays(text: string): readonly Weekday[] | undefined {
+  const parts = text.split(',').map(parseDayRange)
+  return parts.every((part) => part !== undefined) ? [...new Set(parts.flat())] : undefined
 }
 
-/** The roles whose messages make up a conversation. */
-export type SpeakerRole = 'visitor' | 'human' | 'ai'
+function parseDayRange(text: string): readonly Weekday[] | undefined {
+  const [first = '', last = first, ...more] = text.split('-').map((name) => name.trim().toLowerCase())
+  const [from, to] = [indexOfDay(first), indexOfDay(last)]
+  if (from < 0 || to < 0 || more.length > 0) return undefined
+  return to < from ? [...weekdays.slice(from), ...weekdays.slice(0, to + 1)] : weekdays.slice(from, to + 1)
+}
 
-/** Of an utterance. `other`: its sender type has no known role. */
-export type SenderRole = SpeakerRole | 'other'
+/** `mon`, `Monday`; -1 for anything else. */
+function indexOfDay(name: string): number {
+  return dayNames.findIndex((day) => name === day || name === day.slice(0, 3))
+}
+
+/** The stretches of `9:00-12:30`, `9-12:30, 13-18` or `closed`, in order; undefined for anything else. */
+export function parseOpeningHours(text: string): readonly OpeningHours[] | undefined {
+  if (text.trim() === 'closed') return []
+  const stretches = text.split(',').map(parseStretch)
+  return stretches.every((stretch) => stretch !== undefined) ? stretches : undefined
+}
+
+function parseStretch(text: string): OpeningHours | undefined {
+  const match = /^(\d{1,2})(?::(\d\d))?\s*-\s*(\d{1,2})(?::(\d\d))?$/.exec(text.trim())
+  const [opens, closes] = [minuteOfDay(match?.[1], match?.[2]), minuteOfDay(match?.[3], match?.[4])]
+  return match !== null && opens < closes && closes <= 1440 ? { opens, closes } : undefined
+}
+
+/** More than a day for a minute that does not exist. */
+function minuteOfDay(hour = '', minute = '0'): number {
+  return Number(minute) < 60 ? Number(hour) * 60 + Number(minute) : Number.POSITIVE_INFINITY
+}
+
+/** In order; stretches that touch or overlap are one. */
+function mergeStretches(stretches: readonly OpeningHours[]): readonly OpeningHours[] {
+  const merged: OpeningHours[] = []
+  for (const stretch of stretches.toSorted((a, b) => a.opens - b.opens)) {
+    const last = merged.at(-1)
+    if (last === undefined || stretch.opens > last.closes) merged.push(stretch)
+    else merged[merged.length - 1] = { opens: last.opens, closes: Math.max(last.closes, stretch.closes) }
+  }
+  return merged
+}
+
+/** Each is a setting of its own, so that a project can change one and inherit the others. */
+export const analyticsSettings = {
+  /** By sender type, in place of the guesses. */
+  roles: fileSetting(
+    'analytics.roles',
+    roles.default({}),
+    'Who a `sender_type` is: `visitor`, `human`, `ai` or `other` (counts for nobody). Likely names need no line; `dim_sender_type` shows what holds.',
+  ),
+  /** Null: round the clock. */
+  hours: fileSetting(
+    'analytics.hours',
+    orNull(weeklyHours),
+    'Business hours: `{ mon-fri: [9:00-12:30, 13:00-18:00] }`. A day that no line names is closed. Without it: round the clock.',
+  ),
+  holidays: fileSetting(
+    'analytics.holidays',
+    holidays.default({}),
+    'The hours of single dates: `{ 2025-12-24: 9:00-12:00, 2025-12-25: closed }`.',
+  ),
+  visitGapSeconds: fileSetting(
+    'analytics.visit_gap',
+    seconds.default(1800),
+    'Activity after a longer pause is another visit.',
+  ),
+  availabilityHoldSeconds: fileSetting(
+    'analytics.availability_holds',
+    seconds.default(600),
+    'How long a snapshot of the availability holds at most: longer than the interval of its schedule.',
+  ),
+  targets: fileSetting(
+    'analytics.targets',
+    targets.default([]),
+    'How fast an answer should be: `name`, `within`, and where the default does not fit `clock` (`any` or `human`), `which` (`first` or `every` wait), `hours` (`all` or `business`), `from`, `to`. A new target of the same name with a later `from` leaves the past as it was.',
+  ),
+  calls: fileSetting(
+    'analytics.calls',
+    callFields.prefault({}),
+    'The names of undocumented fields of calls: `visitor`, `ended`, `outcome`, `duration` (seconds), `direction`, `agent`. `visitor.id` is a field within a field.',
+  ),
+  fields: fileSetting(
+    'analytics.fields',
+    activityFields.default({ activityKind: null, activityPage: null }),
+    'The same for entries of activity: `activity_kind`, `activity_page`.',
+  ),
+  personalData: fileSetting(
+    'analytics.personal_data',
+    flag.default(true),
+    '`off`: the views for analysts leave out names and addresses of visitors, and undocumented fields.',
+  ),
+}
+
+/** What remains of the line `analytics` is no map. */
+export const analyticsMap = fileSetting(
+  'analytics',
+  z.undefined({ error: 'write a map, like { hours: { mon-fri: 9:00-17:00 } }' }).optional(),
+  '',
+)

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isLoopback } from '../values/base-url.ts'
 import type { Secret } from '../values/secret.ts'
-import { analyticsSettings } from './analytics-fields.ts'
+import { analyticsSettings } from './analytics-settings.ts'
 import { defaultSchedules } from './default-schedules.ts'
 import { ConfigurationError } from './problems.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'

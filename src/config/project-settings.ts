@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type Ms, parseDuration } from '../values/time.ts'
-import { analyticsMap, analyticsSettings } from './analytics-fields.ts'
-import type { AnalyticsSettings } from './analytics-settings.ts'
+import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import {
   defaultSchedules,
   type Schedule,

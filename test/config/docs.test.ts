@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { analyticsSettings } from '../../src/config/analytics-fields.ts'
+import { analyticsSettings } from '../../src/config/analytics-settings.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 

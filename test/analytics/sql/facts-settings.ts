@@ -2,8 +2,7 @@
 
 import type { ProjectFacts } from '../../../src/analytics/sql/project-facts.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { analyticsSettings } from '../../../src/config/analytics-fields.ts'
-import type { AnalyticsSettings } from '../../../src/config/analytics-settings.ts'
+import { type AnalyticsSettings, analyticsSettings } from '../../../src/config/analytics-settings.ts'
 import { defaultsOf } from '../../../src/config/setting.ts'
 
 /** Open on Thursdays from 9 to 17. */
