@@ -29,71 +29,98 @@ export type Chart = {
   readonly select: (sql: SqlDialect, filters: ChartFilters) => string
 }
 
-const waitingNow: Chart = {
-  title: 'Waiting now',
-  meaning:
-    'Open conversations whose visitor wrote last, the longest wait first, 50 at the most. As of the last sync; the days of the dashboard play no part.',
-  visualisation: 'table',
-  columns: {
-    visitor_name: { kind: 'text', title: 'Visitor', isNullable: true },
-    waiting_seconds: { kind: 'seconds', title: 'Waiting' },
-    human_messages: { kind: 'count', title: 'Answers of humans so far' },
-    assigned_agent_id: { kind: 'text', title: 'Assigned to', isNullable: true },
-    conversation_id: { kind: 'text', title: 'Conversation' },
-  },
-  select: (_, { project }) => `
+/** The chosen days from the first conversation until today. */
+const daysByWeekday = (sql: SqlDialect, { project, days }: ChartFilters) => `
+  select weekday, count(*) as days
+  from dim_date
+  where ${project('project_id')} and ${days('date')} and starts_at <= ${sql.now}
+    and date >= (select min(created_date) from fct_conversation where ${project('project_id')})
+  group by weekday`
+
+const eventsByHour = ({ project, days }: ChartFilters) => `
+  select weekday, hour,
+    cast(sum(waits_started) as double precision) as waits_started,
+    cast(sum(human_answers) as double precision) as human_answers,
+    sum(agents_online * observed_seconds) / nullif(sum(observed_seconds), 0) as agents_online
+  from report_hour
+  where ${project('project_id')} and ${days('date')}
+  group by weekday, hour`
+
+/** Over the days as a whole: medians of days cannot be combined. */
+const answersOfAgents = ({ project, days }: ChartFilters) =>
+  percentilesOf({
+    groups: { agent_name: 'w.human_name' },
+    value: 'w.human_seconds',
+    from: `${completeWaits}
+        where w.human_seconds is not null and ${project('w.project_id')} and ${days('w.human_answered_date')}`,
+  })
+
+const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'].map((name, n) => `when ${n + 1} then '${name}'`)
+
+/** By the names that the tools know them by: a chart keeps its name. */
+export const charts = {
+  waiting_now: {
+    title: 'Waiting now',
+    meaning:
+      'Open conversations whose visitor wrote last, the longest wait first, 50 at the most. As of the last sync; the days of the dashboard play no part.',
+    visualisation: 'table',
+    columns: {
+      visitor_name: { kind: 'text', title: 'Visitor', isNullable: true },
+      waiting_seconds: { kind: 'seconds', title: 'Waiting' },
+      human_messages: { kind: 'count', title: 'Answers of humans so far' },
+      assigned_agent_id: { kind: 'text', title: 'Assigned to', isNullable: true },
+      conversation_id: { kind: 'text', title: 'Conversation' },
+    },
+    select: (_, { project }) => `
 select visitor_name, waiting_seconds, human_messages, assigned_agent_id, conversation_id
 from report_open
 where waiting_since is not null and ${project('project_id')}
 order by waiting_seconds desc, conversation_id
 limit 50`,
-}
-
-const backlogByDay: Chart = {
-  title: 'Backlog and waiting visitors by day',
-  meaning:
-    'Conversations open, and visitors without an answer, at the end of each day. Before the mirror began, reopenings are not known. States of several days must not be added up.',
-  visualisation: 'line',
-  columns: {
-    date: { kind: 'day', title: 'Day' },
-    open_at_end: { kind: 'count', title: 'Open' },
-    waiting_at_end: { kind: 'count', title: 'Waiting' },
   },
-  select: (_, { project, days }) => `
+  backlog_by_day: {
+    title: 'Backlog and waiting visitors by day',
+    meaning:
+      'Conversations open, and visitors without an answer, at the end of each day. Before the mirror began, reopenings are not known. States of several days must not be added up.',
+    visualisation: 'line',
+    columns: {
+      date: { kind: 'day', title: 'Day' },
+      open_at_end: { kind: 'count', title: 'Open' },
+      waiting_at_end: { kind: 'count', title: 'Waiting' },
+    },
+    select: (_, { project, days }) => `
 select date, open_at_end, waiting_at_end
 from report_backlog_day
 where ${project('project_id')} and ${days('date')}
 order by date`,
-}
-
-const answersByWeek: Chart = {
-  title: 'Answers of humans by week, in business hours',
-  meaning:
-    'How long visitors waited for a human: half of them this long at most (median), and nine tenths (p90). By the week in which they asked. The newest week still changes; medians must not be averaged.',
-  visualisation: 'line',
-  columns: {
-    week: { kind: 'day', title: 'Week' },
-    median_seconds: { kind: 'seconds', title: 'Median' },
-    p90_seconds: { kind: 'seconds', title: 'p90' },
   },
-  select: (_, { project, days }) => `
+  answers_by_week: {
+    title: 'Answers of humans by week, in business hours',
+    meaning:
+      'How long visitors waited for a human: half of them this long at most (median), and nine tenths (p90). By the week in which they asked. The newest week still changes; medians must not be averaged.',
+    visualisation: 'line',
+    columns: {
+      week: { kind: 'day', title: 'Week' },
+      median_seconds: { kind: 'seconds', title: 'Median' },
+      p90_seconds: { kind: 'seconds', title: 'p90' },
+    },
+    select: (_, { project, days }) => `
 select week, median_seconds, p90_seconds
 from report_answer_week
 where clock = 'human' and hours = 'business' and ${project('project_id')} and ${days('week')}
 order by week`,
-}
-
-const targetsByWeek: Chart = {
-  title: 'Targets met by week',
-  meaning:
-    'Of the answers that each target of deskmirror.yaml applies to, the share that came in time. Open waits, and those that ended without an answer, are left out. Empty without targets.',
-  visualisation: 'line',
-  columns: {
-    week: { kind: 'day', title: 'Week' },
-    sla: { kind: 'series', title: 'Target' },
-    met_share: { kind: 'share', title: 'Met' },
   },
-  select: (_, { project, days }) => `
+  targets_by_week: {
+    title: 'Targets met by week',
+    meaning:
+      'Of the answers that each target of deskmirror.yaml applies to, the share that came in time. Open waits, and those that ended without an answer, are left out. Empty without targets.',
+    visualisation: 'line',
+    columns: {
+      week: { kind: 'day', title: 'Week' },
+      sla: { kind: 'series', title: 'Target' },
+      met_share: { kind: 'share', title: 'Met' },
+    },
+    select: (_, { project, days }) => `
 select d.week, s.sla, cast(sum(s.met) as double precision) / sum(s.met + s.missed) as met_share
 from report_sla_day s
 join dim_date d on d.project_id = s.project_id and d.date = s.date
@@ -101,23 +128,20 @@ where ${project('s.project_id')} and ${days('s.date')}
 group by d.week, s.sla
 having sum(s.met + s.missed) > 0
 order by d.week, s.sla`,
-}
-
-const weekdayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
-
-const loadByHour: Chart = {
-  title: 'Load and coverage by weekday and hour',
-  meaning:
-    'In the mean of the chosen days: visitors who began to wait, answers of humans, and agents online. Nobody online is 0, and no value means that the availability was not observed.',
-  visualisation: 'bar',
-  columns: {
-    hour_of_week: { kind: 'category', title: 'Hour' },
-    waits_started: { kind: 'mean', title: 'Began to wait' },
-    human_answers: { kind: 'mean', title: 'Answers of humans' },
-    agents_online: { kind: 'mean', title: 'Agents online', isNullable: true },
   },
-  select: (sql, filters) => `
-select ${weekdayLabel('w.weekday')} || ' ' || h.label as hour_of_week,
+  load_by_hour: {
+    title: 'Load and coverage by weekday and hour',
+    meaning:
+      'In the mean of the chosen days: visitors who began to wait, answers of humans, and agents online. Nobody online is 0, and no value means that the availability was not observed.',
+    visualisation: 'bar',
+    columns: {
+      hour_of_week: { kind: 'category', title: 'Hour' },
+      waits_started: { kind: 'mean', title: 'Began to wait' },
+      human_answers: { kind: 'mean', title: 'Answers of humans' },
+      agents_online: { kind: 'mean', title: 'Agents online', isNullable: true },
+    },
+    select: (sql, filters) => `
+select case w.weekday ${weekdays.join(' ')} end || ' ' || h.label as hour_of_week,
   coalesce(e.waits_started, 0) / w.days as waits_started,
   coalesce(e.human_answers, 0) / w.days as human_answers,
   e.agents_online
@@ -127,46 +151,20 @@ cross join dim_hour h
 left join (${eventsByHour(filters)}
 ) e on e.weekday = w.weekday and e.hour = h.hour
 order by w.weekday, h.hour`,
-}
-
-function weekdayLabel(column: string): string {
-  return `case ${column} ${weekdayNames.map((name, index) => `when ${index + 1} then '${name}'`).join(' ')} end`
-}
-
-/** The chosen days from the first conversation until today. */
-function daysByWeekday(sql: SqlDialect, { project, days }: ChartFilters): string {
-  return `
-  select weekday, count(*) as days
-  from dim_date
-  where ${project('project_id')} and ${days('date')} and starts_at <= ${sql.now}
-    and date >= (select min(created_date) from fct_conversation where ${project('project_id')})
-  group by weekday`
-}
-
-function eventsByHour({ project, days }: ChartFilters): string {
-  return `
-  select weekday, hour,
-    cast(sum(waits_started) as double precision) as waits_started,
-    cast(sum(human_answers) as double precision) as human_answers,
-    sum(agents_online * observed_seconds) / nullif(sum(observed_seconds), 0) as agents_online
-  from report_hour
-  where ${project('project_id')} and ${days('date')}
-  group by weekday, hour`
-}
-
-const agents: Chart = {
-  title: 'Agents',
-  meaning:
-    'Messages and answers by the name that visitors saw, and how long the answered visitors had waited for a human, at night too. It is not a measure of effort: whoever takes hard questions or night hours looks slow.',
-  visualisation: 'table',
-  columns: {
-    agent_name: { kind: 'text', title: 'Agent' },
-    messages: { kind: 'count', title: 'Messages' },
-    answers: { kind: 'count', title: 'Answers' },
-    median_seconds: { kind: 'seconds', title: 'Median wait', isNullable: true },
-    p90_seconds: { kind: 'seconds', title: 'p90 of waits', isNullable: true },
   },
-  select: (_, filters) => `
+  agents: {
+    title: 'Agents',
+    meaning:
+      'Messages and answers by the name that visitors saw, and how long the answered visitors had waited for a human, at night too. It is not a measure of effort: whoever takes hard questions or night hours looks slow.',
+    visualisation: 'table',
+    columns: {
+      agent_name: { kind: 'text', title: 'Agent' },
+      messages: { kind: 'count', title: 'Messages' },
+      answers: { kind: 'count', title: 'Answers' },
+      median_seconds: { kind: 'seconds', title: 'Median wait', isNullable: true },
+      p90_seconds: { kind: 'seconds', title: 'p90 of waits', isNullable: true },
+    },
+    select: (_, filters) => `
 select m.agent_name, m.messages, coalesce(a.values_counted, 0) as answers, a.median_value as median_seconds,
   a.p90_value as p90_seconds
 from (
@@ -178,49 +176,37 @@ from (
 left join (${answersOfAgents(filters)}
 ) a on a.agent_name = m.agent_name
 order by answers desc, m.agent_name`,
-}
-
-/** Over the days as a whole: medians of days cannot be combined. */
-function answersOfAgents({ project, days }: ChartFilters): string {
-  return percentilesOf({
-    groups: { agent_name: 'w.human_name' },
-    value: 'w.human_seconds',
-    from: `${completeWaits}
-        where w.human_seconds is not null and ${project('w.project_id')} and ${days('w.human_answered_date')}`,
-  })
-}
-
-const aiByMonth: Chart = {
-  title: 'AI only and handed over, by month',
-  meaning:
-    'Conversations by the month of their creation: those in which the AI wrote and no human, those in which both wrote, and the rest. AI only does not say that the visitor was helped.',
-  visualisation: 'bar',
-  columns: {
-    month: { kind: 'day', title: 'Month' },
-    ai_only: { kind: 'count', title: 'AI only' },
-    handed_over: { kind: 'count', title: 'Handed over' },
-    without_ai: { kind: 'count', title: 'Without the AI' },
   },
-  select: (_, { project, days }) => `
+  ai_by_month: {
+    title: 'AI only and handed over, by month',
+    meaning:
+      'Conversations by the month of their creation: those in which the AI wrote and no human, those in which both wrote, and the rest. AI only does not say that the visitor was helped.',
+    visualisation: 'bar',
+    columns: {
+      month: { kind: 'day', title: 'Month' },
+      ai_only: { kind: 'count', title: 'AI only' },
+      handed_over: { kind: 'count', title: 'Handed over' },
+      without_ai: { kind: 'count', title: 'Without the AI' },
+    },
+    select: (_, { project, days }) => `
 select month, ai_only, handed_over, conversations - with_ai as without_ai
 from report_ai_month
 where ${project('project_id')}
   and month in (select month from dim_date where ${project('project_id')} and ${days('date')})
 order by month`,
-}
-
-const freshnessAndQuality: Chart = {
-  title: 'Freshness and quality',
-  meaning:
-    'How long ago each stream was last read to its end, and what the numbers leave out or cannot know, over the whole history.',
-  visualisation: 'table',
-  columns: {
-    what: { kind: 'text', title: 'What' },
-    seconds_ago: { kind: 'seconds', title: 'Read to its end before', isNullable: true },
-    rows_affected: { kind: 'count', title: 'Gaps, or rows affected' },
-    meaning: { kind: 'text', title: 'Note', isNullable: true },
   },
-  select: (_, { project }) => `
+  freshness_and_quality: {
+    title: 'Freshness and quality',
+    meaning:
+      'How long ago each stream was last read to its end, and what the numbers leave out or cannot know, over the whole history.',
+    visualisation: 'table',
+    columns: {
+      what: { kind: 'text', title: 'What' },
+      seconds_ago: { kind: 'seconds', title: 'Read to its end before', isNullable: true },
+      rows_affected: { kind: 'count', title: 'Gaps, or rows affected' },
+      meaning: { kind: 'text', title: 'Note', isNullable: true },
+    },
+    select: (_, { project }) => `
 select what, seconds_ago, rows_affected, meaning
 from (
   select 1 as part, 'stream ' || stream as what, seconds_ago, open_gaps as rows_affected,
@@ -233,16 +219,5 @@ from (
   where rows_wrong > 0 and ${project('project_id')}
 ) parts
 order by part, what`,
-}
-
-/** By the names that the tools know them by: a chart keeps its name. */
-export const charts = {
-  waiting_now: waitingNow,
-  backlog_by_day: backlogByDay,
-  answers_by_week: answersByWeek,
-  targets_by_week: targetsByWeek,
-  load_by_hour: loadByHour,
-  agents,
-  ai_by_month: aiByMonth,
-  freshness_and_quality: freshnessAndQuality,
-} as const satisfies Record<string, Chart>
+  },
+} satisfies Record<string, Chart>

@@ -3,50 +3,37 @@
 import type { ColumnType } from '../../../schema/column-types.ts'
 import type { ViewColumn } from '../views/analytics-view.ts'
 import { describeColumn } from '../views/analytics-view.ts'
-import { type AnalystRelation, type AnalyticsObject, analystObjects, relationsOf } from '../views/layer.ts'
+import { type AnalyticsObject, analystObjects, relationsOf } from '../views/layer.ts'
 
 const cubeTypes: Readonly<Record<ColumnType, string>> = {
-  key: 'string',
-  text: 'string',
-  json: 'string',
-  uuid: 'string',
-  integer: 'number',
-  int32: 'number',
-  number: 'number',
-  boolean: 'boolean',
-  time: 'time',
-  utc_time: 'time',
-  date: 'time',
-  local_date: 'time',
+  ...{ key: 'string', text: 'string', json: 'string', uuid: 'string', boolean: 'boolean' },
+  ...{ integer: 'number', int32: 'number', number: 'number' },
+  ...{ time: 'time', utc_time: 'time', date: 'time', local_date: 'time' },
 }
-
-/** A name that holds for several rows would multiply the rows that are joined with it. */
-const ambiguousTargets: ReadonlySet<string> = new Set(['dim_sla'])
 
 export function cubeModel(): unknown {
   return { cubes: analystObjects.map(describeCube) }
 }
 
 function describeCube(object: AnalyticsObject): unknown {
-  const { name, note, caveat, columns } = object
+  const { name, note, caveat, key, columns } = object
   const joins = joinsOf(object)
+  // Cube joins correctly only where each row has one key.
+  const rowKey = key.map((column) => `cast({CUBE}.${column} as text)`).join(" || '/' || ")
   return {
     name,
     sql_table: name,
     description: caveat === null ? note : `${note} ${caveat}`,
     ...(joins.length === 0 ? {} : { joins }),
-    dimensions: [rowKey(object), ...Object.entries(columns).map(describeDimension)],
+    dimensions: [
+      { name: 'row_key', sql: rowKey, type: 'string', primary_key: true, public: false },
+      ...Object.entries(columns).map(describeDimension),
+    ],
     measures: [
       { name: 'rows_counted', type: 'count', description: 'Rows.' },
       ...Object.entries(columns).flatMap((column) => describeMeasures(object, column)),
     ],
   }
-}
-
-/** Cube joins correctly only where each row has one key. */
-function rowKey({ key }: AnalyticsObject): unknown {
-  const parts = key.map((column) => `cast({CUBE}.${column} as text)`)
-  return { name: 'row_key', sql: parts.join(" || '/' || "), type: 'string', primary_key: true, public: false }
 }
 
 function describeDimension([name, column]: [string, ViewColumn]): unknown {
@@ -73,12 +60,9 @@ function describeMeasures(object: AnalyticsObject, [name, column]: [string, View
     return [{ name: `distinct_${name}`, sql: value, type: 'count_distinct', description }]
   if (role !== 'measure' || aggregation === 'none' || aggregation === 'distinct') return []
   if (aggregation === 'sum') {
-    const sum = { name: `sum_of_${name}`, sql: value, type: 'sum', description }
-    return [
-      object.alternatives.length === 0
-        ? sum
-        : { ...sum, sql: ofOneAlternative(object, `sum(${value})`), type: 'number' },
-    ]
+    const isPlain = object.alternatives.length === 0
+    const sum = isPlain ? value : ofOneAlternative(object, `sum(${value})`)
+    return [{ name: `sum_of_${name}`, sql: sum, type: isPlain ? 'sum' : 'number', description }]
   }
   const weight = aggregation.weightedBy.map((column) => `{CUBE}.${column}`).join(' + ')
   const mean = `sum(${value} * (${weight})) / nullif(sum(case when ${value} is not null then ${weight} end), 0)`
@@ -92,18 +76,18 @@ function ofOneAlternative({ alternatives }: AnalyticsObject, aggregate: string):
   return `case when ${agree.join(' and ')} then ${aggregate} end`
 }
 
-/** Cube knows one join between two cubes: of several columns that lead to one object the first counts. */
+/**
+ * Cube knows one join between two cubes: of several columns that lead to one object the first counts. The name of a target
+ * holds for several rows, which would multiply the rows that are joined with them.
+ */
 function joinsOf(object: AnalyticsObject): readonly unknown[] {
-  const first = new Map<string, AnalystRelation>()
-  for (const relation of relationsOf(object)) {
-    if (ambiguousTargets.has(relation.target) || first.has(relation.target)) continue
-    first.set(relation.target, relation)
-  }
-  return [...first.values()].map(({ target, column, targetColumn, sharesProject }) => {
-    const conditions = [
-      ...(sharesProject ? [`{CUBE}.project_id = {${target}}.project_id`] : []),
-      `{CUBE}.${column} = {${target}}.${targetColumn}`,
-    ]
-    return { name: target, relationship: 'many_to_one', sql: conditions.join(' and ') }
+  const first = Map.groupBy(relationsOf(object), ({ target }) => target)
+  first.delete('dim_sla')
+  return [...first.values()].flatMap(([relation]) => {
+    if (relation === undefined) return []
+    const { target, column, targetColumn, sharesProject } = relation
+    const sameProject = sharesProject ? `{CUBE}.project_id = {${target}}.project_id and ` : ''
+    const sql = `${sameProject}{CUBE}.${column} = {${target}}.${targetColumn}`
+    return [{ name: target, relationship: 'many_to_one', sql }]
   })
 }

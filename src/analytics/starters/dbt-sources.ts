@@ -1,6 +1,5 @@
 /** The objects for analysts as sources of a dbt project, with their descriptions and tests. */
 
-import type { ViewColumn } from '../views/analytics-view.ts'
 import { describeColumn } from '../views/analytics-view.ts'
 import { type AnalyticsObject, analystObjects, relationOf } from '../views/layer.ts'
 
@@ -32,24 +31,16 @@ function describeTable({ name, note, caveat, key, columns }: AnalyticsObject): u
     description: caveat === null ? note : `${note} ${caveat}`,
     // Keys of one column have a test of dbt's own.
     ...(key.length === 1 ? {} : { data_tests: [{ unique_key: { arguments: { columns: key } } }] }),
-    columns: Object.entries(columns).map(([column, described]) =>
-      describeSource(column, described, key, relationTests(name, column)),
-    ),
+    columns: Object.entries(columns).map(([column, described]) => {
+      const tests = [
+        ...(described.isNullable ? [] : ['not_null']),
+        ...(key.length === 1 && key[0] === column ? ['unique'] : []),
+        ...relationTests(name, column),
+      ]
+      const description = describeColumn(described)
+      return { name: column, description, ...(tests.length === 0 ? {} : { data_tests: tests }) }
+    }),
   }
-}
-
-function describeSource(
-  name: string,
-  column: ViewColumn,
-  key: readonly string[],
-  relations: readonly unknown[],
-): unknown {
-  const tests = [
-    ...(column.isNullable ? [] : ['not_null']),
-    ...(key.length === 1 && key[0] === name ? ['unique'] : []),
-    ...relations,
-  ]
-  return { name, description: describeColumn(column), ...(tests.length === 0 ? {} : { data_tests: tests }) }
 }
 
 function relationTests(object: string, column: string): readonly unknown[] {

@@ -23,6 +23,13 @@ const units: Readonly<Partial<Record<ChartColumnKind, string>>> = { seconds: 's'
 const panelTypes = { table: 'table', line: 'timeseries', bar: 'barchart' } as const
 
 export function grafanaDashboard(kind: DatabaseKind): unknown {
+  const query = 'select project_id from dim_project order by project_id'
+  // One project at a time: medians of several cannot be combined.
+  const variable = {
+    ...{ name: 'project', label: 'Project', type: 'query', datasource: dataSources[kind] },
+    query: kind === 'sqlite' ? { rawQueryText: query, queryText: query, timeColumns: [] } : query,
+    ...{ multi: false, includeAll: false, refresh: 1, sort: 0 },
+  }
   return {
     uid: `deskmirror-${kind}`,
     title: 'Support (deskmirror)',
@@ -34,24 +41,8 @@ export function grafanaDashboard(kind: DatabaseKind): unknown {
     timezone: 'utc',
     time: { from: 'now-90d', to: 'now' },
     refresh: '5m',
-    templating: { list: [projectVariable(kind)] },
+    templating: { list: [variable] },
     panels: Object.values<Chart>(charts).map((chart, index) => panel(kind, chart, index)),
-  }
-}
-
-/** One project at a time: medians of several cannot be combined. */
-function projectVariable(kind: DatabaseKind): unknown {
-  const query = 'select project_id from dim_project order by project_id'
-  return {
-    name: 'project',
-    label: 'Project',
-    type: 'query',
-    datasource: dataSources[kind],
-    query: kind === 'sqlite' ? { rawQueryText: query, queryText: query, timeColumns: [] } : query,
-    multi: false,
-    includeAll: false,
-    refresh: 1,
-    sort: 0,
   }
 }
 
@@ -114,10 +105,7 @@ function grafanaQuery(kind: DatabaseKind, chart: Chart): string {
   const [first = '', ...rest] = Object.keys(chart.columns)
   if (chart.columns[first]?.kind !== 'day') return query
   const isLine = chart.visualisation === 'line'
-  const day = isLine ? timeOf(kind, first) : `cast(${first} as text)`
+  const time = kind === 'sqlite' ? `${first} || 'T00:00:00Z'` : `cast(${first} as timestamp)`
+  const day = isLine ? time : `cast(${first} as text)`
   return `select ${[`${day} as ${isLine ? 'time' : first}`, ...rest].join(', ')}\nfrom (\n${query}\n) chart\norder by 1`
-}
-
-function timeOf(kind: DatabaseKind, date: string): string {
-  return kind === 'sqlite' ? `${date} || 'T00:00:00Z'` : `cast(${date} as timestamp)`
 }

@@ -5,25 +5,19 @@ import { analystObjects, relationsOf } from '../views/layer.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
 import { type Chart, type ChartFilters, charts } from './charts.ts'
 
-type Day = { readonly daysAgo: (days: number) => string; readonly tomorrow: string }
-
-/** In UTC: the local day may be one later. */
-const daySql: Readonly<Record<DatabaseKind, Day>> = {
-  postgres: { daysAgo: (days) => `current_date - ${days}`, tomorrow: 'current_date + 1' },
-  sqlite: { daysAgo: (days) => `date('now', '-${days} days')`, tomorrow: "date('now', '+1 day')" },
-}
-
 /**
- * Metabase removes what is in double brackets where a filter is empty: then the last 90 days count. In SQLite it passes a day
- * as `YYYY-MM-DD`, so dates can be compared with it, and times cannot; `coalesce` needs two arguments. The project always has
- * a value, which the setup finds: a subquery instead would keep SQLite from filtering within views.
+ * Metabase removes what is in double brackets where a filter is empty: then the last 90 days count, in UTC until tomorrow, as
+ * the local day may be one later. In SQLite it passes a day as `YYYY-MM-DD`, so dates can be compared with it, and times
+ * cannot; `coalesce` needs two arguments. The project always has a value, which the setup finds: a subquery instead would
+ * keep SQLite from filtering within views.
  */
 function filtersOf(kind: DatabaseKind): ChartFilters {
-  const { daysAgo, tomorrow } = daySql[kind]
+  const [first, last] =
+    kind === 'sqlite' ? ["date('now', '-90 days')", "date('now', '+1 day')"] : ['current_date - 90', 'current_date + 1']
   return {
     project: (column) => `${column} = {{project}}`,
     days: (column) =>
-      `${column} >= coalesce([[{{from}}, ]]${daysAgo(90)}, null) and ${column} <= coalesce([[{{to}}, ]]${tomorrow}, null)`,
+      `${column} >= coalesce([[{{from}}, ]]${first}, null) and ${column} <= coalesce([[{{to}}, ]]${last}, null)`,
   }
 }
 
@@ -44,7 +38,10 @@ export function metabaseDashboard(): unknown {
     description: 'Made by deploy/metabase/setup.ts, which overwrites changes: save a copy before you change it.',
     parameters: metabaseParameters.map(({ id, name, slug, type }) => ({ id, name, slug, type })),
     cards: Object.values<Chart>(charts).map(card),
-    relations: relations(),
+    // Which column leads to which, for tables that Metabase has found: views have no foreign keys.
+    relations: analystObjects.flatMap((object) =>
+      relationsOf(object).map(({ sharesProject: _, ...relation }) => ({ table: object.name, ...relation })),
+    ),
   }
 }
 
@@ -62,10 +59,7 @@ function card(chart: Chart, index: number): unknown {
         { id, name: slug, 'display-name': name, type: tag, ...(slug === 'project' ? { required: true } : {}) },
       ]),
     ),
-    parameterMappings: used.map(({ id, slug }) => ({
-      parameter_id: id,
-      target: ['variable', ['template-tag', slug]],
-    })),
+    parameterMappings: used.map(({ id, slug }) => ({ parameter_id: id, target: ['variable', ['template-tag', slug]] })),
     visualizationSettings: settingsOf(chart),
     // Metabase's grid has 24 columns.
     position: { row: Math.floor(index / 2) * 7, col: (index % 2) * 12, size_x: 12, size_y: 7 },
@@ -74,35 +68,18 @@ function card(chart: Chart, index: number): unknown {
 
 function settingsOf({ visualisation, columns }: Chart): unknown {
   const names = Object.keys(columns)
-  const columnSettings = Object.fromEntries(
-    Object.entries(columns).map(([name, { kind, title }]) => [
-      JSON.stringify(['name', name]),
-      { column_title: title, ...(kind === 'share' ? { number_style: 'percent' } : {}), ...secondsSetting(kind) },
-    ]),
-  )
-  if (visualisation === 'table') return { column_settings: columnSettings }
+  const settings = Object.entries(columns).map(([name, { kind, title }]) => {
+    const format = kind === 'share' ? { number_style: 'percent' } : kind === 'seconds' ? { suffix: ' s' } : {}
+    return [JSON.stringify(['name', name]), { column_title: title, ...format }]
+  })
+  const column_settings = Object.fromEntries(settings)
+  if (visualisation === 'table') return { column_settings }
   const isMetric = (name: string) => !['day', 'category', 'series'].includes(columns[name]?.kind ?? '')
   return {
-    column_settings: columnSettings,
+    column_settings,
     'graph.dimensions': names.filter((name) => !isMetric(name)),
     'graph.metrics': names.filter(isMetric),
     // Dates of SQLite are text for Metabase, and are in order already.
     'graph.x_axis.scale': 'ordinal',
   }
-}
-
-function secondsSetting(kind: string): { readonly suffix: string } | Record<string, never> {
-  return kind === 'seconds' ? { suffix: ' s' } : {}
-}
-
-/** Which column leads to which, for tables that Metabase has found: views have no foreign keys. */
-function relations(): unknown {
-  return analystObjects.flatMap((object) =>
-    relationsOf(object).map(({ column, target, targetColumn }) => ({
-      table: object.name,
-      column,
-      target,
-      targetColumn,
-    })),
-  )
 }
