@@ -1,9 +1,9 @@
 /** Keeps the facts for analysts up to date with the mirror: during a long sync run, and at the end of all work. */
 
-import type { FactsRebuildReport } from '../analytics/core/reports.ts'
 import type { FactsOptions } from '../analytics/sql/project-facts.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'
 import type { Warehouse } from './open.ts'
 import type { WarehouseRetryOptions } from './warehouse-retry.ts'
@@ -41,26 +41,30 @@ export async function withFreshFacts<T>(
   options: FactsRefreshOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  const stopRefreshing = refreshInBackground(() => refreshFacts(warehouse, project, options))
-  const result = await work().finally(stopRefreshing)
-  await refreshFacts(warehouse, project, options)
-  return result
-}
-
-/** A failure is one of the database, which the work itself meets, too. */
-function refreshInBackground(refresh: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> | null = null
   const timer = setInterval(() => {
-    current ??= refresh()
+    // A failure is one of the database, which the work itself meets, too.
+    current ??= refreshFacts(warehouse, project, options)
       .catch(() => {})
       .finally(() => {
         current = null
       })
   }, refreshEveryMs)
-  return async () => {
+  const result = await work().finally(() => {
     clearInterval(timer)
-    await current
-  }
+    return current
+  })
+  await refreshFacts(warehouse, project, options)
+  return result
+}
+
+/** `migrate --rebuild-analytics`, one project. */
+export type FactsRebuildReport = {
+  readonly project: ProjectName
+  readonly conversations: number
+  readonly tookMs: Ms
+  /** `interrupted`: the next sync run continues. */
+  readonly outcome: 'complete' | 'interrupted'
 }
 
 /** Derives all facts of a project anew. */

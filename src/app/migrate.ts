@@ -1,6 +1,5 @@
 /** Runs `migrate`, which needs only the warehouse. */
 
-import type { GrantReport } from '../analytics/core/reports.ts'
 import type { Config } from '../config/config.ts'
 import type { RewriteReport } from '../mirror/core/reports.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
@@ -28,7 +27,7 @@ export function migrateWarehouse(config: Config, { signal, onProgress }: Migrati
 }
 
 /** Brings the warehouse to this version's schema, and lets a role of Postgres read the objects for analysts. */
-export function grantToAnalyst(config: Config, role: string): Promise<MigrationSummary & GrantReport> {
+export function grantToAnalyst(config: Config, role: string) {
   return withWarehouse(config, async ({ migration, grantToAnalyst: grant }) => {
     const granted = await grant(role)
     return { ...(migration ?? noMigration), ...granted }

@@ -3,7 +3,8 @@
  * read them.
  */
 import { Command, Option } from 'commander'
-import type { FactsRebuildReport, GrantReport } from '../analytics/core/reports.ts'
+import type { GrantReport } from '../analytics/sql/grant.ts'
+import type { FactsRebuildReport } from '../app/facts.ts'
 import type { RewriteReport } from '../mirror/core/reports.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
@@ -53,15 +54,12 @@ export function migrateCommand(context: CommandContext): Command {
       return runAndPrint(context, options, async () => {
         if (role !== undefined) return runGrant(context, role)
         if (rebuildAnalytics === true) return runRebuild(context, options)
-        if (options.project !== undefined) throw projectWithoutRebuild()
-        return runMigrate(context, options)
+        if (options.project === undefined) return runMigrate(context, options)
+        const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
+        const next = 'add --rebuild-analytics'
+        throw new UserError({ what: 'cannot migrate one project', why, next, exitCode: 2 })
       })
     })
-}
-
-function projectWithoutRebuild(): UserError {
-  const why = '--project chooses whose facts are derived anew; the schema is one for all projects'
-  return new UserError({ what: 'cannot migrate one project', why, next: 'add --rebuild-analytics', exitCode: 2 })
 }
 
 async function runMigrate(context: CommandContext, options: Options): Promise<CommandResult> {
@@ -71,20 +69,18 @@ async function runMigrate(context: CommandContext, options: Options): Promise<Co
   const { migrateWarehouse } = await context.load(() => import('../app/migrate.ts'))
   const startedAt = context.now()
   const onProgress = (done: number, left: number) =>
-    display.onLine(renderWork('row', 'rewritten', { done, left, tookMs: context.now() - startedAt }))
+    display.onLine(renderProgress('row', 'rewritten', { done, left, tookMs: context.now() - startedAt }))
   const migrated = await migrateWarehouse(config, { signal, onProgress }).finally(display.clear)
   const lines = [...renderMigration(migrated), ...renderRewrite(migrated.rewritten)]
   return { document: migrated, lines, exit: migrated.rewritten.isComplete ? 0 : 1 }
 }
 
 function renderRewrite({ kind, rows, isComplete }: RewriteReport): readonly string[] {
-  if (!isComplete)
-    return [`stopped after ${pluralize(rows, 'row')} of an older version: the next sync or migrate continues`]
+  const what = `${pluralize(rows, 'row')} of an older version`
+  if (!isComplete) return [`stopped after ${what}: the next sync or migrate continues`]
   if (rows === 0) return []
   const vacuum = kind === 'sqlite' ? '`vacuum` gives its space' : '`vacuum full message_rows` gives its space'
-  return [
-    `${pluralize(rows, 'row')} of an older version rewritten, which takes less space; ${vacuum} back to the disk, and nothing else may run meanwhile`,
-  ]
+  return [`${what} rewritten, which takes less space; ${vacuum} back to the disk, and nothing else may run meanwhile`]
 }
 
 function renderMigration({ from, to, applied }: MigrationSummary): readonly string[] {
@@ -103,10 +99,8 @@ function renderGrant({ role, granted, otherReadable }: GrantReport): readonly st
   const done = `${role} can read the ${granted.length} objects for analysts`
   if (otherReadable.length === 0) return [`${done}, and nothing else of the warehouse`]
   const others = `${otherReadable.slice(0, 5).join(', ')}${otherReadable.length > 5 ? ', …' : ''}`
-  return [
-    done,
-    `${role} had other rights before, and can also read ${pluralize(otherReadable.length, 'object')}: ${others}`,
-  ]
+  const rights = `${role} had other rights before, and can also read ${pluralize(otherReadable.length, 'object')}`
+  return [done, `${rights}: ${others}`]
 }
 
 /** Opening the warehouse migrates it. */
@@ -119,18 +113,14 @@ async function runRebuild(context: CommandContext, options: Options): Promise<Co
   const results = await forEachProject(projects, signal, (project) => {
     const startedAt = context.now()
     const onProgress = (done: number, left: number) =>
-      display.onLine(renderRebuildProgress(done, left, context.now() - startedAt))
+      display.onLine(renderProgress('conversation', 'derived', { done, left, tookMs: context.now() - startedAt }))
     return rebuildFacts(config, project, { signal, onProgress, notify: display.notify }).finally(display.clear)
   })
   return joinResults(results, renderRebuild)
 }
 
 /** `12,000 conversations derived   40,500 left   about 14 s left` */
-export function renderRebuildProgress(done: number, left: number, tookMs: Ms): string {
-  return renderWork('conversation', 'derived', { done, left, tookMs })
-}
-
-function renderWork(
+export function renderProgress(
   row: string,
   whatIsDone: string,
   { done, left, tookMs }: { readonly done: number; readonly left: number; readonly tookMs: Ms },
@@ -142,7 +132,6 @@ function renderWork(
 
 function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport) {
   const what = `${project}: derived the facts of ${pluralize(conversations, 'conversation')} in ${formatDuration(tookMs)}`
-  return outcome === 'complete'
-    ? { lines: [what], exit: 0 as const }
-    : { lines: [`${what}; the next sync derives the rest`], exit: 1 as const }
+  if (outcome === 'complete') return { lines: [what], exit: 0 as const }
+  return { lines: [`${what}; the next sync derives the rest`], exit: 1 as const }
 }

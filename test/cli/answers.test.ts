@@ -1,11 +1,11 @@
 /** The output of the commands, and their exit codes. */
 import { describe, expect, test } from 'vitest'
 import type { StreamName } from '../../schema/stream-specs.ts'
-import type { FactsRebuildReport } from '../../src/analytics/core/reports.ts'
 import type { CheckItem } from '../../src/app/check.ts'
+import type { FactsRebuildReport } from '../../src/app/facts.ts'
 import { checkCommand } from '../../src/cli/check.ts'
 import { worstExitCode } from '../../src/cli/explain-error.ts'
-import { migrateCommand, renderRebuildProgress } from '../../src/cli/migrate.ts'
+import { migrateCommand, renderProgress } from '../../src/cli/migrate.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
@@ -248,10 +248,12 @@ describe('migrate --rebuild-analytics', () => {
     expect([exit, out]).toEqual([1, expect.stringContaining('the next sync derives the rest')])
   })
   test('estimates how long it still takes', () => {
-    expect(renderRebuildProgress(12_000, 40_500, 4200)).toBe(
+    expect(renderProgress('conversation', 'derived', { done: 12_000, left: 40_500, tookMs: 4200 })).toBe(
       '12,000 conversations derived   40,500 left   about 14.2 s left',
     )
-    expect(renderRebuildProgress(52_500, 0, 16_000)).toBe('52,500 conversations derived   0 left')
+    expect(renderProgress('conversation', 'derived', { done: 52_500, left: 0, tookMs: 16_000 })).toBe(
+      '52,500 conversations derived   0 left',
+    )
   })
 })
 

@@ -7,7 +7,6 @@ import { toCanonicalJson } from '../../values/canonical-json.ts'
 import { createTimeZone } from '../../values/days.ts'
 import { parseTime, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { FactsWaiting } from '../core/reports.ts'
 
 /** The settings of a project on which its facts, calendar and targets depend. `search`: whether words are indexed, too. */
 export type FactsSettings = {
@@ -73,8 +72,8 @@ export function fingerprintsOf({ timeZone, analytics, search = true }: FactsSett
   return { facts, all: `${facts} ${hashOf(JSON.stringify([targets, calls, personalData]))}` }
 }
 
-/** The conversations that changed, and those that a rebuild has not reached, each once. */
-export async function countWaitingConversations(context: ProjectDb): Promise<FactsWaiting> {
+/** The conversations that changed, and those that a rebuild has not reached, each once; `isRebuild`: one is under way. */
+export async function countWaitingConversations(context: ProjectDb) {
   const { db, project } = context
   const state = await readFactsState(context)
   // Stored by a version without facts: the next refresh begins a rebuild.

@@ -4,8 +4,16 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
-import type { GrantReport } from '../core/reports.ts'
 import { analystObjectNames } from '../views/layer.ts'
+
+/** What a role may read after `migrate --grant`. */
+export type GrantReport = {
+  readonly role: string
+  /** The objects for analysts. */
+  readonly granted: readonly string[]
+  /** What else in the schema it can read, by rights that it had before. */
+  readonly otherReadable: readonly string[]
+}
 
 /** New objects of a later version need another grant. Rights that the role has already are left as they are. */
 export async function grantToAnalyst(db: Db, kind: DatabaseKind, role: string): Promise<GrantReport> {

@@ -1,7 +1,6 @@
 /** What `status` reports of one project. Times are RFC 3339 text. */
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import type { FactsWaiting } from '../../analytics/core/reports.ts'
 import type { AuditEstimate } from '../../mirror/core/audit.ts'
 import type { SyncMode, SyncOutcome } from '../../mirror/core/mirror.ts'
 import type { GapReport } from '../../mirror/core/reports.ts'
@@ -18,6 +17,13 @@ export type FailureReport = {
   readonly lastAt: string
   readonly failures: number
   readonly reason: string
+}
+
+/** The conversations whose facts for analysts are still to be derived. */
+type FactsWaiting = {
+  readonly conversations: number
+  /** All facts are being derived anew, because the settings or the definitions changed. */
+  readonly isRebuild: boolean
 }
 
 /** `status`, one project. Reads only the warehouse. */
