@@ -1,4 +1,4 @@
-/** Runs `audit`: reads a random sample of the mirror again, corrects what differs, and says what follows. */
+/** Runs an audit: reads a random sample of the mirror again, corrects what differs, and says what follows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
@@ -11,16 +11,18 @@ import {
 } from '../mirror/core/audit.ts'
 import { isMassDeletion } from '../mirror/core/mass-deletion.ts'
 import type { AuditReport } from '../mirror/core/proof-reports.ts'
-import type { Difference, SyncProgress } from '../mirror/core/reports.ts'
+import type { SyncProgress } from '../mirror/core/reports.ts'
+import { createRunStats } from '../mirror/sync/run-stats.ts'
 import { isStopped } from '../mirror/sync/stop.ts'
 import { type AuditDeps, runAudit } from '../mirror/verify/audit.ts'
+import { auditedChild } from '../mirror/verify/compare-parent.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import { formatCount } from '../values/format.ts'
-import { canAudit, createAuditDeps } from './audit-deps.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
-import { fatalRunError, type Service, withService } from './service.ts'
+import { fatalRunError, type Service, type ServiceOptions, withService } from './service.ts'
+import { runSyncUnderLock, type SyncRunOptions } from './sync-run.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
 type AuditOptions = {
@@ -54,9 +56,18 @@ async function auditStreams(
   service: Service,
   options: AuditOptions,
 ): Promise<AuditReport> {
-  const { signal, log, sampleSize = project.auditSample } = options
-  const context = { warehouse, budgets, project, service, serviceOptions: { signal, log }, sampleSize }
-  const deps = createAuditDeps({ ...context, onRow: progressCounter(service, options) })
+  const { requestCount } = service.client
+  const rows = { conversations: 0, visitors: 0 }
+  const onRow = (stream: AuditedStream) =>
+    options.onProgress({
+      stream,
+      state: 'running',
+      rows: ++rows[stream],
+      changed: 0,
+      requests: requestCount(),
+      left: null,
+    })
+  const deps = createAuditDeps(warehouse, budgets, project, service, { ...options, onRow })
   const audits: AuditResult[] = []
   const notices: string[] = []
   let outcome: AuditReport['outcome'] = 'done'
@@ -67,24 +78,13 @@ async function auditStreams(
     }
     const result = await finishAudit(deps, project, stream)
     if (result === null) outcome = 'interrupted'
-    else {
-      audits.push(result)
-      if (isMassDeletion(result.gone, result.drawn)) notices.push(massDeletionNotice(result))
-    }
+    else audits.push(result)
+    if (result !== null && isMassDeletion(result.gone, result.drawn)) notices.push(massDeletionNotice(result))
   }
   notices.push(...deps.notices)
-  const store = warehouse.audits(project.projectId)
-  const estimates = estimateDifferences(await store.listFinished(Date.now() - pooledMs), Date.now())
-  const differences: readonly Difference[] = await store.listDifferences(audits.map(({ id }) => id))
-  return {
-    project: project.name,
-    audits,
-    differences,
-    estimates,
-    outcome,
-    requests: service.client.requestCount(),
-    notices,
-  }
+  const estimates = estimateDifferences(await deps.store.listFinished(Date.now() - pooledMs), Date.now())
+  const differences = await deps.store.listDifferences(audits.map(({ id }) => id))
+  return { project: project.name, audits, differences, estimates, outcome, requests: requestCount(), notices }
 }
 
 export function massDeletionNotice({ stream, gone, drawn }: AuditResult): string {
@@ -114,11 +114,62 @@ async function finishAudit(
   }
 }
 
-function progressCounter({ client }: Service, { onProgress }: AuditOptions) {
-  const rows = new Map<AuditedStream, number>()
-  return (stream: AuditedStream) => {
-    const read = (rows.get(stream) ?? 0) + 1
-    rows.set(stream, read)
-    onProgress({ stream, state: 'running', rows: read, changed: 0, requests: client.requestCount(), left: null })
+type AuditRunOptions = ServiceOptions &
+  Pick<SyncRunOptions, 'isSliceOver' | 'maxFactsMs'> &
+  Pick<AuditDeps, 'onRow'> & { readonly sampleSize?: number | undefined }
+
+/** What an audit of a project needs, for the command and for workers. */
+export function createAuditDeps(
+  warehouse: Warehouse,
+  budgets: RequestBudgets,
+  project: ProjectConfig,
+  service: Service,
+  { sampleSize = project.auditSample, onRow, ...options }: AuditRunOptions,
+): AuditDeps {
+  const { projectId, startDate, schema } = project
+  /** Lists of children that fail are differences, too, so they do not stop it. */
+  const catchUp: AuditDeps['catchUp'] = async ({ stream }) => {
+    const streams = auditedNames(project, stream)
+    const lock = await warehouse.lockStreams(projectId, streams, Date.now())
+    if (!lock.held) return 'not yet'
+    const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
+      ...options,
+      ...{ signal: service.signal, mode: 'incremental', streams, onProgress: () => {} },
+    })
+    if (run.fatalFailure !== null) throw new ApiError(run.fatalFailure)
+    const isListRead = run.reports.some((report) => report.stream === stream && report.failed === null)
+    return !isLockLost && run.outcome !== 'interrupted' && isListRead ? 'done' : 'not yet'
   }
+  return {
+    projectId,
+    mode: 'reconcile',
+    streams: new Set(project.streams),
+    startDate,
+    get: service.client.get,
+    mirror: warehouse.mirror(projectId, { schema }),
+    store: warehouse.audits(projectId),
+    stats: createRunStats(Date.now, () => {}),
+    notices: new Set(),
+    sampleSize,
+    random: Math.random,
+    requestCount: service.client.requestCount,
+    now: Date.now,
+    signal: service.signal,
+    catchUp,
+    isSliceOver: options.isSliceOver,
+    onRow,
+  }
+}
+
+/** Whether the stream and its children have been read to their end once: before that, the mirror is known to be incomplete. */
+export async function canAudit(warehouse: Warehouse, project: ProjectConfig, stream: AuditedStream): Promise<boolean> {
+  if (!project.streams.includes(stream)) return false
+  const names = auditedNames(project, stream)
+  const statuses = await warehouse.mirror(project.projectId).readStreamStatuses(names)
+  return names.every((name) => statuses.get(name) === 'complete')
+}
+
+function auditedNames({ streams }: ProjectConfig, stream: AuditedStream) {
+  const child = auditedChild(stream, new Set(streams))
+  return child === null ? [stream] : [stream, child.name]
 }

@@ -14,12 +14,12 @@ import { type Service, type ServiceOptions, withService } from './service.ts'
 
 export type AcquiredLock = Extract<LockResult, { held: true }>
 
-type SyncRunOptions = ServiceOptions & {
+export type SyncRunOptions = ServiceOptions & {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
-  readonly isSliceOver?: () => boolean
+  readonly isSliceOver?: (() => boolean) | undefined
   /** For how long facts are derived at the end; what is left stays pending. */
-  readonly maxFactsMs?: Ms
+  readonly maxFactsMs?: Ms | undefined
   readonly onProgress: (progress: SyncProgress, service: Service) => void
 }
 
@@ -52,7 +52,7 @@ export async function runSyncUnderLock(
           requestCount: service.client.requestCount,
           now: Date.now,
           signal: service.signal,
-          ...(options.isSliceOver === undefined ? {} : { isSliceOver: options.isSliceOver }),
+          isSliceOver: options.isSliceOver,
           onProgress: (progress) => options.onProgress(progress, service),
           log: options.log,
         })

@@ -1,8 +1,7 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
 
 import { isChildStream, type StreamName } from '../../schema/stream-specs.ts'
-import { massDeletionNotice } from '../app/audit.ts'
-import { canAudit, createAuditDeps } from '../app/audit-deps.ts'
+import { canAudit, createAuditDeps, massDeletionNotice } from '../app/audit.ts'
 import { runSyncUnderLock } from '../app/sync-run.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { AuditedStream, AuditResult } from '../mirror/core/audit.ts'
@@ -93,13 +92,11 @@ export async function runAuditSlice(
   if (pause !== null) return pause
   if (!(await canAudit(warehouse, project, stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
   const endsAt = performance.now() + sliceMs
-  const options = serviceOptions(resources, project, signal)
   try {
     const step = await withWorkerService(resources, project, signal, 'audit', (service) => {
       const isSliceOver = () => performance.now() >= endsAt
-      const sampleSize = project.auditSample
-      const context = { warehouse, budgets, project, service, serviceOptions: options, sampleSize }
-      return runAudit(createAuditDeps({ ...context, isSliceOver, maxFactsMs: sliceMs }), stream)
+      const options = { ...serviceOptions(resources, project, signal), isSliceOver, maxFactsMs: sliceMs }
+      return runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream)
     })
     return toSliceResult(resources, project, step)
   } catch (error) {

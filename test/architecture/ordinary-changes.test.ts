@@ -42,7 +42,7 @@ const changes: readonly Change[] = [
       ],
       ['schema/mirror-tables.ts', '  conversations: {\n', `comments: { ${table}, at: ['time?', ''] } },\n`],
     ],
-    named: ['src/mirror/streams/all-streams.ts', 'src/mirror/core/day-digests.ts', 'src/mirror/verify/verify.ts'],
+    named: ['src/mirror/streams/all-streams.ts', 'src/mirror/core/day-digests.ts'],
   },
   {
     row: 'a write-back operation',

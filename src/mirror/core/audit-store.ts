@@ -1,7 +1,6 @@
-/** Where audits are kept between the slices of a worker: a port that the warehouse implements with SQL. */
-
-import type { EpochMs, Ms } from '../../values/time.ts'
-import type { AuditedStream, AuditResult } from './audit.ts'
+/** The rows of an audit, and which of their differences count. Pure. */
+import type { EpochMs } from '../../values/time.ts'
+import type { AuditedStream } from './audit.ts'
 import type { Difference } from './reports.ts'
 
 /** An audit that has not finished. */
@@ -29,35 +28,6 @@ export type OpenRowState = Extract<AuditRowState, 'drawn' | 'suspected' | 'confi
 export type AuditRow = { readonly id: string; readonly differences: readonly SeenDifference[] }
 
 export type AuditRowResult = AuditRow & { readonly state: AuditRowState }
-
-export type AuditStore = {
-  readonly readOpen: (stream: AuditedStream) => Promise<OpenAudit | null>
-  /** Ids of rows after one, in order, those marked as deleted included. */
-  readonly listIds: (stream: AuditedStream, after: string | null, limit: number) => Promise<readonly string[]>
-  /** If another process has begun one meanwhile: that one. */
-  readonly start: (
-    stream: AuditedStream,
-    sample: { readonly population: number; readonly ids: readonly string[] },
-    now: EpochMs,
-  ) => Promise<OpenAudit>
-  /** In the order in which they were drawn. */
-  readonly listRows: (audit: OpenAudit, state: OpenRowState | 'gone', limit: number) => Promise<readonly AuditRow[]>
-  /** Of rows in the state `from`: those that another process has settled meanwhile stay as they are. */
-  readonly settle: (audit: OpenAudit, from: OpenRowState, results: readonly AuditRowResult[]) => Promise<void>
-  readonly addWork: (audit: OpenAudit, work: { readonly requests: number; readonly tookMs: Ms }) => Promise<void>
-  readonly markSynced: (audit: OpenAudit, now: EpochMs) => Promise<void>
-  /**
-   * A row that is still suspected or not corrected counts as differing, one that is still drawn not at all. Keeps only those
-   * that differed. The result of an audit that another process has finished stays.
-   */
-  readonly finish: (audit: OpenAudit, now: EpochMs) => Promise<AuditResult>
-  /** Rows that finished audits of the stream found to differ, the latest audits first. */
-  readonly listCorrected: (stream: AuditedStream) => Promise<readonly AuditRow[]>
-  /** What differed in these audits. */
-  readonly listDifferences: (audits: readonly string[]) => Promise<readonly Difference[]>
-  /** Of all streams, oldest first. */
-  readonly listFinished: (since: EpochMs) => Promise<readonly AuditResult[]>
-}
 
 /**
  * Differences that were there before a sync and are there after it, while the mirror still stores the same row: the sync

@@ -30,7 +30,7 @@ export type SyncDeps = {
   /** Stops the run after the current pages. */
   readonly signal: AbortSignal
   /** The time slice is over. Called only after progress was stored, so that a sequence of slices completes the work. */
-  readonly isSliceOver?: () => boolean
+  readonly isSliceOver?: (() => boolean) | undefined
   readonly onProgress: (progress: SyncProgress) => void
   readonly log: ClientLog & { readonly info: LogEvent }
 }

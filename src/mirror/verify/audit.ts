@@ -7,40 +7,42 @@
  * All of it is in the warehouse after each step, so an audit continues where it was stopped or killed, and several processes
  * may work on one.
  */
-
+import { ApiError, isBudgetUnavailable, isRefused, unreadableRowReason } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
 import type { AuditedStream, AuditResult } from '../core/audit.ts'
 import {
   type AuditRow,
   type AuditRowResult,
-  type AuditStore,
   confirmedDifferences,
   type OpenAudit,
+  type OpenRowState,
 } from '../core/audit-store.ts'
 import { isMassDeletion } from '../core/mass-deletion.ts'
 import { createSample, type Random } from '../core/sample.ts'
+import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/list-streams.ts'
+import { mapConcurrently } from '../sync/map-concurrently.ts'
 import { type RereadDeps, rereadByIds } from '../sync/missing-rows.ts'
+import { throwIfSliceOver } from '../sync/stop.ts'
 import { auditedChild, type CompareDeps, compareParent, type ParentComparison } from './compare-parent.ts'
 import { learnListedFields } from './learn-listed-fields.ts'
-import { settleAll } from './settle-audit-rows.ts'
 
-/** `done`: an incremental sync of the audited streams began after the call and has ended. */
-export type CatchUpResult = 'done' | 'not yet'
-
-export type AuditDeps = Omit<CompareDeps, 'mirror'> &
-  Omit<RereadDeps, 'mirror'> & {
+export type AuditDeps = CompareDeps &
+  RereadDeps & {
     readonly mirror: Mirror
     readonly store: AuditStore
     /** How many rows are drawn at most. */
     readonly sampleSize: number
     readonly random: Random
     readonly requestCount: () => number
-    /** Throws ApiError if the sync failed. */
-    readonly catchUp: (audit: OpenAudit) => Promise<CatchUpResult>
-    readonly isSliceOver?: () => boolean
-    readonly onRow?: (stream: AuditedStream) => void
+    /**
+     * `done`: an incremental sync of the audited streams began after the call and has ended. Throws ApiError if the sync
+     * failed.
+     */
+    readonly catchUp: (audit: OpenAudit) => Promise<'done' | 'not yet'>
+    readonly isSliceOver?: (() => boolean) | undefined
+    readonly onRow?: ((stream: AuditedStream) => void) | undefined
   }
 
 /** `waiting`: the sync that must come first could not run now; continue later. */
@@ -58,23 +60,15 @@ export async function runAudit(deps: AuditDeps, stream: AuditedStream): Promise<
   const isAbandoned = open !== null && deps.now() - open.startedAt > abandonedAfterMs
   if (isAbandoned) await store.finish(open, deps.now())
   const audit = open === null || isAbandoned ? await beginAudit(deps, stream) : open
-  let hasRead = await settleAll(deps, audit, {
-    from: 'drawn',
-    hasRead: false,
-    settle: (row) => compareFirst(deps, audit, row),
-  })
+  let hasRead = await settleAll(deps, audit, 'drawn', false)
   const suspected = await store.listRows(audit, 'suspected', 1)
   if (suspected.length > 0 && !audit.isSynced) {
     if ((await deps.catchUp(audit)) === 'not yet') return { kind: 'waiting' }
     await store.markSynced(audit, deps.now())
     hasRead = true
   }
-  hasRead = await settleAll(deps, audit, {
-    from: 'suspected',
-    hasRead,
-    settle: (row) => compareAgain(deps, audit, row),
-  })
-  await settleAll(deps, audit, { from: 'confirmed', hasRead, settle: (row) => correctRow(deps, audit, row) })
+  hasRead = await settleAll(deps, audit, 'suspected', hasRead)
+  await settleAll(deps, audit, 'confirmed', hasRead)
   await markGone(deps, audit)
   return { kind: 'finished', result: await store.finish(audit, deps.now()) }
 }
@@ -85,10 +79,15 @@ async function beginAudit(deps: AuditDeps, stream: AuditedStream): Promise<OpenA
   return deps.store.start(stream, sample, deps.now())
 }
 
-type DrawDeps = Pick<AuditDeps, 'sampleSize' | 'random'> & { readonly store: Pick<AuditStore, 'listIds'> }
-
 /** `population`: how many rows could have been drawn. */
-export async function drawSample({ store, sampleSize, random }: DrawDeps, stream: AuditedStream) {
+export async function drawSample(
+  {
+    store,
+    sampleSize,
+    random,
+  }: Pick<AuditDeps, 'sampleSize' | 'random'> & { readonly store: Pick<AuditStore, 'listIds'> },
+  stream: AuditedStream,
+) {
   const sample = createSample(sampleSize, random)
   for (let after: string | null = null; ; ) {
     const ids: readonly string[] = await store.listIds(stream, after, idsPerRead)
@@ -124,11 +123,23 @@ function isWhole({ children }: Extract<ParentComparison, { kind: 'compared' }>):
   return children === null || children.incomplete === null
 }
 
-/** It is stored that the row differs before it is corrected: whoever compares it next finds it equal. */
+/**
+ * Stores the row and its children as the service has them; children that it no longer has stay, as after every sync. It is
+ * stored that the row differs before it is corrected: whoever compares it next finds it equal.
+ */
 async function correctRow(deps: AuditDeps, { stream }: OpenAudit, row: AuditRow): Promise<AuditRowResult> {
+  const result = { ...row, state: 'differing' } as const
   const found = await compareParent(deps, stream, row.id)
-  if (found.kind === 'compared') await correct(deps, stream, row.id, found)
-  return { ...row, state: 'differing' }
+  if (found.kind !== 'compared') return result
+  const { differences, children } = found
+  if (differences.some((difference) => difference.stream === stream))
+    await rereadByIds(deps, listStreams[stream], [row.id], 'reconcile')
+  const child = auditedChild(stream, deps.streams)
+  if (child === null || children === null || children.rows.length === 0) return result
+  const { rows, requestedAt } = children
+  const committed = await deps.mirror.commit({ stream: child.name, rows, requestedAt, isAuthoritative: true })
+  deps.stats.recordPage(child.name, rows.length, committed)
+  return result
 }
 
 /** Reads what was gone by its ids once more, which marks it as deleted, unless that is in doubt. */
@@ -139,18 +150,76 @@ async function markGone(deps: AuditDeps, audit: OpenAudit): Promise<void> {
   await rereadByIds(deps, listStreams[audit.stream], ids, 'reconcile')
 }
 
-/** Stores the row and its children as the service has them. Children that it no longer has stay, as after every sync. */
-async function correct(
+/** For each open state: how its rows are settled, and what one becomes that cannot be read: what was found before stays. */
+const steps = {
+  drawn: { settle: compareFirst, unreadable: 'unreadable' },
+  suspected: { settle: compareAgain, unreadable: 'differing' },
+  confirmed: { settle: correctRow, unreadable: 'differing' },
+} as const
+
+const batchSize = 40
+const concurrency = 8
+/** If so few rows fail after others could be read, the service fails for these rows. */
+const fewRows = 5
+
+/**
+ * Settles all rows of a state, and counts the requests and the time. `hasRead`: the service let something be read just now, so
+ * that it does not fail as a whole. Returns whether one was read.
+ */
+async function settleAll(deps: AuditDeps, audit: OpenAudit, from: OpenRowState, hasReadBefore: boolean) {
+  for (let hasRead = hasReadBefore; ; ) {
+    const rows = await deps.store.listRows(audit, from, batchSize)
+    if (rows.length === 0) return hasRead
+    throwIfSliceOver(deps)
+    const [startedAt, before] = [deps.now(), deps.requestCount()]
+    const { results, failure } = await settleBatch(deps, audit, from, rows, hasRead)
+    hasRead ||= results.length > 0
+    await deps.store.settle(audit, from, results)
+    // A clock that is set back does not take away from the time.
+    const tookMs = Math.max(0, deps.now() - startedAt)
+    await deps.store.addWork(audit, { requests: deps.requestCount() - before, tookMs })
+    for (const _ of results) deps.onRow?.(audit.stream)
+    if (failure !== null) throw failure
+  }
+}
+
+/**
+ * A row that fails while others do not is unreadable; if all of them fail, the service does. What differed before is read
+ * once more as long as others can be read. `failure`: why the others are not settled.
+ */
+async function settleBatch(
   deps: AuditDeps,
-  stream: AuditedStream,
-  id: string,
-  { differences, children }: Extract<ParentComparison, { kind: 'compared' }>,
-): Promise<void> {
-  if (differences.some((difference) => difference.stream === stream))
-    await rereadByIds(deps, listStreams[stream], [id], 'reconcile')
-  const child = auditedChild(stream, deps.streams)
-  if (child === null || children === null || children.rows.length === 0) return
-  const { rows, requestedAt } = children
-  const result = await deps.mirror.commit({ stream: child.name, rows, requestedAt, isAuthoritative: true })
-  deps.stats.recordPage(child.name, rows.length, result)
+  audit: OpenAudit,
+  from: OpenRowState,
+  rows: readonly AuditRow[],
+  hasRead: boolean,
+): Promise<{ readonly results: readonly AuditRowResult[]; readonly failure: unknown }> {
+  const { settle, unreadable } = steps[from]
+  const failed: { readonly row: AuditRow; readonly error: unknown }[] = []
+  const fatal: unknown[] = []
+  const settled = await mapConcurrently(rows, concurrency, async (row): Promise<AuditRowResult | null> => {
+    if (fatal.length > 0) return null
+    try {
+      return await settle(deps, audit, row)
+    } catch (error) {
+      if (!isOfRow(error)) fatal.push(error)
+      else if (isRefused(error) || unreadableRowReason(error) !== null) return { ...row, state: unreadable }
+      else failed.push({ row, error })
+      return null
+    }
+  })
+  const results = settled.filter((result) => result !== null)
+  const [first] = failed
+  if (fatal.length > 0 || first === undefined) return { results, failure: fatal[0] ?? null }
+  const doAllFail = failed.length === rows.length
+  if (doAllFail && !(hasRead && rows.length <= fewRows)) return { results: [], failure: first.error }
+  const given = doAllFail || from === 'drawn' ? failed : []
+  return { results: [...results, ...given.map(({ row }) => ({ ...row, state: unreadable }))], failure: null }
+}
+
+/** A failure that may concern only this row. */
+function isOfRow(error: unknown): boolean {
+  if (!(error instanceof ApiError) || isBudgetUnavailable(error.failure)) return false
+  if (unreadableRowReason(error) !== null) return true
+  return error.failure.kind !== 'aborted' && error.failure.kind !== 'denied'
 }

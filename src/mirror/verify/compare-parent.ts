@@ -1,17 +1,14 @@
 /** Reads one conversation or visitor again with its children, and compares them with the mirror. */
 import { createHash } from 'node:crypto'
-import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
+import type { MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { isNotFound, unreadableRowReason } from '../../service/core/api-failure.ts'
-import type { ApiGet } from '../../service/core/api-request.ts'
 import { listOnlyFields, toListShape } from '../../service/core/list-shape.ts'
 import { isSameId } from '../../service/core/path-segment.ts'
 import { stringifyJson } from '../../values/json.ts'
-import type { ProjectId } from '../../values/project.ts'
-import type { EpochMs, EpochSeconds } from '../../values/time.ts'
+import type { EpochMs } from '../../values/time.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { SeenDifference } from '../core/audit-store.ts'
-import type { RowKey } from '../core/mirror.ts'
 import { decodeProfile, isHasMoreKnownUnreliable } from '../core/pagination/paging-profile.ts'
 import type { Difference } from '../core/reports.ts'
 import type { Mirror } from '../sql/mirror.ts'
@@ -19,21 +16,13 @@ import { listStreams } from '../streams/list-streams.ts'
 import { messages } from '../streams/messages.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { visitorActivity } from '../streams/visitor-activity.ts'
-import { readList } from '../sync/list-reader.ts'
-import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
-import { throwIfAborted } from '../sync/stop.ts'
-import { differingFields } from './comparison.ts'
-import { childKey } from './verify.ts'
+import { findDifference } from './comparison.ts'
+import { type ReadDeps, readServedChildren, readStoredChildren } from './read-rows.ts'
 
-export type CompareDeps = {
-  readonly projectId: ProjectId
-  /** The streams that the project mirrors: children of others are not compared. */
-  readonly streams: ReadonlySet<StreamName>
-  readonly startDate: EpochSeconds | null
-  readonly get: ApiGet
-  readonly mirror: Pick<Mirror, 'readRows' | 'readRawById' | 'readBehaviours'>
+/** Children of streams that are not among `streams` are not compared. */
+export type CompareDeps = ReadDeps & {
+  readonly mirror: Pick<Mirror, 'readBehaviours'>
   readonly now: () => EpochMs
-  readonly signal: AbortSignal
 }
 
 const childOf: Readonly<Record<AuditedStream, ChildListStream>> = { conversations: messages, visitors: visitorActivity }
@@ -55,13 +44,11 @@ export type ParentComparison =
       readonly children: ComparedChildren | null
     }
 
-/**
- * `rows`: those that are missing here or different, as the service has them. `incomplete`: why not all of them could be
- * read; null = all were.
- */
 type ComparedChildren = {
   readonly compared: number
+  /** Why not all of them could be read; null = all were. */
   readonly incomplete: string | null
+  /** Those that are missing here or different, as the service has them. */
   readonly rows: readonly MirrorRow[]
   readonly requestedAt: EpochMs
 }
@@ -73,111 +60,59 @@ type ComparedChildren = {
 export async function compareParent(deps: CompareDeps, stream: AuditedStream, id: string): Promise<ParentComparison> {
   const stored = (await deps.mirror.readRawById(stream, [id])).get(id)
   const child = stored === undefined ? null : auditedChild(stream, deps.streams)
-  const here = child === null ? new Map<string, string>() : await readChildren(deps, child, id)
-  const read = await readParent(deps, stream, id, stored)
+  const here = child === null ? new Map<string, string>() : await readStoredChildren(deps, child, id)
+  const behaviours = await deps.mirror.readBehaviours()
+  const served = await readParent(deps, stream, id, stored, listOnlyFields(behaviours, stream))
   // A row that is marked as deleted: the service should not have it. Its children are read when it is restored.
-  if (read === null && stored === undefined) return { kind: 'compared', differences: [], children: null }
-  if (read === null) return { kind: 'gone' }
-  if (typeof read !== 'string') return read
-  const own = compareRow(stream, id, stored, read, 'both')
-  if (child === null) return { kind: 'compared', differences: own, children: null }
-  const found = await compareChildren(deps, child, id, here)
-  return { kind: 'compared', differences: [...own, ...found.differences], children: found.children }
-}
-
-/** The row as the service has it, in the shape of the stored one; null: it does not have it. */
-async function readParent(
-  { get, projectId, mirror }: CompareDeps,
-  stream: AuditedStream,
-  id: string,
-  stored: string | undefined,
-): Promise<string | null | Extract<ParentComparison, { kind: 'unreadable' }>> {
-  const list = listStreams[stream]
-  const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
-    if (isNotFound(error)) return null
-    if (unreadableRowReason(error) !== null) return 'unreadable' as const
-    throw error
-  })
-  if (response === null) return null
-  if (response === 'unreadable') return { kind: response }
-  // The list's shape has all stored fields, so an answer without the row would look like the row.
-  const own = list.parseRows([response.data], projectId).rows[0]
-  if (own === undefined || !isSameId(String(own.columns.id), id)) return { kind: 'unreadable' }
-  const listOnly = listOnlyFields(await mirror.readBehaviours(), stream)
-  const [row] = list.parseRows([toListShape(stored, response.data, listOnly)], projectId).rows
-  return row === undefined ? { kind: 'unreadable' } : stringifyJson(row.item)
-}
-
-async function compareChildren(
-  deps: CompareDeps,
-  child: ChildListStream,
-  id: string,
-  here: ReadonlyMap<string, string>,
-): Promise<{ readonly differences: readonly SeenDifference[]; readonly children: ComparedChildren }> {
+  if (served === 'gone' && stored === undefined) return { kind: 'compared', differences: [], children: null }
+  if (typeof served === 'string') return { kind: served }
+  const differences = seenDifferences(findDifference(stream, id, stored, served.raw, 'both'), stored)
+  if (child === null) return { kind: 'compared', differences, children: null }
   const requestedAt = deps.now()
-  const { rows: there, incomplete } = await readServedChildren(deps, child, id)
-  const differences: SeenDifference[] = []
+  const there = await readServedChildren(deps, child, id, {
+    profile: decodeProfile(child.list(deps.projectId, id), behaviours),
+    isHasMoreReliableIfEmpty: !isHasMoreKnownUnreliable(behaviours),
+  })
+  const { incomplete } = there
   const rows: MirrorRow[] = []
-  for (const [key, row] of there) {
-    const found = compareRow(child.name, key, here.get(key), stringifyJson(row.item))
+  for (const [key, row] of there.rows) {
+    const raw = here.get(key)
+    const found = seenDifferences(findDifference(child.name, key, raw, stringifyJson(row.item)), raw)
     if (found.length > 0) rows.push(row)
     differences.push(...found)
   }
   // If the service did not list all of them, the others may still exist.
-  const missing = incomplete === null ? [...here].filter(([key]) => !there.has(key)) : []
-  for (const [key, raw] of missing) differences.push(seen(child.name, key, 'gone there', [], raw))
-  return { differences, children: { compared: there.size + missing.length, incomplete, rows, requestedAt } }
+  const missing = incomplete === null ? [...here].filter(([key]) => !there.rows.has(key)) : []
+  for (const [key, raw] of missing)
+    differences.push(...seenDifferences({ stream: child.name, key, kind: 'gone there', fields: [] }, raw))
+  const children = { compared: there.rows.size + missing.length, incomplete, rows, requestedAt }
+  return { kind: 'compared', differences, children }
 }
 
-async function readServedChildren(deps: CompareDeps, child: ChildListStream, id: string) {
-  const list = child.list(deps.projectId, id)
-  const rows = new Map<string, MirrorRow>()
-  let duplicateCounts = new Map<string, number>()
-  const incompleteReasons: string[] = []
-  const behaviours = await deps.mirror.readBehaviours()
-  const scan = {
-    list,
-    profile: decodeProfile(list, behaviours),
-    ranges: [streamRange(deps, child.name)],
-    priority: 'reconcile',
-    isHasMoreReliableIfEmpty: !isHasMoreKnownUnreliable(behaviours),
-  } as const
-  for await (const batch of readList(deps.get, scan)) {
-    const parsed = child.parseRows(batch.items, id, { project: deps.projectId, duplicateCounts })
-    if (batch.isLastOfResponse) duplicateCounts = new Map()
-    for (const { reason } of batch.missedRanges) incompleteReasons.push(reason)
-    for (const row of [...batch.rejectedRows, ...parsed.rejectedRows]) incompleteReasons.push(describeRejectedRow(row))
-    for (const row of parsed.rows) if (!isBeforeStartDate(deps, row)) rows.set(childKey(child, row), row)
-    throwIfAborted(deps.signal)
-  }
-  return { rows, incomplete: incompleteReasons[0] ?? null }
+/** The row as the service has it, in the shape of the stored one. `listOnly`: fields that only the list shows. */
+async function readParent(
+  { get, projectId }: CompareDeps,
+  stream: AuditedStream,
+  id: string,
+  stored: string | undefined,
+  listOnly: ReturnType<typeof listOnlyFields>,
+): Promise<{ readonly raw: string } | 'gone' | 'unreadable'> {
+  const list = listStreams[stream]
+  const response = await get(list.rowPath(projectId, id), {}, 'reconcile').catch((error) => {
+    if (isNotFound(error)) return 'gone' as const
+    if (unreadableRowReason(error) !== null) return 'unreadable' as const
+    throw error
+  })
+  if (typeof response === 'string') return response
+  // The list's shape has all stored fields, so an answer without the row would look like the row.
+  const own = list.parseRows([response.data], projectId).rows[0]
+  if (own === undefined || !isSameId(String(own.columns.id), id)) return 'unreadable'
+  const [row] = list.parseRows([toListShape(stored, response.data, listOnly)], projectId).rows
+  return row === undefined ? 'unreadable' : { raw: stringifyJson(row.item) }
 }
 
-async function readChildren(deps: CompareDeps, child: ChildListStream, id: string): Promise<Map<string, string>> {
-  const { mirror } = deps
-  const found = new Map<string, string>()
-  for (let after: RowKey | null = null; ; ) {
-    const rows: Awaited<ReturnType<Mirror['readRows']>> = await mirror.readRows(child.name, after, 500, id)
-    for (const { key, raw } of rows) if (!isStoredBeforeStartDate(deps, child, id, raw)) found.set(key.join('/'), raw)
-    after = rows.at(-1)?.key ?? null
-    if (after === null) return found
-  }
-}
-
-function compareRow(stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') {
-  if (here === undefined) return [seen(stream, key, 'missing here', [], null)]
-  const fields = differingFields(here, there, of)
-  return fields.length === 0 ? [] : [seen(stream, key, 'different', fields, here)]
-}
-
-function seen(
-  stream: StreamName,
-  key: string,
-  kind: Difference['kind'],
-  fields: readonly string[],
-  stored: string | null,
-): SeenDifference {
-  return { stream, key, kind, fields, storedHash: stored === null ? null : storedHashOf(stored) }
+function seenDifferences(found: Difference | null, stored: string | undefined): SeenDifference[] {
+  return found === null ? [] : [{ ...found, storedHash: stored === undefined ? null : storedHashOf(stored) }]
 }
 
 export function storedHashOf(raw: string): string {

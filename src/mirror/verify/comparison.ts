@@ -17,17 +17,11 @@ export type ComparisonOptions = {
 }
 
 export function createComparison({ get, limit, onProgress }: ComparisonOptions) {
-  type Counts = {
-    compared: number
-    differing: number
-    requests: number
-    skipped: string | null
-    incomplete: string | null
-  }
-  const counts = new Map<StreamName, Counts>()
+  const none = { skipped: null as string | null, incomplete: null as string | null }
+  const counts = new Map<StreamName, { compared: number; differing: number; requests: number } & typeof none>()
   const differences: Difference[] = []
   const count = (stream: StreamName) => {
-    const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, skipped: null, incomplete: null }
+    const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, ...none }
     counts.set(stream, known)
     return known
   }
@@ -50,9 +44,8 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
     /** Compares a row of the service with the mirrored one; `here` undefined: it is not mirrored. */
     row: (stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') => {
       count(stream).compared += 1
-      if (here === undefined) return recordDifference({ stream, key, kind: 'missing here', fields: [] })
-      const fields = differingFields(here, there, of)
-      if (fields.length > 0) recordDifference({ stream, key, kind: 'different', fields })
+      const found = findDifference(stream, key, here, there, of)
+      if (found !== null) recordDifference(found)
     },
     /** Not every row of the service could be read. */
     incomplete: (stream: StreamName, why: string) => {
@@ -79,6 +72,19 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       return { streams, differences, truncated: differing > differences.length }
     },
   }
+}
+
+/** Between a row of the service and the mirrored one; `here` undefined: it is not mirrored. */
+export function findDifference(
+  stream: StreamName,
+  key: string,
+  here: string | undefined,
+  there: string,
+  of?: 'both',
+): Difference | null {
+  if (here === undefined) return { stream, key, kind: 'missing here', fields: [] }
+  const fields = differingFields(here, there, of)
+  return fields.length === 0 ? null : { stream, key, kind: 'different', fields }
 }
 
 /**

@@ -2,8 +2,8 @@
 
 import { UserError } from '../../values/user-error.ts'
 import { type AuditedStream, auditedStreams } from '../core/audit.ts'
-import type { AuditStore } from '../core/audit-store.ts'
 import type { Random } from '../core/sample.ts'
+import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { mapConcurrently } from '../sync/map-concurrently.ts'

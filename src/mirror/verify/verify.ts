@@ -1,32 +1,31 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
-
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
-import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { ApiError, isNotFound, unreadableRowReason } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
-import { asJsonObject, type Json, stringifyJson } from '../../values/json.ts'
-import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import type { TimeRange } from '../core/pagination/pending-ranges.ts'
-import type { SyncProgress } from '../core/reports.ts'
+import { localDaysBetween } from '../../values/days.ts'
+import { asJsonObject, stringifyJson } from '../../values/json.ts'
+import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { allStreams } from '../streams/all-streams.ts'
-import type { ChildListStream, ChildObjectStream, ListStream, Stream } from '../streams/stream.ts'
-import { readList } from '../sync/list-reader.ts'
+import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../streams/stream.ts'
+import { fetchDay, unreadableDayReason } from '../sync/fetch-rollup.ts'
 import { mapInOrder } from '../sync/map-in-order.ts'
-import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
-import { throwIfAborted } from '../sync/stop.ts'
-import { compareDays, type DayDeps, readStoredRows, readsAtOnce } from './compare-days.ts'
-import { type Comparison, createComparison, type VerifyResult } from './comparison.ts'
+import { type Comparison, type ComparisonOptions, createComparison, type VerifyResult } from './comparison.ts'
+import { type ReadDeps, readServedChildren, readServedItems, readStoredChildren, readStoredRows } from './read-rows.ts'
 
-type VerifyDeps = DayDeps & {
-  readonly streams: ReadonlySet<StreamName>
-  readonly mirror: DayDeps['mirror'] & Pick<Mirror, 'readStreamStatuses' | 'readErased'>
-  /** How many differences are listed; all are counted. */
-  readonly limit: number
-  readonly onProgress: (progress: SyncProgress) => void
-}
+type VerifyDeps = ReadDeps &
+  Omit<ComparisonOptions, 'get'> & {
+    readonly timeZone: string
+    /** The present day ends the comparison. */
+    readonly present: EpochSeconds
+    readonly mirror: Pick<Mirror, 'earliestTime' | 'readStreamStatuses' | 'readErased'>
+  }
 
 type Verification = VerifyDeps & { readonly comparison: Comparison }
+
+/** One read at a time would use only a part of the allowance where the service takes longer than a tenth of a second. */
+const readsAtOnce = 16
 
 /**
  * Streams whose scope the key lacks are skipped, and one that cannot be read to its end is incomplete. Throws ApiError if
@@ -88,9 +87,8 @@ function compareStream(deps: Verification, stream: Stream): Promise<void> {
 
 async function compareList(deps: Verification, stream: ListStream): Promise<void> {
   const seen = new Set<string>()
-  const start = streamRange(deps, stream.name)
   const onMissed = (why: string) => deps.comparison.incomplete(stream.name, why)
-  for await (const { items } of readListItems(deps, stream.list(deps.projectId), start, onMissed)) {
+  for await (const { items } of readServedItems(deps, stream.name, stream.list(deps.projectId), onMissed)) {
     const parsed = stream.parseRows(items, deps.projectId)
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
     const kept = await withoutErased(deps, parsed.rows)
@@ -141,77 +139,21 @@ export function unreadableText(id: string): string {
   return `the answer for ${id.slice(0, 60)} is not a row of this project`
 }
 
-async function compareChildLists(deps: Verification, stream: ChildListStream): Promise<void> {
-  const start = streamRange(deps, stream.name)
-  const compareParent = async (parent: string) => {
-    const there = new Map<string, string>()
-    let isComplete = true
-    const onMissed = (why: string) => {
-      isComplete = false
-      deps.comparison.incomplete(stream.name, why)
-    }
-    try {
-      let duplicateCounts = new Map<string, number>()
-      for await (const batch of readListItems(deps, stream.list(deps.projectId, parent), start, onMissed)) {
-        const parsed = stream.parseRows(batch.items, parent, { project: deps.projectId, duplicateCounts })
-        if (batch.isLastOfResponse) duplicateCounts = new Map()
-        for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
-        const rows = parsed.rows.filter((row) => !isBeforeStartDate(deps, row))
-        for (const row of rows) there.set(childKey(stream, row), stringifyJson(row.item))
-      }
-    } catch (error) {
-      const why = unreadableRowReason(error)
+/** What is read of one parent or day, as a function that reports it; what cannot be read is reported, too. */
+async function compareEach(
+  { comparison }: Verification,
+  { name }: Stream,
+  parents: AsyncIterable<string>,
+  compare: (parent: string) => Promise<() => void>,
+  unreadableReason: (error: unknown) => string | null = unreadableRowReason,
+): Promise<void> {
+  const attempt = (parent: string) =>
+    compare(parent).catch((error: unknown) => {
+      const why = unreadableReason(error)
       if (why === null) throw error
-      if (!isNotFound(error)) onMissed(why)
-    }
-    const here = new Map<string, string>()
-    for await (const { key, raw } of readStoredRows(deps, stream.name, parent))
-      if (!isStoredBeforeStartDate(deps, stream, parent, raw)) here.set(key.join('/'), raw)
-    return () => {
-      for (const [id, raw] of there) deps.comparison.row(stream.name, id, here.get(id), raw)
-      // If the service did not list all of them, the others may still exist.
-      if (isComplete) for (const id of here.keys()) if (!there.has(id)) deps.comparison.gone(stream.name, id)
-    }
-  }
-  for await (const report of mapInOrder(readParents(deps, stream), readsAtOnce, compareParent)) report()
-}
-
-const childKeys = { messages: ['conversation_id', 'id'], visitor_activity: ['visitor_id', 'entry_hash', 'ordinal'] }
-
-export function childKey({ name }: ChildListStream, row: MirrorRow): string {
-  return childKeys[name].map((column) => String(row.columns[column])).join('/')
-}
-
-async function compareChildObjects(deps: Verification, stream: ChildObjectStream): Promise<void> {
-  const compareParent = async (parent: string) => {
-    try {
-      const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'reconcile'))
-      const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
-      const here = (await deps.mirror.readRawById(stream.name, [parent])).get(parent)
-      return () => deps.comparison.row(stream.name, parent, here, there)
-    } catch (error) {
-      const why = unreadableRowReason(error)
-      if (why === null) throw error
-      return () => deps.comparison.incomplete(stream.name, why)
-    }
-  }
-  for await (const report of mapInOrder(readParents(deps, stream), readsAtOnce, compareParent)) report()
-}
-
-/** `onMissed`: not every row of the list could be read. */
-async function* readListItems(
-  deps: VerifyDeps,
-  list: ListEndpoint,
-  start: TimeRange,
-  onMissed: (why: string) => void,
-): AsyncGenerator<{ readonly items: readonly Json[]; readonly isLastOfResponse: boolean }> {
-  const scan = { list, profile: null, ranges: [start], priority: 'reconcile' } as const
-  for await (const { items, isLastOfResponse, missedRanges, rejectedRows } of readList(deps.get, scan)) {
-    for (const { reason } of missedRanges) onMissed(reason)
-    for (const row of rejectedRows) onMissed(describeRejectedRow(row))
-    yield { items, isLastOfResponse }
-    throwIfAborted(deps.signal)
-  }
+      return () => comparison.incomplete(name, why)
+    })
+  for await (const report of mapInOrder(parents, readsAtOnce, attempt)) report()
 }
 
 /** The ids of a child stream's parents that a path can contain. */
@@ -220,6 +162,54 @@ async function* readParents(deps: VerifyDeps, { name }: ChildListStream | ChildO
     const parent = key[0] ?? ''
     if (pathSegmentProblem(parent) === null) yield parent
   }
+}
+
+function compareChildLists(deps: Verification, stream: ChildListStream): Promise<void> {
+  const { comparison } = deps
+  return compareEach(deps, stream, readParents(deps, stream), async (parent) => {
+    const noRows = { rows: new Map<string, MirrorRow>(), incomplete: null }
+    const { rows, incomplete } = (await nullIfNotFound(readServedChildren(deps, stream, parent))) ?? noRows
+    const here = await readStoredChildren(deps, stream, parent)
+    return () => {
+      if (incomplete !== null) comparison.incomplete(stream.name, incomplete)
+      for (const [key, row] of rows) comparison.row(stream.name, key, here.get(key), stringifyJson(row.item))
+      // If the service did not list all of them, the others may still exist.
+      if (incomplete === null) for (const key of here.keys()) if (!rows.has(key)) comparison.gone(stream.name, key)
+    }
+  })
+}
+
+function compareChildObjects(deps: Verification, stream: ChildObjectStream): Promise<void> {
+  return compareEach(deps, stream, readParents(deps, stream), async (parent) => {
+    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'reconcile'))
+    const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
+    const here = (await deps.mirror.readRawById(stream.name, [parent])).get(parent)
+    return () => deps.comparison.row(stream.name, parent, here, there)
+  })
+}
+
+/** Compares the daily rollups: those that are stored, and the days that should be. */
+async function compareDays(deps: Verification, stream: DailyStream): Promise<void> {
+  const stored = new Map<string, string>()
+  for await (const { key, raw } of readStoredRows(deps, stream.name)) stored.set(key.join('/'), raw)
+  const windows = new Set([...stored.keys(), ...(await expectedWindows(deps))])
+  const compareDay = async (window: string) => {
+    const [from = 0, to = 0] = window.split('/').map((time) => parseTime(time))
+    const { data } = await fetchDay(deps, stream, { from, to }, 'reconcile', deps.present)
+    return () => deps.comparison.row(stream.name, window, stored.get(window), stringifyJson(data))
+  }
+  await compareEach(deps, stream, each(windows), compareDay, unreadableDayReason)
+}
+
+async function* each<T>(all: Iterable<T>): AsyncGenerator<T> {
+  yield* all
+}
+
+/** Every day from the start date, or from the first mirrored row, until today. */
+async function expectedWindows({ mirror, startDate, timeZone, present }: VerifyDeps): Promise<string[]> {
+  const from = startDate ?? (await mirror.earliestTime())
+  if (from === null || from > present) return []
+  return localDaysBetween(from, present, timeZone).map((day) => `${rfc3339(day.from)}/${rfc3339(day.to)}`)
 }
 
 function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {

@@ -1,0 +1,93 @@
+/** The rows of a stream, or of one parent, as the mirror has them, and as the service has them now. */
+import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
+import type { StreamName } from '../../../schema/stream-specs.ts'
+import type { ApiGet } from '../../service/core/api-request.ts'
+import type { ProjectId } from '../../values/project.ts'
+import type { EpochSeconds } from '../../values/time.ts'
+import type { RowKey } from '../core/mirror.ts'
+import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import type { Mirror } from '../sql/mirror.ts'
+import { keyColumns } from '../sql/stream-tables.ts'
+import type { ChildListStream } from '../streams/stream.ts'
+import { readList } from '../sync/list-reader.ts'
+import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
+import { throwIfAborted } from '../sync/stop.ts'
+
+export type ReadDeps = {
+  readonly projectId: ProjectId
+  /** The streams that the project mirrors, or that are to be compared. */
+  readonly streams: ReadonlySet<StreamName>
+  readonly startDate: EpochSeconds | null
+  readonly get: ApiGet
+  readonly mirror: Pick<Mirror, 'readRows' | 'readRawById'>
+  readonly signal: AbortSignal
+}
+
+/** All mirrored rows of a stream, or of one of its parents, in key order. */
+export async function* readStoredRows(
+  { mirror, signal }: Pick<ReadDeps, 'mirror' | 'signal'>,
+  stream: StreamName,
+  parent: string | null = null,
+) {
+  for (let after: RowKey | null = null; ; ) {
+    const rows: Awaited<ReturnType<Mirror['readRows']>> = await mirror.readRows(stream, after, 500, parent)
+    for (const row of rows) {
+      throwIfAborted(signal)
+      yield row
+    }
+    after = rows.at(-1)?.key ?? null
+    if (after === null) return
+  }
+}
+
+/** Without those that the service is not asked for, by their keys. */
+export async function readStoredChildren(deps: ReadDeps, child: ChildListStream, parent: string) {
+  const found = new Map<string, string>()
+  for await (const { key, raw } of readStoredRows(deps, child.name, parent))
+    if (!isStoredBeforeStartDate(deps, child, parent, raw)) found.set(key.join('/'), raw)
+  return found
+}
+
+/** What is known of how the service pages; by default nothing. */
+type Learned = Pick<Parameters<typeof readList>[1], 'profile' | 'isHasMoreReliableIfEmpty'>
+
+/** `onMissed`: not every row of the list could be read. */
+export async function* readServedItems(
+  deps: ReadDeps,
+  stream: StreamName,
+  list: ListEndpoint,
+  onMissed: (why: string) => void,
+  learned: Learned = { profile: null },
+) {
+  const scan = { list, ranges: [streamRange(deps, stream)], priority: 'reconcile', ...learned } as const
+  for await (const { items, isLastOfResponse, missedRanges, rejectedRows } of readList(deps.get, scan)) {
+    for (const { reason } of missedRanges) onMissed(reason)
+    for (const row of rejectedRows) onMissed(describeRejectedRow(row))
+    yield { items, isLastOfResponse }
+    throwIfAborted(deps.signal)
+  }
+}
+
+/** By their keys. `incomplete`: why not all of them could be read; null = all were. */
+export async function readServedChildren(deps: ReadDeps, child: ChildListStream, parent: string, learned?: Learned) {
+  const rows = new Map<string, MirrorRow>()
+  let incomplete: string | null = null
+  const onMissed = (why: string) => {
+    incomplete ??= why
+  }
+  let duplicateCounts = new Map<string, number>()
+  const list = child.list(deps.projectId, parent)
+  for await (const { items, isLastOfResponse } of readServedItems(deps, child.name, list, onMissed, learned)) {
+    const parsed = child.parseRows(items, parent, { project: deps.projectId, duplicateCounts })
+    if (isLastOfResponse) duplicateCounts = new Map()
+    for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
+    for (const row of parsed.rows) if (!isBeforeStartDate(deps, row)) rows.set(childKey(child, row), row)
+  }
+  return { rows, incomplete: incomplete as string | null }
+}
+
+function childKey({ name }: ChildListStream, { columns }: MirrorRow): string {
+  return keyColumns(name)
+    .map((column) => String(columns[column]))
+    .join('/')
+}
