@@ -26,7 +26,7 @@ import {
 } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { earliestTime, latestMessageTime, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
-import { rewriteRawFor } from './rewrite-raw.ts'
+import { rewriteRaw } from './rewrite-raw.ts'
 import {
   countUnseenRows,
   forgetSeenRows,
@@ -132,7 +132,8 @@ export function createMirror(
         if (round === 0 || hasWidened) await backfillColumns(context)
         else break
       }
-      await rewriteRawFor(db, kind, maxRewriteMs)
+      const until = performance.now() + maxRewriteMs
+      await rewriteRaw(db, kind, { isOver: () => performance.now() > until })
       return runId
     },
     finishRun: async (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], now: EpochMs) => {

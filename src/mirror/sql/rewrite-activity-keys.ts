@@ -15,27 +15,35 @@ import { entryId, renewActivityKey } from '../core/activity-key.ts'
 import { occurredAt } from '../core/item-fields.ts'
 import { requestFullRereads } from './pending-children.ts'
 import { markFactsOfRows } from './pending-facts.ts'
-import {
-  isRewriteLeft,
-  type Rewrite,
-  type RewriteOptions,
-  rewriteInBatches,
-  rowsPerBatch,
-} from './rewrite-in-batches.ts'
-
-const isOlder = sql`length(entry_hash) = 64`
+import { type Rewrite, type RewriteOptions, readPosition, rewriteInBatches } from './rewrite-in-batches.ts'
 
 /** The next rows are of this visitor or a later one. `rereadProject`: the last project whose activity is to be read again. */
 type Position = readonly [project: ProjectId, visitor: string, rereadProject: string | null]
 
+type StoredEntry = {
+  readonly project: ProjectId
+  readonly visitor: string
+  readonly older: string
+  readonly ordinal: number
+  readonly raw: string
+}
+
+const start: Position = ['', '', null]
+
 const rewrite: Rewrite<Position, StoredEntry> = {
   name: 'visitor_activity.entry_hash',
   table: 'visitor_activity',
-  start: ['', '', null],
-  isLeft: () => isOlder,
-  readRows: readEntries,
+  start,
+  rowsAfter: (_kind, [project, visitor]) => sql`
+    select project_id as project, visitor_id as visitor, entry_hash as older, ordinal, cast(raw as text) as raw
+    from visitor_activity where (project_id, visitor_id) >= (${project}, ${visitor}) and length(entry_hash) = 64
+    order by project_id, visitor_id, entry_hash, ordinal`,
   rewriteRows: async (trx, kind, stored, [project, visitor, reread]) => {
-    const entries = stored.map((entry) => renew(kind, entry))
+    const entries = stored.map((entry): RenewedEntry => {
+      const item = parseJson(decodeJson(kind, entry.raw))
+      const key = renewActivityKey(item, occurredAt(item), entry.older)
+      return { ...entry, ordinal: Number(entry.ordinal), key, hasId: entryId(item) !== null }
+    })
     await storeKeys(trx, kind, entries)
     const rereadProject = await markFactsAndRereads(trx, kind, entries, reread)
     const last = entries.at(-1) ?? { project, visitor }
@@ -49,7 +57,7 @@ export function rewriteActivityKeys(db: Db, kind: DatabaseKind, options?: Rewrit
 
 /** For a process that only reads: throws UserError while keys of an older version are left. */
 export async function requireActivityKeys(db: Db): Promise<void> {
-  if (!(await isRewriteLeft(db, rewrite.name))) return
+  if ((await readPosition(db, rewrite.name, start)) === null) return
   throw new UserError({
     what: 'cannot read the warehouse',
     why: 'the keys of its activity entries are from an older version, and are being rewritten or still have to be',
@@ -58,29 +66,7 @@ export async function requireActivityKeys(db: Db): Promise<void> {
   })
 }
 
-type StoredEntry = {
-  readonly project: ProjectId
-  readonly visitor: string
-  readonly older: string
-  readonly ordinal: number
-  readonly raw: string
-}
-
 type RenewedEntry = StoredEntry & { readonly key: string; readonly hasId: boolean }
-
-async function readEntries(trx: Db, kind: DatabaseKind, [project, visitor]: Position): Promise<readonly StoredEntry[]> {
-  const { rows } = await sql<StoredEntry>`
-    select project_id as project, visitor_id as visitor, entry_hash as older, ordinal,
-      ${kind === 'sqlite' ? sql`raw` : sql`raw::text as raw`} from visitor_activity
-    where (project_id, visitor_id) >= (${project}, ${visitor}) and ${isOlder}
-    order by project_id, visitor_id, entry_hash, ordinal limit ${rowsPerBatch}`.execute(trx)
-  return rows.map((row) => ({ ...row, ordinal: Number(row.ordinal) }))
-}
-
-function renew(kind: DatabaseKind, entry: StoredEntry): RenewedEntry {
-  const item = parseJson(decodeJson(kind, entry.raw))
-  return { ...entry, key: renewActivityKey(item, occurredAt(item), entry.older), hasId: entryId(item) !== null }
-}
 
 const keyColumns = { project: 'text', visitor: 'text', key: 'text' } as const
 type EntryKey = Pick<RenewedEntry, keyof typeof keyColumns>
