@@ -7,6 +7,7 @@ import type { FactsSettings } from '../analytics/sql/facts-state.ts'
 import { grantToAnalyst } from '../analytics/sql/grant.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import { readReportData } from '../analytics/sql/report-data.ts'
+import { showDiscoveredColumns } from '../analytics/sql/views.ts'
 import type { Retention } from '../config/retention.ts'
 import type { ExportSnapshot } from '../export/core/export.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
@@ -66,7 +67,8 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     migration,
     /** Rewrites the rows that a migration has left to be rewritten. */
     rewriteRows: (options: RewriteOptions) => rewriteRows(db, kind, options),
-    mirror: (project: ProjectId, options: MirrorOptions = {}) => createMirror(db, kind, project, options),
+    mirror: (project: ProjectId, options: MirrorOptions = {}) =>
+      createMirror(db, kind, project, options, showDiscoveredColumns),
     /** The facts of the project for analysts, by these settings. */
     facts: (project: ProjectId, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
     /** The project's queue of write-backs. */

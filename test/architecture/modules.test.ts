@@ -13,7 +13,6 @@ const files: SourceFiles = new Map(
 const remaining: readonly string[] = [
   'src/warehouse/migrate.ts imports ../analytics/',
   'src/values/field-path.ts imports ../../schema/',
-  'src/mirror/sql/discovered-columns/widen-column.ts imports ../../../analytics/',
   'src/app/open.ts imports kysely',
 ]
 

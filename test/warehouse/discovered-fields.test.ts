@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { columnName } from '../../src/mirror/sql/discovered-columns/column-name.ts'
+import { columnName } from '../../src/mirror/sql/discovered-columns/field-column.ts'
 import { toRow } from '../../src/mirror/streams/item.ts'
 import { fieldAtNames, fieldAtPath } from '../../src/values/field-path.ts'
 import type { Json } from '../../src/values/json.ts'

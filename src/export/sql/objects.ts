@@ -6,7 +6,7 @@ import { streamSpecs } from '../../../schema/stream-specs.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import { analyticsViews } from '../../analytics/views/all-views.ts'
 import type { AnalyticsView } from '../../analytics/views/analytics-view.ts'
-import { columnTypeOf, type FieldType } from '../../mirror/sql/discovered-columns/field-type.ts'
+import { columnTypeOf, type FieldType } from '../../mirror/sql/discovered-columns/field-column.ts'
 import type { LocalReads } from '../../warehouse/connection-pool.ts'
 import type { ExportColumn, ExportObject, ExportType, ObjectName } from '../core/export.ts'
 
@@ -129,7 +129,7 @@ async function readSchemaTypes(run: RunQuery): Promise<SchemaTypes> {
   const rows = await run(sql<{ stream: keyof typeof streamSpecs; column_name: string; type: FieldType }>`
     select stream, column_name, type from discovered_fields where column_name is not null`)
   const discovered = new Map(
-    rows.map(({ stream, column_name: column, type }) => [`${streamSpecs[stream].table}.${column}`, columnTypeOf[type]]),
+    rows.map(({ stream, column_name: column, type }) => [`${streamSpecs[stream].table}.${column}`, columnTypeOf(type)]),
   )
   return (object, column) => {
     const ofTable = specs[object]?.columns[column]?.[0].replace('?', '') as ColumnType | undefined

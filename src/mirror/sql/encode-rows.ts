@@ -5,8 +5,8 @@ import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { type Scalar, stringifyJson } from '../../values/json.ts'
 import { toTimestamp } from '../../values/time.ts'
 import type { MirrorCommit } from '../core/mirror.ts'
+import { columnTypeOf } from './discovered-columns/field-column.ts'
 import type { StreamFields } from './discovered-columns/field-records.ts'
-import { columnTypeOf } from './discovered-columns/field-type.ts'
 import { encodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
 import { insertedColumns, keyColumns, storedTable } from './stream-tables.ts'
@@ -28,7 +28,7 @@ export type EncodedPage = {
 export function encodePage(context: ProjectContext, page: MirrorCommit, fields: StreamFields): EncodedPage {
   const columns: readonly InsertedColumn[] = [
     ...insertedColumns(storedTable(streamSpecs[page.stream].table)),
-    ...fields.withColumn.map(({ column, type, path }) => ({ name: column, type: columnTypeOf[type], path })),
+    ...fields.withColumn.map(({ column, type, path }) => ({ name: column, type: columnTypeOf(type), path })),
   ]
   const byKey = new Map<string, EncodedRow>()
   const rejectedRows: RejectedRow[] = []

@@ -13,6 +13,7 @@ import { readCursor, writeCursors } from './cursors.ts'
 import { markDeleted } from './deletion.ts'
 import { backfillColumns } from './discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields } from './discovered-columns/discovered-fields.ts'
+import { type ShowColumns, showColumnsWith } from './discovered-columns/widen-column.ts'
 import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours } from './learned-behaviours.ts'
@@ -94,9 +95,13 @@ export function createMirror(
   kind: DatabaseKind,
   project: ProjectId,
   { schema = 'discover', lockToken, clock }: MirrorOptions,
+  showDiscoveredColumns: ShowColumns,
 ) {
   let runId: string | null = null
-  const fields = createDiscoveredFields({ db, kind, project, schema })
+  const fields = createDiscoveredFields({
+    ...{ db, kind, project, schema },
+    showColumns: showColumnsWith(showDiscoveredColumns),
+  })
   const context: ProjectContext = {
     ...createProjectDb(db, kind, project, clock),
     fields,

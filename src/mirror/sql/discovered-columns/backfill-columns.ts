@@ -12,7 +12,7 @@ import type { RowKey } from '../../core/mirror.ts'
 import { encodeValue } from '../encode-value.ts'
 import { keyParameters, readRowsAfterKey } from '../reader.ts'
 import { storedTable } from '../stream-tables.ts'
-import { canHold, columnTypeOf, type FieldType, fieldTypeOf, toFieldType, widerType } from './field-type.ts'
+import { canHold, columnTypeOf, type FieldType, fieldTypeOf, toFieldType, widerType } from './field-column.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
 const batchRows = 500
@@ -81,7 +81,7 @@ async function backfillRow(
     const [held, own] = [type as FieldType, fieldTypeOf(extra)]
     if (own !== null && !canHold(held, extra))
       neededTypes.set(path, toFieldType(widerType(neededTypes.get(path) ?? held, own)))
-    const column = columnTypeOf[held]
+    const column = columnTypeOf(held)
     const value = typed(column, encodeValue(kind, column, extra.value))
     return [{ name: sql.ref(column_name), value }]
   })

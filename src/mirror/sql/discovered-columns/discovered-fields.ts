@@ -1,42 +1,34 @@
 /** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
 import { sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../../../../schema/column-types.ts'
+import type { DatabaseKind } from '../../../../schema/column-types.ts'
 import type { ExtraField, MirrorRow } from '../../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
 import type { ProjectId } from '../../../values/project.ts'
+import type { EpochMs } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../../warehouse/dialect.ts'
 import { decodeText } from '../../../warehouse/escape.ts'
 import { storedTable } from '../stream-tables.ts'
-import { columnName } from './column-name.ts'
-import {
-  type DiscoveredField,
-  type FieldRecord,
-  type KnownFields,
-  readDiscoveredFields,
-  recordFields,
-  type StreamFields,
-} from './field-records.ts'
 import {
   canHold,
-  columnTypeOf,
+  columnName,
   type FieldType,
   fieldTypeOf,
   toFieldType,
   type ValueType,
   widerType,
-} from './field-type.ts'
-import { showColumns, widenColumn } from './widen-column.ts'
+} from './field-column.ts'
+import {
+  type DiscoveredField,
+  type FieldRecord,
+  readDiscoveredFields,
+  recordFields,
+  type StreamFields,
+} from './field-records.ts'
+import { type ShowColumns, sqlTypeOf, widenColumn } from './widen-column.ts'
 
-export type DiscoveredFields = {
-  /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
-  readonly ensureColumns: (stream: StreamName, rows: readonly MirrorRow[], at: number) => Promise<StreamFields>
-  /** Adds and widens the columns that earlier values needed; false = none. Then they are to be filled. */
-  readonly widenRemembered: (at: number) => Promise<boolean>
-  /** Forgets what was read, as other processes may have found new fields. */
-  readonly invalidate: () => void
-}
+export type DiscoveredFields = ReturnType<typeof createDiscoveredFields>
 
 type DiscoveryOptions = {
   readonly db: Db
@@ -44,6 +36,7 @@ type DiscoveryOptions = {
   readonly project: ProjectId
   /** `freeze`: columns are neither added nor widened. */
   readonly schema: 'discover' | 'freeze'
+  readonly showColumns: ShowColumns
 }
 
 /** Per table. Limits fields whose names are ids, which would add columns without end. */
@@ -53,10 +46,11 @@ const maxFields = 1000
 /** Characters. A path is part of a key, and indexes have limits. */
 const maxPathLength = 300
 
-export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFields {
-  const known = new Map<StreamName, KnownFields>()
+export function createDiscoveredFields(options: DiscoveryOptions) {
+  const known = new Map<StreamName, StreamFields>()
   return {
-    ensureColumns: async (stream, rows, at) => {
+    /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
+    ensureColumns: async (stream: StreamName, rows: readonly MirrorRow[], at: EpochMs): Promise<StreamFields> => {
       const current = known.get(stream) ?? (await readDiscoveredFields(options.db, options.project, stream))
       known.set(stream, current)
       const neededTypes = findNeededTypes(current, rows, options.schema)
@@ -65,7 +59,8 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
       known.set(stream, updated)
       return updated
     },
-    widenRemembered: async (at) => {
+    /** Adds and widens the columns that earlier values needed; false = none. Then they are to be filled. */
+    widenRemembered: async (at: EpochMs): Promise<boolean> => {
       const { rows } = await sql<{ stream: StreamName; path: string; type: FieldType }>`
         select distinct stream, path, needed_type as type from discovered_fields
         where needed_type is not null`.execute(options.db)
@@ -75,6 +70,7 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
       }
       return rows.length > 0
     },
+    /** Forgets what was read, as other processes may have found new fields. */
     invalidate: () => known.clear(),
   }
 }
@@ -87,8 +83,8 @@ function applyNeededTypes(
   options: DiscoveryOptions,
   stream: StreamName,
   neededTypes: ReadonlyMap<string, ValueType>,
-  at: number,
-): Promise<KnownFields> {
+  at: EpochMs,
+): Promise<StreamFields> {
   const apply = (withOptions: DiscoveryOptions) =>
     options.db.transaction().execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
   return apply(options).catch((error: unknown) => {
@@ -97,10 +93,12 @@ function applyNeededTypes(
   })
 }
 
-type SchemaMode = DiscoveryOptions['schema']
-
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
-function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: SchemaMode): Map<string, ValueType> {
+function findNeededTypes(
+  known: StreamFields,
+  rows: readonly MirrorRow[],
+  schema: DiscoveryOptions['schema'],
+): Map<string, ValueType> {
   const neededTypes = new Map<string, ValueType>()
   for (const row of rows) {
     for (const [path, extra] of row.extraFields) {
@@ -114,7 +112,12 @@ function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema:
   return neededTypes
 }
 
-function neededType(known: KnownFields, path: string, extra: ExtraField, schema: SchemaMode): ValueType | null {
+function neededType(
+  known: StreamFields,
+  path: string,
+  extra: ExtraField,
+  schema: DiscoveryOptions['schema'],
+): ValueType | null {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
   const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
@@ -126,18 +129,18 @@ function neededType(known: KnownFields, path: string, extra: ExtraField, schema:
 /** Adds and widens columns in one transaction, one process at a time; uses what another process has added meanwhile. */
 async function addOrWidenColumns(
   trx: Db,
-  { kind, project, schema }: DiscoveryOptions,
+  { kind, project, schema, showColumns }: DiscoveryOptions,
   stream: StreamName,
   neededTypes: ReadonlyMap<string, ValueType>,
-  at: number,
-): Promise<KnownFields> {
+  at: EpochMs,
+): Promise<StreamFields> {
   await acquireLock(trx, kind, 'deskmirror.fields')
   if (kind === 'postgres') await sql`set local lock_timeout = '5s'`.execute(trx)
   const table = storedTable(streamSpecs[stream].table)
   const known = await readDiscoveredFields(trx, project, stream)
   const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
   const records: FieldRecord[] = []
-  const added: NewColumn[] = []
+  const added: { readonly column: string; readonly type: FieldType }[] = []
   for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const field = known.byPath.get(path)
     const column = field?.column ?? null
@@ -148,7 +151,9 @@ async function addOrWidenColumns(
       records.push({ path, column: name, type: newType, neededType: null, needsBackfill: true })
       taken.add(name)
     } else if (field !== undefined && column !== null && newType !== field.type && schema === 'discover') {
-      const widenedColumn = await widenColumn(trx, kind, { table, column, from: field.type, to: newType, taken })
+      const widenedColumn = await widenColumn(trx, kind, {
+        ...{ table, column, from: field.type, to: newType, taken, showColumns },
+      })
       records.push({ path, column: widenedColumn, type: newType, neededType: null, needsBackfill: true })
       taken.add(widenedColumn)
     } else {
@@ -157,10 +162,16 @@ async function addOrWidenColumns(
       records.push({ path, column, type: field?.type ?? newType, neededType, needsBackfill: false })
     }
   }
-  const tableHasRows = added.length === 0 || (await hasRows(trx, table))
-  await addColumns(trx, kind, table, added)
-  const stored = records.map((record) => ({ ...record, needsBackfill: record.needsBackfill && tableHasRows }))
-  await recordFields(trx, { kind, project, stream, at }, stored)
+  // Rows stored before a column existed may have the field.
+  const stored =
+    added.length === 0 || (await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)).rows.length > 0
+  const additions = added.map(({ column, type }) => sql`add column ${sql.ref(column)} ${sqlTypeOf(kind, type)}`)
+  // In Postgres by one statement, as each locks the table; SQLite can add only one column per statement.
+  for (const addition of kind === 'postgres' && added.length > 0 ? [sql.join(additions)] : additions)
+    await sql`alter table ${sql.table(table)} ${addition}`.execute(trx)
+  if (added.length > 0) await showColumns(trx, kind, table)
+  const toRecord = records.map((record) => ({ ...record, needsBackfill: record.needsBackfill && stored }))
+  await recordFields(trx, kind, project, stream, toRecord, at)
   return readDiscoveredFields(trx, project, stream)
 }
 
@@ -200,22 +211,4 @@ async function readTableColumns(trx: Db, kind: DatabaseKind, table: string): Pro
         where attrelid = to_regclass(${table}) and attnum > 0 and not attisdropped`
   ).execute(trx)
   return rows.map(({ name }) => name)
-}
-
-type NewColumn = { readonly column: string; readonly type: FieldType }
-
-/** In Postgres by one statement, as each locks the table; SQLite can add only one column per statement. */
-async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: readonly NewColumn[]): Promise<void> {
-  const parts = added.map(
-    ({ column, type }) => sql`add column ${sql.ref(column)} ${sql.raw(sqlTypes[kind][columnTypeOf[type]])}`,
-  )
-  const statements = kind === 'sqlite' ? parts : parts.length === 0 ? [] : [sql.join(parts)]
-  for (const statement of statements) await sql`alter table ${sql.table(table)} ${statement}`.execute(trx)
-  if (added.length > 0) await showColumns(trx, kind, table)
-}
-
-/** Rows stored before the column existed may have the field, so they need a backfill. */
-async function hasRows(trx: Db, table: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)
-  return rows.length > 0
 }

@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../../schema/column-types.ts'
 import type { StreamName } from '../../../../schema/stream-specs.ts'
 import type { ProjectId } from '../../../values/project.ts'
-import { toTimestamp } from '../../../values/time.ts'
+import { type EpochMs, toTimestamp } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 import { batchesOf } from '../../../warehouse/dialect.ts'
 import { decodeText, encodeText } from '../../../warehouse/escape.ts'
-import type { FieldType } from './field-type.ts'
+import type { FieldType } from './field-column.ts'
 
 export type DiscoveredField = {
   readonly path: string
@@ -18,17 +18,13 @@ export type DiscoveredField = {
   readonly neededType: FieldType | null
 }
 
-export type StreamFields = {
-  readonly byPath: ReadonlyMap<string, DiscoveredField>
-  /** Fields with a column, in a fixed order. */
-  readonly withColumn: readonly (DiscoveredField & { readonly column: string })[]
-}
+export type StreamFields = Awaited<ReturnType<typeof readDiscoveredFields>>
 
-/** `recordedPaths`: of this project; other projects may have further fields. */
-export type KnownFields = StreamFields & { readonly recordedPaths: ReadonlySet<string> }
-
-/** The projects of a warehouse share columns, so a field of one project is known to all. */
-export async function readDiscoveredFields(db: Db, project: ProjectId, stream: StreamName): Promise<KnownFields> {
+/**
+ * The projects of a warehouse share columns, so a field of one project is known to all. `withColumn`: in a fixed order.
+ * `recordedPaths`: of this project; others may have further fields.
+ */
+export async function readDiscoveredFields(db: Db, project: ProjectId, stream: StreamName) {
   const rows = await db
     .selectFrom('discovered_fields')
     .select(['project_id', 'path', 'column_name', 'type', 'needed_type'])
@@ -50,26 +46,17 @@ export async function readDiscoveredFields(db: Db, project: ProjectId, stream: S
   return { byPath, withColumn, recordedPaths }
 }
 
-export type FieldRecord = {
-  readonly path: string
-  readonly column: string | null
-  readonly type: FieldType
-  readonly neededType: FieldType | null
-  /** Stored rows may have the field too. */
-  readonly needsBackfill: boolean
-}
-type FieldScope = {
-  readonly kind: DatabaseKind
-  readonly project: ProjectId
-  readonly stream: StreamName
-  readonly at: number
-}
+/** `needsBackfill`: stored rows may have the field too. */
+export type FieldRecord = DiscoveredField & { readonly needsBackfill: boolean }
 
 /** Records the fields for this project, and updates their column and type for other projects that have them. */
 export async function recordFields(
   trx: Db,
-  { kind, project, stream, at }: FieldScope,
+  kind: DatabaseKind,
+  project: ProjectId,
+  stream: StreamName,
   records: readonly FieldRecord[],
+  at: EpochMs,
 ): Promise<void> {
   const first_seen_at = toTimestamp(at)
   const rows = records.map(({ path, column, type, neededType, needsBackfill }) => ({

@@ -3,10 +3,19 @@ import { sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../../schema/column-types.ts'
 import { runOn } from '../../../../schema/create-missing.ts'
 import { createMessagesView } from '../../../../schema/messages-view.ts'
-import { showDiscoveredColumns } from '../../../analytics/sql/views.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
-import { columnName } from './column-name.ts'
-import { columnTypeOf, type FieldType } from './field-type.ts'
+import { columnName, columnTypeOf, type FieldType } from './field-column.ts'
+
+/** Makes the views of a table's columns anew. `without`: a column that is about to be replaced. Fails if another view reads it. */
+export type ShowColumns = (trx: Db, kind: DatabaseKind, table: string, without?: string) => Promise<void>
+
+/** `showDiscovered`: for the tables other than `message_rows`, whose view is a part of the schema. */
+export function showColumnsWith(showDiscovered: ShowColumns): ShowColumns {
+  return (trx, kind, table, without) => {
+    if (table !== 'message_rows') return showDiscovered(trx, kind, table, without)
+    return createMessagesView(runOn(trx), kind, without)
+  }
+}
 
 type ColumnWidening = {
   readonly table: string
@@ -14,54 +23,50 @@ type ColumnWidening = {
   readonly from: FieldType
   readonly to: FieldType
   readonly taken: ReadonlySet<string>
+  readonly showColumns: ShowColumns
 }
 
 /** Returns the column that now has the field: the same one, or a new, still empty one. Views keep working. */
 export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnWidening): Promise<string> {
+  const { table, column, to, taken, showColumns } = widening
+  const type = sqlTypeOf(kind, to)
   await sql`savepoint widening`.execute(trx)
   try {
+    await showColumns(trx, kind, table, column)
     await (kind === 'sqlite' ? replaceColumn(trx, widening) : alterColumn(trx, widening))
+    await showColumns(trx, kind, table)
     await sql`release savepoint widening`.execute(trx)
-    return widening.column
+    return column
   } catch {
     await sql`rollback to savepoint widening`.execute(trx)
     await sql`release savepoint widening`.execute(trx)
-    const column = columnName(`${widening.column}.${widening.to}`, widening.taken)
-    const type = sql.raw(sqlTypes[kind][columnTypeOf[widening.to]])
-    await sql`alter table ${sql.table(widening.table)} add column ${sql.ref(column)} ${type}`.execute(trx)
-    await showColumns(trx, kind, widening.table)
-    return column
+    const added = columnName(`${column}.${to}`, taken)
+    await sql`alter table ${sql.table(table)} add column ${sql.ref(added)} ${type}`.execute(trx)
+    await showColumns(trx, kind, table)
+    return added
   }
 }
 
-async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
-  await showColumns(trx, 'postgres', table, column)
-  const type = sql.raw(sqlTypes.postgres[columnTypeOf[to]])
-  const value = to === 'text' && from === 'timestamp' ? timestampAsText(column) : sql`${sql.ref(column)}::${type}`
-  await sql`alter table ${sql.table(table)} alter column ${sql.ref(column)} type ${type} using ${value}`.execute(trx)
-  await showColumns(trx, 'postgres', table)
+export function sqlTypeOf(kind: DatabaseKind, type: FieldType) {
+  return sql.raw(sqlTypes[kind][columnTypeOf(type)])
 }
 
-function timestampAsText(column: string) {
-  return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
+  const [name, type] = [sql.ref(column), sqlTypeOf('postgres', to)]
+  const value =
+    to === 'text' && from === 'timestamp'
+      ? sql`to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+      : sql`${name}::${type}`
+  await sql`alter table ${sql.table(table)} alter column ${name} type ${type} using ${value}`.execute(trx)
 }
 
 /** SQLite cannot change a column's type, and an integer column would convert the text 007 to 7. */
 async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
   const [old, wide] = [sql.ref(column), sql.ref('widened column')]
-  await showColumns(trx, 'sqlite', table, column)
-  const type = sql.raw(sqlTypes.sqlite[columnTypeOf[to]])
-  await sql`alter table ${sql.table(table)} add column ${wide} ${type}`.execute(trx)
+  await sql`alter table ${sql.table(table)} add column ${wide} ${sqlTypeOf('sqlite', to)}`.execute(trx)
   // The declared type of the new column converts numbers to text. Booleans are numbers in SQLite, so they need a case.
   const value = from === 'boolean' ? sql`case ${old} when 0 then 'false' else 'true' end` : old
   await sql`update ${sql.table(table)} set ${wide} = ${value} where ${old} is not null`.execute(trx)
   await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)
   await sql`alter table ${sql.table(table)} rename column ${wide} to ${old}`.execute(trx)
-  await showColumns(trx, 'sqlite', table)
-}
-
-/** `without`: a column that is about to be replaced. Fails if another view reads it. */
-export async function showColumns(trx: Db, kind: DatabaseKind, table: string, without?: string): Promise<void> {
-  if (table === 'message_rows') await createMessagesView(runOn(trx), kind, without)
-  else await showDiscoveredColumns(trx, kind, table, without)
 }

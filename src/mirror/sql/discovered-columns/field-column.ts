@@ -1,17 +1,13 @@
-/** Types of undocumented fields: the type of a value, and the type that fits values of two types. */
+/** The column of an undocumented field: its name, its type, and the type that fits values of two types. */
+import { hash } from 'node:crypto'
 import type { ColumnType } from '../../../../schema/column-types.ts'
 import type { ExtraField } from '../../../../schema/row.ts'
 import { isInt64, toTime } from '../encode-value.ts'
 
 export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' | 'json'
 
-export const columnTypeOf: Readonly<Record<FieldType, ColumnType>> = {
-  boolean: 'boolean',
-  integer: 'integer',
-  number: 'number',
-  timestamp: 'time',
-  text: 'text',
-  json: 'json',
+export function columnTypeOf(type: FieldType): ColumnType {
+  return type === 'timestamp' ? 'time' : type
 }
 
 /** The type of a value. `int64`: an integer beyond 2^53, which a column of integers holds and one of numbers does not. */
@@ -44,4 +40,31 @@ export function toFieldType(type: ValueType): FieldType {
 export function canHold(type: FieldType, extra: ExtraField): boolean {
   const own = fieldTypeOf(extra)
   return type === 'text' || own === null || toFieldType(widerType(type, own)) === type
+}
+
+/** Postgres truncates identifiers to 63 bytes. Source: its documentation, "Identifiers and Key Words". */
+const maxIdentifierBytes = 63
+
+/** System columns that every table of one of the databases has. */
+const systemColumns = ['oid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'rowid', '_rowid_']
+
+/** `customFields.plan` → `custom_fields__plan`. A name that is taken, or too long, ends in a hash of the path. */
+export function columnName(path: string, taken: ReadonlySet<string>): string {
+  const plain = path.split('.').map(toSnakeCase).join('__')
+  if (plain.length <= maxIdentifierBytes && !taken.has(plain) && !systemColumns.includes(plain)) return plain
+  for (let n = 0; ; n++) {
+    const suffix = hash('sha256', n === 0 ? path : `${path} ${n}`).slice(0, 8)
+    const name = `${plain.slice(0, maxIdentifierBytes - suffix.length - 1)}_${suffix}`
+    if (!taken.has(name)) return name
+  }
+}
+
+function toSnakeCase(segment: string): string {
+  const words = segment
+    .replace(/([a-z0-9])(?=[A-Z])/g, '$1_')
+    .replace(/([A-Z])(?=[A-Z][a-z])/g, '$1_')
+    .toLowerCase()
+    .split(/[^a-z0-9]/)
+  const name = words.filter((word) => word !== '').join('_')
+  return name === '' ? 'field' : /^\d/.test(name) ? `f_${name}` : name
 }
