@@ -78,22 +78,17 @@ function renderStatus(
     streamState(stream, now),
   ])
   return [
-    ...alignColumns([
-      ['project', report.project],
-      ['last run', lastRun(report, now)],
-      ...runningRow(report, now),
-      ...workerRows(report, now),
-      ...pausedRow(report, now),
-      ...heldRow(report, hint),
-      ...clockRow(report),
-      ...budgetRows(report, now),
-      ...factsRow(report),
-      ...auditRows(report.audits, now),
-      ...writebackRows(report, hint, isOnlyProject),
-    ]),
+    ...alignColumns([...factRows(report, now, hint), ...writebackRows(report, hint, isOnlyProject)]),
     ...alignColumns([header, ...rows]),
-    ...countedLines(report, now),
-    ...aheadLines(report),
+    ...listed(
+      'rows were counted',
+      // Those whose number is a remembered one.
+      report.streams.map(({ stream, countedAt }) => countedAt && `${stream} ${formatAge(countedAt, now)}`),
+    ),
+    ...listed(
+      'dated in the future, and read again until that time has come',
+      report.streams.map(({ stream, ahead }) => ahead > 0 && `${formatCount(ahead)} of ${stream}`),
+    ),
     ...renderStreamReasons(report.streams.filter(({ failed }) => failed !== interruptedText)),
     ...failureLines(report, now),
     ...(report.gaps.length === 0 ? ['no gaps'] : renderGaps(report.gaps)),
@@ -101,10 +96,37 @@ function renderStatus(
   ]
 }
 
+function listed(what: string, items: readonly (string | null | false)[]): string[] {
+  const shown = items.filter((item) => item !== null && item !== false)
+  return shown.length === 0 ? [] : [`${what}: ${shown.join(', ')}`]
+}
+
 function streamState({ failed, failedSince, skipped }: StatusReport['streams'][number], now: EpochMs): string {
   if (failed === interruptedText) return 'stopped'
   if (failed !== null) return failedSince === null ? 'failed' : `failing for ${durationSince(failedSince, now)}`
   return skipped === null ? '' : 'skipped'
+}
+
+/** What is so at present, each with its name; what is not so has no row. */
+function factRows(report: ProjectStatus, now: EpochMs, hint: CommandHint): string[][] {
+  const { running, workers, paused, held, clockOffset, budget, facts } = report
+  const rows: (readonly [name: string, value: string | null])[] = [
+    ['project', report.project],
+    ['last run', lastRun(report, now)],
+    ['running', running && `${running.holder}, since ${formatAge(running.since, now)}`],
+    ...workers.map((worker, n) => {
+      const value = `${worker.holder}, queue ${worker.queue}, since ${formatAge(worker.since, now)}`
+      const name = workers.length === 1 ? 'worker' : 'workers'
+      return [n === 0 ? name : '', value + silenceNote(worker.heardAt, now)] as const
+    }),
+    ['paused', paused && pauseText(paused, now)],
+    ['not sending', held && `since ${held.since}: ${held.why}; next: ${hint('writeback resume --restored')}`],
+    ['clock', clockText(clockOffset)],
+    ['budget', budgetText(budget)],
+    ['', lossText(budget, now)],
+    ['facts', factsText(facts)],
+  ]
+  return [...rows.flatMap(([name, value]) => (value === null ? [] : [[name, value]])), ...auditRows(report.audits, now)]
 }
 
 const noEnd = 'recorded no end: its process was killed, or could not write to the warehouse (a full disk)'
@@ -115,23 +137,42 @@ function lastRun({ lastRun: run, running }: StatusReport, now: EpochMs): string 
   return `${run.mode}, ${run.outcome ?? (running === null ? noEnd : 'not finished')}, ${end}, ${pluralize(run.requests, 'request')}`
 }
 
-function runningRow({ running }: StatusReport, now: EpochMs): string[][] {
-  return running === null ? [] : [['running', `${running.holder}, since ${formatAge(running.since, now)}`]]
-}
-
-function workerRows({ workers }: StatusReport, now: EpochMs): string[][] {
-  return workers.map((worker, n) => [
-    n === 0 ? (workers.length === 1 ? 'worker' : 'workers') : '',
-    `${worker.holder}, queue ${worker.queue}, since ${formatAge(worker.since, now)}${silenceNote(worker.heardAt, now)}`,
-  ])
-}
-
 /** A worker writes a heartbeat every half minute. One that runs but writes none cannot reach the warehouse. */
 const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
   if (now - Date.parse(heardAt) < silentMs) return ''
   return `; it has not written to the warehouse for ${durationSince(heardAt, now)}: its log says why`
+}
+
+function pauseText({ until, why }: NonNullable<StatusReport['paused']>, now: EpochMs): string {
+  const left = formatDuration(Math.max(1000, Date.parse(until) - now))
+  return `the service denies the key; next try in ${left}, or at once with a new key: ${why}`
+}
+
+function clockText(offset: number | null): string | null {
+  if (offset === null || Math.abs(offset) <= clockToleranceSeconds) return null
+  const difference = `${formatDuration(Math.abs(offset) * 1000)} ${offset > 0 ? 'ahead of' : 'behind'}`
+  return `the service's is ${difference} this machine's: no row is missed, but some are read again`
+}
+
+function budgetText({ usedInWindow, limit, windowMs, forecastMs }: StatusReport['budget']): string {
+  const used = `${formatCount(usedInWindow)} of ${formatCount(limit)} in the last ${formatDuration(windowMs)}`
+  return forecastMs === 0 ? used : `${used}; what is pending takes about ${formatDuration(forecastMs)}`
+}
+
+/** One day, so that the morning still shows what happened at night. */
+const showLostForMs = 24 * 3_600_000
+
+function lossText({ lost }: StatusReport['budget'], now: EpochMs): string | null {
+  if (lost === null || now - Date.parse(lost.at) > showLostForMs) return null
+  return `nothing was sent for a while, ${formatAge(lost.at, now)}: ${lost.why}`
+}
+
+function factsText({ conversations, isRebuild }: StatusReport['facts']): string | null {
+  const waiting = pluralize(conversations, 'conversation')
+  if (isRebuild) return `all are derived anew: ${waiting} left, with the next syncs`
+  return conversations === 0 ? null : `to be derived again for ${waiting}, with the next sync`
 }
 
 const jobNames: Readonly<Record<JobKind, string>> = {
@@ -164,56 +205,6 @@ function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
 
 function durationSince(since: string, now: EpochMs): string {
   return formatDuration(Math.max(0, now - Date.parse(since)))
-}
-
-function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
-  if (paused === null) return []
-  const left = formatDuration(Math.max(1000, Date.parse(paused.until) - now))
-  return [['paused', `the service denies the key; next try in ${left}, or at once with a new key: ${paused.why}`]]
-}
-
-function heldRow({ held }: StatusReport, hint: CommandHint): string[][] {
-  if (held === null) return []
-  return [['not sending', `since ${held.since}: ${held.why}; next: ${hint('writeback resume --restored')}`]]
-}
-
-function clockRow({ clockOffset: offset }: StatusReport): string[][] {
-  if (offset === null || Math.abs(offset) <= clockToleranceSeconds) return []
-  const difference = `${formatDuration(Math.abs(offset) * 1000)} ${offset > 0 ? 'ahead of' : 'behind'}`
-  return [['clock', `the service's is ${difference} this machine's: no row is missed, but some are read again`]]
-}
-
-/** Which numbers of rows are remembered ones. */
-function countedLines({ streams }: StatusReport, now: EpochMs): string[] {
-  const counted = streams.flatMap(({ stream, countedAt }) =>
-    countedAt === null ? [] : [`${stream} ${formatAge(countedAt, now)}`],
-  )
-  return counted.length === 0 ? [] : [`rows were counted: ${counted.join(', ')}`]
-}
-
-function aheadLines({ streams }: StatusReport): string[] {
-  const rows = streams.filter(({ ahead }) => ahead > 0).map(({ stream, ahead }) => `${formatCount(ahead)} of ${stream}`)
-  return rows.length === 0 ? [] : [`dated in the future, and read again until that time has come: ${rows.join(', ')}`]
-}
-
-/** One day, so that the morning still shows what happened at night. */
-const showLostForMs = 24 * 3_600_000
-
-function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
-  if (lost === null || now - Date.parse(lost.at) > showLostForMs) return []
-  return [['', `nothing was sent for a while, ${formatAge(lost.at, now)}: ${lost.why}`]]
-}
-
-function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
-  const used = `${formatCount(budget.usedInWindow)} of ${formatCount(budget.limit)} in the last ${formatDuration(budget.windowMs)}`
-  const forecast = budget.forecastMs === 0 ? '' : `; what is pending takes about ${formatDuration(budget.forecastMs)}`
-  return [['budget', used + forecast], ...lostRow(budget, now)]
-}
-
-function factsRow({ facts: { conversations, isRebuild } }: StatusReport): string[][] {
-  const waiting = pluralize(conversations, 'conversation')
-  if (isRebuild) return [['facts', `all are derived anew: ${waiting} left, with the next syncs`]]
-  return conversations === 0 ? [] : [['facts', `to be derived again for ${waiting}, with the next sync`]]
 }
 
 function writebackRows(

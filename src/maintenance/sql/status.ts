@@ -1,5 +1,5 @@
 /** The status report of a project, read from the warehouse alone. */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
 import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
@@ -23,8 +23,8 @@ import { toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { failedStream, type JobFailure } from '../core/job-failure.ts'
-import type { FailureReport, StatusReport } from '../core/reports.ts'
+import { failedStream } from '../core/job-failure.ts'
+import type { StatusReport } from '../core/reports.ts'
 import { listFailures } from './job-failures.ts'
 import { countWithoutProject, readProjectIncidents } from './projects.ts'
 import { listLiveWorkers } from './workers.ts'
@@ -44,21 +44,23 @@ export async function readStatus(
 ): Promise<Omit<StatusReport, 'project'>> {
   const { db, project } = context
   const failures = await listFailures(db, project)
-  const statusOf = await readStreamStatuses(db, project, failures)
-  const counts = await readRowCounts(context)
+  const results = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   const clockOffset = await readClockOffset(context)
   const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
+  const counts = await readRowCounts(context)
   const streams = []
   for (const stream of streamNames) {
-    const { unreadable, ...counted } = await describeRows(
-      context,
-      stream,
-      countToShow(counts.get(stream) ?? null),
-    ).catch(toUnreadable)
+    const known = countToShow(counts.get(stream) ?? null)
+    const { unreadable, ...counted } = await describeRows(context, stream, known).catch(toUnreadable)
     const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
-    const streamStatus = statusOf(stream)
+    const row = results.find((result) => result.stream === stream)
+    const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since = null } = row ?? {}
+    // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
+    const jobFailure = failures.find((failure) => failedStream(failure) === stream)
+    const failedSince = jobFailure === undefined ? failed_since : toTimestamp(jobFailure.since)
     const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
-    streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
+    const why = failed ?? jobFailure?.reason ?? unreadable
+    streams.push({ stream, ...counted, syncedAt, skipped, failed: why, failedSince, ahead, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
   const behaviours = await readBehaviours(db, project)
@@ -67,7 +69,9 @@ export async function readStatus(
   const { paused, held, lost } = await readProjectIncidents(db, project, now)
   return {
     streams,
-    failures: failures.map(toFailureReport),
+    failures: failures.map(({ key: subject, since, lastAt, job, failures, reason }) => ({
+      ...{ job, subject, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason },
+    })),
     lastRun: await readLastRun(db, project),
     clockOffset,
     running: await findLockHolder(db, project, now),
@@ -98,19 +102,16 @@ async function readClockOffset(context: ProjectDb): Promise<number | null> {
 }
 
 async function describeRows(context: ProjectDb, stream: StreamName, known: RowCount | null) {
-  const { db, project } = context
-  const spec = streamSpecs[stream]
-  const table = sql.table(spec.table)
-  const select = (value: RawBuilder<unknown>, where = sql``) =>
-    sql`(select ${value} from ${table} where project_id = ${project} ${where})`
-  const deletedCount = hasDeletedAt(spec.table) ? select(sql`count(*)`, sql`and deleted_at is not null`) : sql`0`
-  const newest = spec.timeColumn === null ? sql`null` : select(sql`max(${sql.ref(spec.timeColumn)})`)
+  const { table, timeColumn } = streamSpecs[stream]
   const total = known?.rows ?? (await countRows(context, stream))
+  const ofProject = sql`from ${sql.table(table)} where project_id = ${context.project}`
+  const countDeleted = hasDeletedAt(table) ? sql`(select count(*) ${ofProject} and deleted_at is not null)` : sql`0`
+  const newestTime = timeColumn === null ? sql`null` : sql`(select max(${sql.ref(timeColumn)}) ${ofProject})`
   const { rows } = await sql<{ deleted: number; newest: string | null }>`
-    select ${deletedCount} as deleted, ${newest} as newest`.execute(db)
-  const { deleted = 0, newest: at = null } = rows[0] ?? {}
+    select ${countDeleted} as deleted, ${newestTime} as newest`.execute(context.db)
+  const { deleted = 0, newest = null } = rows[0] ?? {}
   const countedAt = known === null ? null : toTimestamp(known.countedAt)
-  return { rows: total - deleted, deleted, countedAt, newest: at, unreadable: null }
+  return { rows: total - deleted, deleted, countedAt, newest, unreadable: null }
 }
 
 /** A table that is missing or unreadable must not hide the status of the others. */
@@ -119,23 +120,6 @@ function toUnreadable(error: unknown) {
     return { rows: 0, deleted: 0, countedAt: null, newest: null, unreadable: error.message }
   }
   throw error
-}
-
-/** When each stream was last read to its end, and why the last attempt failed. */
-async function readStreamStatuses(db: Db, project: ProjectId, failures: readonly JobFailure[]) {
-  const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
-  return (stream: StreamName) => {
-    const row = rows.find((row) => row.stream === stream)
-    const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since: failedSince = null } = row ?? {}
-    // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
-    const jobFailure = failures.find((failure) => failedStream(failure) === stream)
-    if (jobFailure === undefined) return { syncedAt, skipped, failed, failedSince }
-    return { syncedAt, skipped, failed: failed ?? jobFailure.reason, failedSince: toTimestamp(jobFailure.since) }
-  }
-}
-
-function toFailureReport({ job, key, since, lastAt, failures, reason }: JobFailure): FailureReport {
-  return { job, subject: key, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
 }
 
 async function readLastRun(db: Db, project: ProjectId): Promise<StatusReport['lastRun']> {
