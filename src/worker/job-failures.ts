@@ -12,7 +12,7 @@ import {
   type JobFailure,
   type JobIdentity,
 } from '../maintenance/core/job-failure.ts'
-import type { JobFailureRepository } from '../maintenance/sql/job-failures.ts'
+import type { JobFailureRepository } from '../maintenance/sql/workers.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import type { EpochMs, Ms } from '../values/time.ts'

@@ -1,8 +1,8 @@
 /** What the overview of a project says, its sync runs, its days, and what the service turned out to do. */
 import { sql } from 'kysely'
-import { listFailures } from '../../maintenance/sql/job-failures.ts'
 import { readProjectIncidents } from '../../maintenance/sql/projects.ts'
 import { countBlockedLanes, countWritebacks, readBehaviours } from '../../maintenance/sql/status.ts'
+import { listFailures } from '../../maintenance/sql/workers.ts'
 import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
 import type { SyncMode, SyncOutcome } from '../../mirror/core/mirror.ts'
 import { listFinishedAudits } from '../../mirror/sql/audits.ts'

@@ -8,7 +8,7 @@ import {
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
 import { failedStream } from '../../maintenance/core/job-failure.ts'
-import { listFailures } from '../../maintenance/sql/job-failures.ts'
+import { listFailures } from '../../maintenance/sql/workers.ts'
 import type { GapReport } from '../../mirror/core/reports.ts'
 import { countPendingParents } from '../../mirror/sql/pending-children.ts'
 import { heartbeatTimeoutMs } from '../../mirror/sql/stream-locks.ts'

@@ -12,11 +12,9 @@ type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; 
 export function createProjects(db: Db) {
   return {
     /** `null` ends the pause. */
-    setPause: async (project: ProjectId, pause: ProjectPause | null): Promise<void> => {
+    setPause: (project: ProjectId, pause: ProjectPause | null): Promise<void> => {
       const { until = null, keyFingerprint = null, why = null } = pause ?? {}
-      const state = { paused_until: until, paused_key: keyFingerprint, paused_why: why }
-      if (pause === null) await db.updateTable('sync_projects').set(state).where('project_id', '=', project).execute()
-      else await updateProject(db, project, state)
+      return updateProject(db, project, { paused_until: until, paused_key: keyFingerprint, paused_why: why })
     },
     readPause: async (project: ProjectId): Promise<ProjectPause | null> => {
       const row = await readProject(db, project)

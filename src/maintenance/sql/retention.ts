@@ -4,6 +4,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Retention } from '../../config/retention.ts'
 import { joinSnapshots } from '../../mirror/sql/join-snapshots.ts'
 import { deleteWords } from '../../outbox/sql/delete-words.ts'
+import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { createProjectDb } from '../../warehouse/project-db.ts'
@@ -40,7 +41,6 @@ export async function deleteExpired(
     )
     return Number(numAffectedRows ?? 0n)
   }
-  const snapshotLimit = before('snapshots')
   return {
     // `status` shows the last one, and facts begin with the first.
     runs: await repeat('runs', (at) =>
@@ -62,7 +62,7 @@ export async function deleteExpired(
           and status in ('succeeded','failed','conflict','cancelled','expired') limit ${sql.lit(rowsPerStep)}`,
       )
     }),
-    snapshots: snapshotLimit === null ? 0 : await joinOfAllProjects(db, kind, snapshotLimit, until),
+    snapshots: await joinOfAllProjects(db, kind, before('snapshots'), until),
   }
 }
 
@@ -72,14 +72,11 @@ async function deleteBatchWords(db: Db, before: string): Promise<void> {
     and (title is not null or source is not null or note is not null)`.execute(db)
 }
 
-async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string, until: number): Promise<number> {
-  const projects = await db
-    .selectFrom('sync_streams')
-    .select('project_id')
-    .where('stream', '=', 'availability')
-    .execute()
+async function joinOfAllProjects(db: Db, kind: DatabaseKind, limit: string | null, until: number): Promise<number> {
+  if (limit === null) return 0
+  const { rows } = await sql<{ project: ProjectId }>`
+    select project_id as project from sync_streams where stream = 'availability'`.execute(db)
   let joined = 0
-  for (const { project_id } of projects)
-    joined += await joinSnapshots(createProjectDb(db, kind, project_id), limit, until)
+  for (const { project } of rows) joined += await joinSnapshots(createProjectDb(db, kind, project), limit, until)
   return joined
 }

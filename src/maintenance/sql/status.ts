@@ -25,9 +25,9 @@ import { WarehouseError } from '../../warehouse/explain-error.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { failedStream } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/reports.ts'
-import { listFailures } from './job-failures.ts'
+
 import { countWithoutProject, readProjectIncidents } from './projects.ts'
-import { listLiveWorkers } from './workers.ts'
+import { listFailures, listLiveWorkers } from './workers.ts'
 
 /** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000

@@ -4,26 +4,23 @@ import { type ChildStreamName, isChildStream, type StreamName } from '../../../s
 import type { StreamReport } from '../../mirror/core/mirror.ts'
 import { countAllPending, listPendingStreams } from '../../mirror/sql/pending-children.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { type EpochMs, parseTime, toTimestamp } from '../../values/time.ts'
+import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import type { ProjectCounts } from '../core/health.ts'
 
-/** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
-type StreamSyncState = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
+/** Of a project that has never been synced. Streams that have never been synced, or have nothing pending, are missing. */
+export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
 
-/** Streams that have never been synced, or have nothing pending, are missing. */
 type ProjectSyncState = ProjectCounts & {
-  readonly streams: ReadonlyMap<StreamName, StreamSyncState>
+  readonly streams: StreamSyncStates
   readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
 }
 
-/** Of a project that has never been synced. */
-export const noSyncState: ProjectSyncState = {
-  streams: new Map(),
-  pendingChildren: new Map(),
-  gaps: 0,
-  writebacks: {},
-}
+/** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
+type StreamSyncStates = ReadonlyMap<
+  StreamName,
+  { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
+>
 
 export function createStreamStates(db: Db) {
   return {
@@ -56,16 +53,14 @@ async function markSynced(db: Db, project: ProjectId, streams: readonly StreamNa
     .execute()
 }
 
-async function readStreamStates(db: Db): Promise<Map<string, Map<StreamName, StreamSyncState>>> {
+async function readStreamStates(db: Db): Promise<ReadonlyMap<string, StreamSyncStates>> {
   const rows = await db.selectFrom('sync_streams').selectAll().execute()
-  const found = new Map<string, Map<StreamName, StreamSyncState>>()
-  for (const { project_id, stream, synced_at, failed, skipped } of rows) {
-    const ofProject = found.get(project_id) ?? new Map<StreamName, StreamSyncState>()
-    const at = parseTime(synced_at)
-    const state = { at: at === undefined ? null : at * 1000, failed: failed !== null, skipped: skipped !== null }
-    found.set(project_id, ofProject.set(stream as StreamName, state))
+  const toState = ({ stream, synced_at, failed, skipped }: (typeof rows)[number]) => {
+    const at = synced_at === null ? null : Date.parse(synced_at)
+    return [stream as StreamName, { at, failed: failed !== null, skipped: skipped !== null }] as const
   }
-  return found
+  const byProject = Map.groupBy(rows, (row) => row.project_id)
+  return new Map([...byProject].map(([project, ofProject]) => [project, new Map(ofProject.map(toState))]))
 }
 
 /**
@@ -114,17 +109,13 @@ async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, Proj
   const queue = await sql<{ project: ProjectId; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
-  const streamStates = await readStreamStates(db)
-  const projects = new Set([...streamStates.keys(), ...pending.keys(), ...writebacks.keys()])
-  return new Map(
-    [...projects].map((project) => [
-      project,
-      {
-        streams: streamStates.get(project) ?? new Map(),
-        pendingChildren: pending.get(project) ?? new Map(),
-        gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
-        writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
-      },
-    ]),
-  )
+  const states = await readStreamStates(db)
+  const stateOf = (project: string): ProjectSyncState => ({
+    streams: states.get(project) ?? noSyncState.streams,
+    pendingChildren: pending.get(project) ?? noSyncState.pendingChildren,
+    gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
+    writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
+  })
+  const projects = new Set([...states.keys(), ...pending.keys(), ...writebacks.keys()])
+  return new Map([...projects].map((project) => [project, stateOf(project)]))
 }

@@ -1,39 +1,34 @@
-/** The workers of a warehouse: one row each, which shows by its heartbeat whether the worker is alive. */
-
+/** What workers record: that they are alive, by a heartbeat, and which of their jobs are failing. */
+import { sql } from 'kysely'
 import { heartbeatTimeoutMs, processLabel } from '../../mirror/sql/stream-locks.ts'
+import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { currentProcess, isProcessAlive } from '../../warehouse/process-identity.ts'
+import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
+
+/** `queue`: redis, postgres or embedded. `configuration`: digest of its projects and schedules. */
+type WorkerRecord = { readonly id: string; readonly queue: string; readonly configuration: string }
 
 export function createWorkers(db: Db) {
   return {
-    /** `id`: of this worker. `configuration`: digest of its projects and schedules. Also deletes stale rows. */
+    /** `id`: of this worker. Also deletes stale rows. */
     recordHeartbeat: async ({ id, queue, configuration }: WorkerRecord, now: EpochMs): Promise<void> => {
       await db
         .insertInto('sync_workers')
         .values({ id, ...currentProcess(), queue, since: toTimestamp(now), beat_at: now, configuration })
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ beat_at: now, configuration }))
         .execute()
-      await db
-        .deleteFrom('sync_workers')
-        .where('beat_at', '<', now - 10 * heartbeatTimeoutMs)
-        .execute()
+      await sql`delete from sync_workers where beat_at < ${now - 10 * heartbeatTimeoutMs}`.execute(db)
     },
     remove: async (id: string): Promise<void> => {
-      await db.deleteFrom('sync_workers').where('id', '=', id).execute()
+      await sql`delete from sync_workers where id = ${id}`.execute(db)
     },
     listLive: (now: EpochMs) => listLiveWorkers(db, now),
     /** Whether the live workers have different projects or schedules. */
     differ: async (now: EpochMs): Promise<boolean> =>
       new Set((await readLiveRows(db, now)).flatMap(({ configuration }) => configuration ?? [])).size > 1,
   }
-}
-
-type WorkerRecord = {
-  readonly id: string
-  /** redis, postgres or embedded. */
-  readonly queue: string
-  readonly configuration: string
 }
 
 /** The workers that are alive, oldest first. */
@@ -49,4 +44,43 @@ export async function listLiveWorkers(db: Db, now: EpochMs) {
 async function readLiveRows(db: Db, now: EpochMs) {
   const rows = await db.selectFrom('sync_workers').selectAll().orderBy('since').execute()
   return rows.filter((row) => isProcessAlive(row, currentProcess()) ?? now - row.beat_at < 2 * heartbeatTimeoutMs)
+}
+
+/** Characters of a reason that are stored. */
+const maxReasonLength = 2000
+
+export type JobFailureRepository = ReturnType<typeof createJobFailures>
+
+/** One row for each failing job, from its first failure until it succeeds. */
+export function createJobFailures(db: Db) {
+  return {
+    /** Another worker may have recorded an earlier failure: its `since` stays. */
+    record: async ({ projectId, job, key, since, lastAt, failures, reason }: JobFailure): Promise<void> => {
+      const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
+      await db
+        .insertInto('sync_failures')
+        .values({ project_id: projectId, job, subject: key, since: toTimestamp(since), ...latest })
+        .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
+        .execute()
+    },
+    clear: async ({ projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>) => {
+      await sql`
+        delete from sync_failures
+        where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(db)
+    },
+    list: () => listFailures(db),
+  }
+}
+
+/** Longest failing first. `project`: only its own failures and those that concern all projects. */
+export async function listFailures(db: Db, project?: ProjectId): Promise<JobFailure[]> {
+  const { rows } = await sql<Omit<JobFailure, 'job' | 'since' | 'lastAt'> & Record<'kind' | 'first' | 'last', string>>`
+    select project_id as "projectId", job as kind, subject as key, since as first, last_at as last, failures, reason
+    from sync_failures ${project === undefined ? sql`` : sql`where project_id in (${project}, '')`}
+    order by since, project_id, job, subject`.execute(db)
+  return rows.flatMap(({ kind, first, last, ...failure }) => {
+    const job = parseJobKind(kind)
+    // Otherwise a newer version recorded it.
+    return job === null ? [] : [{ ...failure, job, since: Date.parse(first), lastAt: Date.parse(last) }]
+  })
 }
