@@ -6,7 +6,7 @@ import pRetry from 'p-retry'
 import type { Mirror } from '../mirror/sql/mirror.ts'
 import type { LockResult } from '../mirror/sql/stream-locks.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
-import type { Ms } from '../values/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import type { Warehouse } from './open.ts'
 
@@ -156,7 +156,7 @@ function retryingLock(lock: LockResult, retry: WarehouseRetry): LockResult {
   if (!lock.held) return lock
   return {
     ...lock,
-    heartbeat: async (now) => retry.isWarehouseAway() || lock.heartbeat(now),
+    heartbeat: async (now: EpochMs) => retry.isWarehouseAway() || lock.heartbeat(now),
     release: () => retry.run(lock.release),
   }
 }

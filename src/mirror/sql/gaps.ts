@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import { type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
+import { type EpochMs, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { newId } from '../../warehouse/new-id.ts'
@@ -14,8 +14,8 @@ import { massDeletionGapKey } from '../core/mass-deletion.ts'
 function dedupKeyOf({ from, to, reason, dedupKey }: Gap): string {
   if (dedupKey !== undefined) return dedupKey
   if (from === null && to === null) return `reason:${indexableText(reason)}`
-  if (from !== null && from === to) return `second:${rfc3339(from)}`
-  return `span:${from === null ? '' : rfc3339(from)}/${to === null ? '' : rfc3339(to)}`
+  const [first, last] = [from, to].map((at) => (at === null ? '' : rfc3339(at)))
+  return from === to ? `second:${first}` : `span:${first}/${last}`
 }
 
 /** A text as part of a key: hashed if it is too long for an index, or may not be storable. */
@@ -25,19 +25,13 @@ export function indexableText(text: string): string {
 
 export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(gap)): Promise<void> {
   const now = trx.clock()
+  const [from_ts, to_ts] = [gap.from, gap.to].map((at) => (at === null ? null : rfc3339(at)))
+  // Reasons quote values of the service, so they are shortened and stripped of what databases cannot store.
+  const reason = gap.reason.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
+  const row = { project_id: trx.project, id: newId(now), stream: gap.stream, from_ts, to_ts, reason, subject: dedupKey }
   await trx.db
     .insertInto('sync_gaps')
-    .values({
-      project_id: trx.project,
-      id: newId(now),
-      stream: gap.stream,
-      from_ts: gap.from === null ? null : rfc3339(gap.from),
-      to_ts: gap.to === null ? null : rfc3339(gap.to),
-      reason: storableReason(gap.reason),
-      found_at: toTimestamp(now),
-      subject: dedupKey,
-      seen_at: now,
-    })
+    .values({ ...row, found_at: toTimestamp(now), seen_at: now })
     .onConflict((conflict) =>
       conflict
         .columns(['project_id', 'stream', 'subject'])
@@ -45,11 +39,6 @@ export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(ga
         .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason'), seen_at: eb.ref('excluded.seen_at') })),
     )
     .execute()
-}
-
-/** Reasons quote values of the service, so they are shortened and stripped of what databases cannot store. */
-function storableReason(text: string): string {
-  return text.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
 }
 
 export async function closeGaps(
@@ -95,10 +84,6 @@ export async function listOpenGaps({ db, project }: ProjectDb, stream: StreamNam
     select from_ts, to_ts, reason, subject from sync_gaps
     where project_id = ${project} and stream = ${stream} and resolved_at is null order by from_ts, subject`.execute(db)
   return rows.map(({ from_ts, to_ts, reason, subject: dedupKey }) => {
-    return { stream, from: toSeconds(from_ts), to: toSeconds(to_ts), reason, dedupKey }
+    return { stream, from: parseTime(from_ts) ?? null, to: parseTime(to_ts) ?? null, reason, dedupKey }
   })
-}
-
-function toSeconds(text: string | null): EpochSeconds | null {
-  return parseTime(text) ?? null
 }

@@ -15,23 +15,7 @@ import { failAbandonedRuns } from './sync-runs.ts'
 /** A holder on another machine counts as dead after this long without a heartbeat; it should send several within it. */
 export const heartbeatTimeoutMs = 60_000
 
-export type LockResult =
-  | {
-      readonly held: true
-      /** Identifies the lock in `sync_runs`. */
-      readonly token: string
-      /** False: another process has taken over one of the streams, so this one must stop. */
-      readonly heartbeat: (now: number) => Promise<boolean>
-      readonly release: () => Promise<void>
-    }
-  /** `holder`: `process 4711 on host-1`. `isAlive`: null if only its heartbeats can tell. `since`: RFC 3339. */
-  | {
-      readonly held: false
-      readonly stream: string
-      readonly holder: string
-      readonly isAlive: boolean | null
-      readonly since: string
-    }
+export type LockResult = Awaited<ReturnType<typeof acquireAs>>
 
 /** Locks all of the streams, or none, and closes unfinished runs of dead processes. */
 export async function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs) {
@@ -50,7 +34,7 @@ export async function acquireStreamLocks(context: ProjectDb, streams: readonly s
 
 function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
   const own = currentProcess()
-  return db.transaction().execute(async (trx): Promise<LockResult> => {
+  return db.transaction().execute(async (trx) => {
     await acquireLock(trx, kind, `deskmirror.lock ${project}`)
     const rows = await trx
       .selectFrom('sync_locks')
@@ -61,7 +45,9 @@ function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: rea
     const blocking = rows.find((row) => isHeld(row, own, now))
     if (blocking !== undefined) {
       const { stream, since } = blocking
-      return { held: false, stream, holder: processLabel(blocking), isAlive: isProcessAlive(blocking, own), since }
+      /** `isAlive`: null if only its heartbeats can tell. `since`: RFC 3339. */
+      const holder = { holder: processLabel(blocking), isAlive: isProcessAlive(blocking, own), since }
+      return { held: false as const, stream, ...holder }
     }
     const claim = { token, ...own, since: toTimestamp(now), beat_at: now }
     await trx
@@ -70,7 +56,21 @@ function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: rea
       .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet(claim))
       .execute()
     await failAbandonedRuns(trx, project)
-    return { held: true, ...createLockHandle(db, project, token, streams.length) }
+    return {
+      held: true as const,
+      /** Identifies the lock in `sync_runs`. */
+      token,
+      /** False: another process has taken over one of the streams, so this one must stop. */
+      heartbeat: async (at: EpochMs): Promise<boolean> => {
+        const { numAffectedRows } = await sql`
+          update sync_locks set beat_at = ${at} where project_id = ${project} and token = ${token}`.execute(db)
+        return numAffectedRows === BigInt(streams.length)
+      },
+      release: async (): Promise<void> => {
+        ownTokens.delete(token)
+        await sql`delete from sync_locks where project_id = ${project} and token = ${token}`.execute(db)
+      },
+    }
   })
 }
 
@@ -81,31 +81,15 @@ function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: rea
 const ownTokens = new Set<string>()
 
 function isHeld(row: ProcessIdentity & { token: string; beat_at: number }, own: ProcessIdentity, now: number): boolean {
-  if (isSameProcess(row, own) && !ownTokens.has(row.token)) return false
+  const isOwn = row.host === own.host && row.pid === own.pid && row.process === own.process
+  if (isOwn && !ownTokens.has(row.token)) return false
   // A heartbeat from the future means that a clock was set back: waiting for a person is better than syncing twice.
   return isProcessAlive(row, own) ?? now - row.beat_at < heartbeatTimeoutMs
 }
 
-function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
-  return a.host === b.host && a.pid === b.pid && a.process === b.process
-}
-
+/** `process 4711 on host-1` */
 export function processLabel({ host, pid }: { host: string; pid: number }): string {
   return `process ${pid} on ${host}`
-}
-
-function createLockHandle(db: Db, project: ProjectId, token: string, streams: number) {
-  return {
-    token,
-    heartbeat: async (now: EpochMs) => {
-      const beat = sql`update sync_locks set beat_at = ${now} where project_id = ${project} and token = ${token}`
-      return (await beat.execute(db)).numAffectedRows === BigInt(streams)
-    },
-    release: async () => {
-      ownTokens.delete(token)
-      await sql`delete from sync_locks where project_id = ${project} and token = ${token}`.execute(db)
-    },
-  }
 }
 
 /** The process that has been syncing the project for longest; null if none is. */

@@ -19,21 +19,11 @@ export async function startRun(
   lockToken: string | null = null,
 ): Promise<string> {
   const id = newId(now)
+  const counts = { requests: 0, rows_read: 0, rows_changed: 0, strings_escaped: 0 }
+  const times = { started_at: toTimestamp(now), beat_at: now, request_log: stringifyJson([[now, 0]]) }
   await db
     .insertInto('sync_runs')
-    .values({
-      project_id: project,
-      id,
-      mode,
-      started_at: toTimestamp(now),
-      requests: 0,
-      rows_read: 0,
-      rows_changed: 0,
-      strings_escaped: 0,
-      beat_at: now,
-      request_log: stringifyJson([[now, 0]]),
-      holder: lockToken,
-    })
+    .values({ project_id: project, id, mode, ...counts, ...times, holder: lockToken })
     .execute()
   return id
 }
@@ -55,12 +45,12 @@ export async function finishRun(
   reports: readonly StreamReport[],
   now: EpochMs,
 ): Promise<void> {
-  const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
+  const sum = (of: 'rows' | 'changed') => reports.reduce((total, report) => total + report[of], 0)
   const at = toTimestamp(now)
   for (const report of reports) await recordStreamResult(context, report, at)
   await sql`
-    update sync_runs set finished_at = ${at}, outcome = ${outcome}, rows_read = ${sum((report) => report.rows)},
-      rows_changed = ${sum((report) => report.changed)}, streams = ${JSON.stringify(reports)}
+    update sync_runs set finished_at = ${at}, outcome = ${outcome}, rows_read = ${sum('rows')},
+      rows_changed = ${sum('changed')}, streams = ${JSON.stringify(reports)}
     where project_id = ${context.project} and id = ${run}`.execute(context.db)
 }
 
@@ -86,23 +76,22 @@ export async function readStreamStatuses(
   { db, project }: ProjectDb,
   streams: readonly StreamName[],
 ): Promise<ReadonlyMap<StreamName, StreamReadStatus>> {
-  const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
-  const toStatus = ({ synced_at, skipped }: (typeof rows)[number]): StreamReadStatus =>
-    synced_at !== null ? 'complete' : skipped !== null ? 'skipped' : 'unfinished'
-  const known = new Map(rows.map((row) => [row.stream as StreamName, toStatus(row)]))
-  return new Map([...known].filter(([stream]) => streams.includes(stream)))
+  const { rows } = await sql<{ stream: StreamName; status: StreamReadStatus }>`
+    select stream, case when synced_at is not null then 'complete' when skipped is not null then 'skipped'
+      else 'unfinished' end as status
+    from sync_streams where project_id = ${project}`.execute(db)
+  return new Map(rows.flatMap(({ stream, status }) => (streams.includes(stream) ? [[stream, status]] : [])))
 }
 
 /** Closes the runs of dead processes as failed, at the time of their last heartbeat. */
 export async function failAbandonedRuns(trx: Db, project: ProjectId): Promise<void> {
-  const abandoned = await sql<{ id: string; beat_at: EpochMs }>`
+  const { rows } = await sql<{ id: string; beat_at: EpochMs }>`
     select id, beat_at from sync_runs where project_id = ${project} and finished_at is null
       and (holder is null or holder not in (select token from sync_locks where project_id = ${project}))`.execute(trx)
-  for (const { id, beat_at } of abandoned.rows) {
+  for (const { id, beat_at } of rows)
     await sql`
       update sync_runs set outcome = 'failed', finished_at = ${toTimestamp(beat_at)}
       where project_id = ${project} and id = ${id}`.execute(trx)
-  }
 }
 
 /** Deletes runs that changed nothing and ended before `olderThan` (RFC 3339). No row refers to such a run. */
@@ -116,9 +105,7 @@ export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number>
 /** Adds to the run's count of strings that had to be escaped for the database. */
 export async function addEscapedCount(trx: ProjectContext, count: number): Promise<void> {
   if (count === 0) return
-  await trx.db
-    .updateTable('sync_runs')
-    .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
-    .where((eb) => eb.and({ project_id: trx.project, id: trx.currentRunId() ?? '' }))
-    .execute()
+  await sql`
+    update sync_runs set strings_escaped = strings_escaped + ${count}
+    where project_id = ${trx.project} and id = ${trx.currentRunId()}`.execute(trx.db)
 }

@@ -34,24 +34,51 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
       return rows.length > 0
     },
     /** False: it was already stored. */
-    store: (project: ProjectId, delivery: { id: string; body: string; bytes: number }, now: EpochMs) =>
-      store(db, kind, project, delivery, now),
+    store: async (
+      project: ProjectId,
+      { id, body, bytes }: { readonly id: string; readonly body: string; readonly bytes: number },
+      now: EpochMs,
+    ): Promise<boolean> => {
+      const newState = { received_at: toTimestamp(now), due_at: now, attempts: 0, taken_at: null, found: null }
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('webhook_deliveries')
+        .values({ project_id: project, id, bytes, body: encodeText(kind, body), ...newState })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['project_id', 'id'])
+            .doUpdateSet(newState)
+            .where('webhook_deliveries.due_at', 'is', null)
+            .where('webhook_deliveries.received_at', '<', toTimestamp(now - duplicateWindowMs)),
+        )
+        .executeTakeFirst()
+      return (numInsertedOrUpdatedRows ?? 0n) > 0n
+    },
     /** Claims deliveries that are due, oldest first. */
-    claim: (project: ProjectId, now: EpochMs, limit: number) => claim(db, project, now, limit),
+    claim: async (project: ProjectId, now: EpochMs, limit: number): Promise<WebhookDelivery[]> => {
+      // The condition stands outside the subquery too: Postgres checks it again for a row that another process has just
+      // claimed.
+      const { rows } = await sql<WebhookDelivery>`
+        update webhook_deliveries set due_at = ${now + leaseMs}, attempts = attempts + 1
+        where project_id = ${project} and due_at <= ${now} and id in (
+          select id from webhook_deliveries
+          where project_id = ${project} and due_at is not null and due_at <= ${now} order by due_at limit ${limit})
+        returning id, body, attempts`.execute(db)
+      return rows.map((row) => ({ ...row, body: decodeText(row.body) }))
+    },
     /** Marks it done. `found`: what was read because of it, for people. */
     settle: async (project: ProjectId, id: string, found: string, now: EpochMs) => {
-      await updateDeliveries(project, [id])
-        .set({ due_at: null, taken_at: toTimestamp(now), found })
-        .execute()
+      await sql`
+        update webhook_deliveries set due_at = null, taken_at = ${toTimestamp(now)}, found = ${found}
+        where project_id = ${project} and id = ${id}`.execute(db)
     },
     /** They are due again at `until`. */
     postpone: async (project: ProjectId, ids: readonly string[], until: EpochMs) => {
-      if (ids.length > 0) await updateDeliveries(project, ids).set({ due_at: until }).execute()
+      await sql`
+        update webhook_deliveries set due_at = ${until}
+        where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)
     },
     /** One due delivery of each project that has any. */
-    firstDuePerProject: async (
-      now: EpochMs,
-    ): Promise<readonly { readonly project: ProjectId; readonly id: string }[]> => {
+    firstDuePerProject: async (now: EpochMs) => {
       const { rows } = await sql<{ project: ProjectId; id: string }>`
         select project_id as project, min(id) as id from webhook_deliveries
         where due_at is not null and due_at <= ${now} group by project_id`.execute(db)
@@ -63,77 +90,23 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
       return Number(numAffectedRows)
     },
     /** Deletes the oldest done deliveries of projects that have more than `maxDoneDeliveries`. */
-    trimDone: () => trimDone(db),
+    trimDone: async (): Promise<number> => {
+      const { numAffectedRows } = await sql`
+        delete from webhook_deliveries where (project_id, id) in (
+          select project_id, id from (
+            select project_id, id, row_number() over (partition by project_id order by received_at desc, id) as place
+            from webhook_deliveries where due_at is null) as done
+          where place > ${maxDoneDeliveries})`.execute(db)
+      return Number(numAffectedRows)
+    },
     /** The mirrored rows with these ids, by the identity of their ids; unknown ids are missing. */
-    locateRows: (project: ProjectId, ids: readonly string[]) => locateRows(db, kind, project, ids),
+    locateRows: async (project: ProjectId, ids: readonly string[]): Promise<ReadonlyMap<string, MirroredRow>> => {
+      const parts = listStreamNames.map(
+        (stream) => sql`select id, cast(${stream} as text) as "table" from ${sql.table(streamSpecs[stream].table)}
+          ${byIdentity(kind, stream)} where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`,
+      )
+      const { rows } = await sql<MirroredRow>`${sql.join(parts, sql` union all `)}`.execute(db)
+      return new Map(rows.map((row) => [idIdentity(row.id), row]))
+    },
   }
-
-  function updateDeliveries(project: ProjectId, ids: readonly string[]) {
-    return db.updateTable('webhook_deliveries').where('project_id', '=', project).where('id', 'in', ids)
-  }
-}
-
-async function store(
-  db: Db,
-  kind: DatabaseKind,
-  project: ProjectId,
-  { id, body, bytes }: { id: string; body: string; bytes: number },
-  now: EpochMs,
-): Promise<boolean> {
-  const newState = { received_at: toTimestamp(now), due_at: now, attempts: 0, taken_at: null, found: null }
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('webhook_deliveries')
-    .values({ project_id: project, id, bytes, body: encodeText(kind, body), ...newState })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['project_id', 'id'])
-        .doUpdateSet(newState)
-        .where('webhook_deliveries.due_at', 'is', null)
-        .where('webhook_deliveries.received_at', '<', toTimestamp(now - duplicateWindowMs)),
-    )
-    .executeTakeFirst()
-  return (numInsertedOrUpdatedRows ?? 0n) > 0n
-}
-
-async function trimDone(db: Db): Promise<number> {
-  const { rows } = await sql<{ project: ProjectId }>`
-    select project_id as project from webhook_deliveries where due_at is null
-    group by project_id having count(*) > ${maxDoneDeliveries}`.execute(db)
-  let deleted = 0n
-  for (const { project } of rows) {
-    // SQLite has no offset without a limit.
-    const { numAffectedRows = 0n } = await sql`
-      delete from webhook_deliveries where project_id = ${project} and id in (
-        select id from webhook_deliveries where project_id = ${project} and due_at is null
-        order by received_at desc, id
-        limit ${sql.lit(Number.MAX_SAFE_INTEGER)} offset ${maxDoneDeliveries})`.execute(db)
-    deleted += numAffectedRows
-  }
-  return Number(deleted)
-}
-
-async function claim(db: Db, project: ProjectId, now: EpochMs, limit: number): Promise<WebhookDelivery[]> {
-  // The condition stands outside the subquery too: Postgres checks it again for a row that another process has just
-  // claimed.
-  const { rows } = await sql<WebhookDelivery>`
-    update webhook_deliveries set due_at = ${now + leaseMs}, attempts = attempts + 1
-    where project_id = ${project} and due_at <= ${now} and id in (
-      select id from webhook_deliveries
-      where project_id = ${project} and due_at is not null and due_at <= ${now} order by due_at limit ${limit})
-    returning id, body, attempts`.execute(db)
-  return rows.map((row) => ({ ...row, body: decodeText(row.body) }))
-}
-
-async function locateRows(
-  db: Db,
-  kind: DatabaseKind,
-  project: ProjectId,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, MirroredRow>> {
-  const parts = listStreamNames.map(
-    (stream) => sql`select id, cast(${stream} as text) as "table" from ${sql.table(streamSpecs[stream].table)}
-      ${byIdentity(kind, stream)} where project_id = ${project} and lower(id) ${inList(kind, lowered(ids))}`,
-  )
-  const { rows } = await sql<MirroredRow>`${sql.join(parts, sql` union all `)}`.execute(db)
-  return new Map(rows.map((row) => [idIdentity(row.id), row]))
 }
