@@ -35,10 +35,6 @@ export type MetricsOptions = {
   readonly now?: () => EpochMs
 }
 
-const upHelp = {
-  health_up: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
-}
-
 const rememberedMs: Ms = 10_000
 /** Shorter than Prometheus's scrape timeout. */
 const readTimeoutMs: Ms = 8000
@@ -52,7 +48,7 @@ export function createMetrics({
 }: MetricsOptions) {
   const registry = new Registry()
   const { startAtZero, ...counters } = createCounters(registry)
-  const showUp = createGauges(registry, upHelp, [])
+  const showUp = createGauges(registry, gaugeHelp.health)
   const showHealth = createHealthGauges(registry)
   const showWorker = createWorkerGauges(registry)
   let measuresProcess = false
@@ -91,41 +87,37 @@ export function createMetrics({
 
 type SyncRun = { stream: StreamName; mode: SyncMode | 'audit'; outcome: SyncOutcome; tookMs: Ms }
 
-function createCounters(registry: Registry) {
-  const counter = (name: string, labelNames: readonly string[], help: string) =>
-    new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
-  const requests = counter(
-    'requests',
-    ['project', 'priority', 'outcome'],
+const counterHelp = {
+  requests:
     'Requests by priority (write, fresh, backfill, reconcile) and outcome (ok, throttled, transient: network or 5xx, refused: 400 or 404, denied: 401 or 403, aborted)',
-  )
-  const throttled = counter(
-    'throttled',
-    ['project'],
-    'Requests that the service answered by 429: something else uses the key',
-  )
-  const perStream = ['project', 'stream']
-  const read = counter('rows_read', perStream, 'Rows that the service sent')
-  const changed = counter('rows_changed', perStream, 'Rows that were new or different')
-  const settled = counter(
-    'writebacks_settled',
-    ['project', 'status'],
-    'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
-  )
-  const audited = counter('audited_rows', perStream, 'Rows that audits read again and compared')
-  const auditDifferences = counter('audit_differences', perStream, 'Rows that an audit found to differ')
-  const jobs = counter('jobs', ['queue', 'result'], 'Jobs by result')
-  const deliveries = counter(
-    'webhooks',
-    ['project', 'outcome'],
+  throttled: 'Requests that the service answered by 429: something else uses the key',
+  rows_read: 'Rows that the service sent',
+  rows_changed: 'Rows that were new or different',
+  writebacks_settled: 'Write-backs by outcome: succeeded, failed, conflict, uncertain, expired',
+  audited_rows: 'Rows that audits read again and compared',
+  audit_differences: 'Rows that an audit found to differ',
+  jobs: 'Jobs by result',
+  webhooks:
     'Webhook deliveries by outcome: accepted, repeated, full (5,000 wait already), rejected (not signed with a secret of the project)',
-  )
-  const jobFailures = counter(
-    'job_failures',
-    ['job', 'project', 'stream'],
+  job_failures:
     'Jobs that failed: a sync (pass), write-backs, webhooks, a schedule, housekeeping, maintenance, outbox_poll',
-  )
-  const queueErrors = counter('queue_errors', [], "Errors of the queue's server")
+  queue_errors: "Errors of the queue's server",
+}
+
+function createCounters(registry: Registry) {
+  const counter = (name: keyof typeof counterHelp, ...labelNames: string[]) =>
+    new Counter({ name: `deskmirror_${name}_total`, help: counterHelp[name], labelNames, registers: [registry] })
+  const requests = counter('requests', 'project', 'priority', 'outcome')
+  const throttled = counter('throttled', 'project')
+  const read = counter('rows_read', 'project', 'stream')
+  const changed = counter('rows_changed', 'project', 'stream')
+  const settled = counter('writebacks_settled', 'project', 'status')
+  const audited = counter('audited_rows', 'project', 'stream')
+  const auditDifferences = counter('audit_differences', 'project', 'stream')
+  const jobs = counter('jobs', 'queue', 'result')
+  const deliveries = counter('webhooks', 'project', 'outcome')
+  const jobFailures = counter('job_failures', 'job', 'project', 'stream')
+  const queueErrors = counter('queue_errors')
   const syncRuns = new Histogram({
     name: 'deskmirror_sync_duration_seconds',
     help: 'Duration of sync jobs by mode (incremental, reconcile, audit) and outcome',
@@ -174,9 +166,13 @@ type Samples<Name extends string> = Iterable<
 >
 
 /** Gauges with the same labels, with the help of each. They show the last samples, and nothing older; null: no sample. */
-function createGauges<Name extends string>(registry: Registry, help: Readonly<Record<Name, string>>, labels: string[]) {
+function createGauges<Name extends string>(
+  registry: Registry,
+  help: Readonly<Record<Name, string>>,
+  ...labelNames: string[]
+) {
   const gauges = (Object.keys(help) as Name[]).map((key) => {
-    const options = { name: `deskmirror_${key}`, help: help[key], labelNames: labels, registers: [registry] }
+    const options = { name: `deskmirror_${key}`, help: help[key], labelNames, registers: [registry] }
     return { key, gauge: new Gauge(options) }
   })
   return (samples: Samples<Name>): void => {
@@ -186,31 +182,36 @@ function createGauges<Name extends string>(registry: Registry, help: Readonly<Re
   }
 }
 
-const streamHelp = {
-  lag_seconds: 'Time since the stream last completed; absent before the first completion',
-  pending_children: 'Conversations, visitors and calls whose children are still to be read',
-  stream_failed: '1: the last sync run of the stream failed',
-  stream_skipped: '1: the stream is not read because the key lacks its scope',
+/** Gauges with the same labels stand together. */
+const gaugeHelp = {
+  health: { health_up: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out' },
+  streams: {
+    lag_seconds: 'Time since the stream last completed; absent before the first completion',
+    pending_children: 'Conversations, visitors and calls whose children are still to be read',
+    stream_failed: '1: the last sync run of the stream failed',
+    stream_skipped: '1: the stream is not read because the key lacks its scope',
+  },
+  projects: {
+    open_gaps: 'Rows or ranges known to be missing',
+    project_paused: '1: nothing is read because the service denies the key',
+    sending_held: '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
+    budget_limit: 'Requests in a window that the key allows',
+    budget_slots: 'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
+    budget_slots_in_use: 'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
+    budget_paused_seconds: 'How long the key still pauses after a 429',
+    budget_closed_seconds: 'How long no request is sent because recent ones may not be counted',
+  },
+  states: { writebacks: 'Write-backs by state; uncertain ones need a person' },
+  failing: { job_failing_seconds: 'Time since the job first failed; absent for jobs that do not fail' },
+  queues: { queue_paused: '1: someone paused the queue, so none of its jobs runs' },
+  parts: { ready: '1: the part (warehouse, queue) can be used; worker: it is not stopping' },
 }
-
-const projectHelp = {
-  open_gaps: 'Rows or ranges known to be missing',
-  project_paused: '1: nothing is read because the service denies the key',
-  sending_held: '1: no write-back is sent because the warehouse went back in time, as after a restored backup',
-  budget_limit: 'Requests in a window that the key allows',
-  budget_slots: 'Requests in a window that are used at most: fewer than the limit, and fewer still after a 429',
-  budget_slots_in_use: 'Slots of the budget in use; all of them for hours is a backlog at full speed, not an error',
-  budget_paused_seconds: 'How long the key still pauses after a 429',
-  budget_closed_seconds: 'How long no request is sent because recent ones may not be counted',
-}
-
-const writebackHelp = { writebacks: 'Write-backs by state; uncertain ones need a person' }
 
 /** Of each project's mirror. */
 function createHealthGauges(registry: Registry) {
-  const showStreams = createGauges(registry, streamHelp, ['project', 'stream'])
-  const showProjects = createGauges(registry, projectHelp, ['project'])
-  const showWritebacks = createGauges(registry, writebackHelp, ['project', 'state'])
+  const showStreams = createGauges(registry, gaugeHelp.streams, 'project', 'stream')
+  const showProjects = createGauges(registry, gaugeHelp.projects, 'project')
+  const showWritebacks = createGauges(registry, gaugeHelp.states, 'project', 'state')
   return (all: readonly ProjectHealth[]): void => {
     showStreams(
       all.flatMap(({ project, streams }) => streams.map((it) => [{ project, stream: it.stream }, streamValues(it)])),
@@ -246,15 +247,11 @@ function projectValues({ gaps, isPaused, isHeld, budget }: ProjectHealth) {
   }
 }
 
-const failingHelp = { job_failing_seconds: 'Time since the job first failed; absent for jobs that do not fail' }
-const queueHelp = { queue_paused: '1: someone paused the queue, so none of its jobs runs' }
-const readyHelp = { ready: '1: the part (warehouse, queue) can be used; worker: it is not stopping' }
-
 /** Of its failing jobs, and the readiness of its dependencies. */
 function createWorkerGauges(registry: Registry) {
-  const showFailing = createGauges(registry, failingHelp, ['job', 'project', 'stream'])
-  const showPaused = createGauges(registry, queueHelp, ['queue'])
-  const showReady = createGauges(registry, readyHelp, ['part'])
+  const showFailing = createGauges(registry, gaugeHelp.failing, 'job', 'project', 'stream')
+  const showPaused = createGauges(registry, gaugeHelp.queues, 'queue')
+  const showReady = createGauges(registry, gaugeHelp.parts, 'part')
   return (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs): void => {
     // The shortest first: lanes, and modes of a stream, share labels, and the longest is to remain.
     const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)

@@ -25,70 +25,66 @@ const maxOfPerson = 16
 /** `mayListen`: whether the session has not ended since. */
 type Listener = {
   readonly response: ServerResponse
+  readonly project: ConsoleProject
   readonly person: string
   readonly mayListen: () => Promise<boolean>
 }
 
-type Listeners = { readonly all: Set<Listener>; readonly timer: NodeJS.Timeout }
-
-export function createLiveStreams({ reads, now, log, projectFrame }: Site) {
-  const byProject = new Map<string, Listeners>()
-  const readMessage = async (project: ConsoleProject): Promise<string> => {
-    const overview = await reads.overview(project)
-    const frame = await projectFrame(null, project)
-    const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
-    const shapes: Record<string, string> = { overview: overviewShape(overview, frame) }
-    for (const report of await readProgress(await reads.warehouse(), project)) {
-      const name = `batch ${report.batch.id}`
-      const { settled, progress } = batchLive(report, frame)
-      shapes[name] = batchShape(report)
-      texts[`${name} progress`] = progress
-      texts[`${name} settled`] = String(settled)
-      texts[`${name} counts`] = countsText(report.batch.counts)
-    }
-    return `data: ${JSON.stringify({ texts, shapes })}\n\n`
-  }
+export function createLiveStreams(site: Site) {
+  const listeners = new Set<Listener>()
+  let timer: NodeJS.Timeout | undefined
   const broadcast = async (project: ConsoleProject) => {
-    const message = await readMessage(project).catch((error: unknown) => {
-      log.debug({ event: 'console.live_failed', project: project.name, why: errorText(error) })
+    const message = await readMessage(site, project).catch((error: unknown) => {
+      site.log.debug({ event: 'console.live_failed', project: project.name, why: errorText(error) })
       // A comment shows whether the listener is still there.
       return ': nothing can be read at present\n\n'
     })
-    for (const listener of byProject.get(project.name)?.all ?? []) await tell(listener, message)
+    for (const listener of listeners) if (listener.project.name === project.name) await tell(listener, message)
   }
-  const remove = (project: ConsoleProject, listener: Listener) => {
-    const listeners = byProject.get(project.name)
-    listeners?.all.delete(listener)
-    if (listeners === undefined || listeners.all.size > 0) return
-    clearInterval(listeners.timer)
-    byProject.delete(project.name)
+  const broadcastAll = () => {
+    const projects = new Map([...listeners].map(({ project }) => [project.name, project]))
+    for (const project of projects.values()) void broadcast(project)
   }
-  const listening = () => [...byProject.values()].flatMap(({ all }) => [...all])
   return {
-    isFull: (person: string): boolean => {
-      const all = listening()
-      return all.length >= maxListeners || all.filter((it) => it.person === person).length >= maxOfPerson
-    },
+    isFull: (person: string): boolean =>
+      listeners.size >= maxListeners || [...listeners].filter((it) => it.person === person).length >= maxOfPerson,
     /** The response's head has not been sent yet. */
-    add: (project: ConsoleProject, listener: Listener): void => {
-      const { response } = listener
+    add: (listener: Listener): void => {
+      const { response, project } = listener
       response.writeHead(200, streamHeaders)
       response.write('retry: 3000\n\n')
-      const timer = () => setInterval(() => void broadcast(project), everyMs).unref()
-      const listeners = byProject.get(project.name) ?? { all: new Set(), timer: timer() }
-      byProject.set(project.name, listeners)
-      listeners.all.add(listener)
-      response.on('close', () => remove(project, listener))
+      listeners.add(listener)
+      timer ??= setInterval(broadcastAll, everyMs).unref()
+      response.on('close', () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+      })
       void broadcast(project)
     },
     /** Otherwise open streams would keep the server from closing. */
     close: (): void => {
-      for (const { all, timer } of byProject.values()) {
-        clearInterval(timer)
-        for (const { response } of all) response.end()
-      }
+      clearInterval(timer)
+      for (const { response } of listeners) response.end()
     },
   }
+}
+
+async function readMessage({ reads, now, projectFrame }: Site, project: ConsoleProject): Promise<string> {
+  const overview = await reads.overview(project)
+  const frame = await projectFrame(null, project)
+  const texts: Record<string, string> = { ...liveTexts(overview, now()), ...streamLiveTexts(overview.streams, now()) }
+  const shapes: Record<string, string> = { overview: overviewShape(overview, frame) }
+  for (const report of await readProgress(await reads.warehouse(), project)) {
+    const name = `batch ${report.batch.id}`
+    const { settled, progress } = batchLive(report, frame)
+    shapes[name] = batchShape(report)
+    texts[`${name} progress`] = progress
+    texts[`${name} settled`] = String(settled)
+    texts[`${name} counts`] = countsText(report.batch.counts)
+  }
+  return `data: ${JSON.stringify({ texts, shapes })}\n\n`
 }
 
 const listedBatches = 20
@@ -105,7 +101,10 @@ async function readProgress(warehouse: Warehouse, project: ConsoleProject) {
 }
 
 /** Who reads slowly misses messages, as each has all numbers; otherwise they would be kept in memory. */
-export async function tell({ response, mayListen }: Listener, message: string): Promise<void> {
+export async function tell(
+  { response, mayListen }: Pick<Listener, 'response' | 'mayListen'>,
+  message: string,
+): Promise<void> {
   // Null: at present nobody can say whether the session has ended.
   const mayRead = await mayListen().catch(() => null)
   if (mayRead === false) response.destroy()

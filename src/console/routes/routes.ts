@@ -73,7 +73,7 @@ function addLive(app: FastifyInstance, site: Site): void {
     if (request.method === 'HEAD') return reply.type('text/event-stream').send()
     reply.hijack()
     const mayListen = async () => (await viewerOf(request, site.sessions, site.now())) !== null
-    live.add(project, { response: reply.raw, person, mayListen })
+    live.add({ response: reply.raw, project, person, mayListen })
   })
 }
 
