@@ -80,7 +80,8 @@ export function createBullBackend(
   const fullName = (name: string) => (installation === undefined ? name : `${name}.${installation}`)
   const queues: { close: () => Promise<void> }[] = []
   const workers: { close: () => Promise<void> }[] = []
-  const activeJobs = createActiveJobs()
+  // BullMQ's own close does not end while the store is disconnected, so the jobs are waited for here.
+  const activeJobs = new Set<Promise<unknown>>()
   const storeOptions = { connection: store.kind, ...(store.prefix === null ? {} : { prefix: store.prefix }) }
   const { onError, stop } = createStoreErrorLog(store, log, countError)
 
@@ -96,7 +97,8 @@ export function createBullBackend(
     store.reserveConnection()
     const process = async (job: Job<D, void, string>, token?: string): Promise<void> => {
       const result = work(job)
-      activeJobs.add(result)
+      const settled = result.catch(() => {}).finally(() => activeJobs.delete(settled))
+      activeJobs.add(settled)
       await applyJobResult(await result, async (at) => {
         await store.sendToBack(fullName(name), job.id ?? '')
         await job.moveToDelayed(at, token)
@@ -117,7 +119,7 @@ export function createBullBackend(
   const close = async () => {
     stop()
     const closed = Promise.allSettled(workers.map((worker) => worker.close()))
-    await activeJobs.settle()
+    while (activeJobs.size > 0) await Promise.race(activeJobs)
     const closedInOrder = closed.then(() => Promise.allSettled(queues.map((queue) => queue.close())))
     await Promise.race([closedInOrder, sleep(closeTimeoutMs, undefined, { ref: false })])
     await store.close()
@@ -166,22 +168,6 @@ async function applyJobResult(result: JobResult, delayUntil: (at: number) => Pro
   }
 }
 
-const noop = () => {}
-
-/** BullMQ's own close does not end while the store is disconnected, so the jobs are waited for here. */
-function createActiveJobs() {
-  const active = new Set<Promise<void>>()
-  return {
-    add(result: Promise<unknown>): void {
-      const settled = result.then(noop, noop).finally(() => active.delete(settled))
-      active.add(settled)
-    },
-    async settle(): Promise<void> {
-      while (active.size > 0) await Promise.race(active)
-    },
-  }
-}
-
 export type BullQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
 
 /**
@@ -201,21 +187,13 @@ export async function ensureSchedule<D>(queue: BullQueue<D>, schedule: JobSchedu
 
 function isUpToDate<D>(existing: JobSchedulerJson<unknown>, { recurrence, job, data }: JobSchedule<D>): boolean {
   const wanted = toRepeatSettings(recurrence)
-  const same = (name: keyof typeof wanted) => (existing[name] || undefined) === (wanted[name] || undefined)
-  const hasSameRecurrence =
-    same('every') && same('pattern') && same('tz') && ('every' in recurrence ? same('offset') : true)
-  return hasSameRecurrence && existing.name === job && isDeepStrictEqual(existing.template?.data ?? {}, data)
-}
-
-type RepeatSettings = {
-  readonly every?: number
-  readonly offset?: number
-  readonly pattern?: string
-  readonly tz?: string
+  const isSame = Object.entries(wanted).every(([name, value]) => existing[name as keyof typeof existing] === value)
+  const hasOtherKind = 'every' in wanted ? Boolean(existing.pattern) : Boolean(existing.every)
+  return isSame && !hasOtherKind && existing.name === job && isDeepStrictEqual(existing.template?.data ?? {}, data)
 }
 
 /** Postgres takes no fractions. An offset of 0 would start the period now. */
-function toRepeatSettings(recurrence: Recurrence): RepeatSettings {
+function toRepeatSettings(recurrence: Recurrence) {
   if ('pattern' in recurrence) return recurrence
   const every = Math.max(1, Math.round(recurrence.every))
   return { every, offset: Math.max(1, Math.round(recurrence.offset) % every) }

@@ -114,54 +114,19 @@ function serverWarnings(server: RedisInfo | null): string[] {
 }
 
 /**
- * What BullMQ's scripts and ours run on keys of the queue. `{key}` and `{other}` are such keys.
+ * What BullMQ's scripts and ours run on keys of the queue, by type of key.
  * Source: the scripts of BullMQ 6.7, and src/service/rate-limit/redis-record.ts.
  */
 const probeCommands = [
-  'HSET {key} a 1',
-  'HMSET {key} a 1',
-  'HGET {key} a',
-  'HMGET {key} a',
-  'HGETALL {key}',
-  'HEXISTS {key} a',
-  'HINCRBY {key} n 1',
-  'HDEL {key} n',
-  'PEXPIRE {key} 60000',
-  'PTTL {key}',
-  'EXISTS {key}',
-  'TYPE {key}',
-  'DEL {key}',
-  'SET {key} 1 PX 60000',
-  'GET {key}',
-  'INCR {key}',
-  'DEL {key}',
-  'LPUSH {key} a',
-  'RPUSH {key} b',
-  'LRANGE {key} 0 -1',
-  'LLEN {key}',
-  'LINDEX {key} 0',
-  'LREM {key} 1 c',
-  'LTRIM {key} 0 10',
-  'RPOPLPUSH {key} {other}',
-  'DEL {key} {other}',
-  'ZADD {key} 1 a',
-  'ZCARD {key}',
-  'ZCOUNT {key} 0 1',
-  'ZSCORE {key} a',
-  'ZRANGE {key} 0 -1',
-  'ZREVRANGE {key} 0 -1',
-  'ZRANGEBYSCORE {key} 0 1',
-  'ZREM {key} b',
-  'ZPOPMIN {key}',
-  'DEL {key}',
-  'SADD {key} a',
-  'SMEMBERS {key}',
-  'SREM {key} a',
-  'XADD {key} * a 1',
-  'XTRIM {key} MAXLEN 10',
-  'DEL {key}',
-  'TIME',
-]
+  'HSET {key} a 1, HMSET {key} a 1, HGET {key} a, HMGET {key} a, HGETALL {key}, HEXISTS {key} a, HINCRBY {key} n 1',
+  'HDEL {key} n, PEXPIRE {key} 60000, PTTL {key}, EXISTS {key}, TYPE {key}, DEL {key}',
+  'SET {key} 1 PX 60000, GET {key}, INCR {key}, DEL {key}',
+  'LPUSH {key} a, RPUSH {key} b, LRANGE {key} 0 -1, LLEN {key}, LINDEX {key} 0, LREM {key} 1 c, LTRIM {key} 0 10',
+  'RPOPLPUSH {key} {other}, DEL {key} {other}',
+  'ZADD {key} 1 a, ZCARD {key}, ZCOUNT {key} 0 1, ZSCORE {key} a, ZRANGE {key} 0 -1, ZREVRANGE {key} 0 -1',
+  'ZRANGEBYSCORE {key} 0 1, ZREM {key} b, ZPOPMIN {key}, DEL {key}',
+  'SADD {key} a, SMEMBERS {key}, SREM {key} a, XADD {key} * a 1, XTRIM {key} MAXLEN 10, DEL {key}, TIME',
+].flatMap((commands) => commands.split(', '))
 
 /** ARGV: commands, their words separated by a space. Returns the first error, with the command's name. */
 const probeScript = `

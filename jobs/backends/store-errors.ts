@@ -6,37 +6,36 @@ import type { EpochMs, Ms } from '../../src/values/time.ts'
 import { UserError } from '../../src/values/user-error.ts'
 import type { Backend } from './backend.ts'
 
+const connectionErrorText =
+  /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/
+
 /** Only these are worth a retry: the store is unreachable, or not ready yet. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isConnectionError)
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
   // Postgres: 08 the connection broke, 57P it stops or starts, 53300 it is full.
-  return /^(E[A-Z_]+|08\w{3}|57P0\d|53300)$/.test(code) || connectionErrorText.test(error.message)
+  return (
+    error instanceof Error &&
+    (/^(E[A-Z_]+|08\w{3}|57P0\d|53300)$/.test(codeOf(error)) || connectionErrorText.test(error.message))
+  )
+}
+
+/** The same for an error that a job threw, which may also come from the warehouse, or from files and folders. */
+export function isStoreConnectionError(error: unknown): boolean {
+  const isOfNetwork =
+    !/^E[A-Z_]+$/.test(codeOf(error)) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(codeOf(error))
+  return !(error instanceof UserError) && isConnectionError(error) && isOfNetwork
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 /**
  * Redis answers, but cannot serve at present: out of memory, a replica, unable to save, starting, full. Waiting may help,
  * while a wrong password, a missing permission and an unknown command need a person.
  */
-function isRedisOutage(error: unknown): boolean {
-  return error instanceof Error && redisOutageText.test(error.message)
-}
-
 const redisOutageText =
   /\b(OOM|READONLY|NOREPLICAS|MISCONF|LOADING|MASTERDOWN|BUSY|CLUSTERDOWN|TRYAGAIN) |max number of clients/
-
-/** The same for an error that a job threw, which may also come from the warehouse, or from files and folders. */
-export function isStoreConnectionError(error: unknown): boolean {
-  if (error instanceof UserError) return false
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return (
-    isConnectionError(error) && (!/^E[A-Z_]+$/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(code))
-  )
-}
-
-const connectionErrorText =
-  /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/
 
 /** The same message is not repeated within this time. */
 const repeatAfterMs: Ms = 60_000
@@ -57,12 +56,9 @@ export function createStoreErrorLog(
   let stopped = false
 
   const checkOutage = async () => {
-    const isReachable = await ping().then(
-      () => true,
-      () => false,
-    )
+    const failed = await ping().catch(() => 'failed' as const)
     if (outage === null) return
-    if (!isReachable || Date.now() - outage.lastAt < recoveredAfterMs) return checkLater()
+    if (failed === 'failed' || Date.now() - outage.lastAt < recoveredAfterMs) return checkLater()
     log.info({ event: 'queue.connected', backend, for_ms: Date.now() - outage.since, errors: outage.errors })
     outage = null
   }
@@ -102,28 +98,25 @@ export function createStoreErrorLog(
 /** Tries until it works, until it fails for a permanent reason, or until `connectTimeoutMs` are over. */
 export async function retryUntilConnected<T>(
   url: string,
-  connectTimeoutMs: number,
+  connectTimeoutMs: Ms,
   attempt: () => Promise<T>,
   hintFor: (error: Error) => string,
 ): Promise<T> {
+  const isOutage = (error: Error) => redisOutageText.test(error.message)
   try {
     const backoff = { minTimeout: 100, factor: 1.5, maxTimeout: 2_000, maxRetryTime: connectTimeoutMs }
-    return await pRetry(attempt, { ...backoff, retries: 1_000, shouldRetry: ({ error }) => mayPass(error) })
+    const shouldRetry = ({ error }: { error: Error }) => isConnectionError(error) || isOutage(error)
+    return await pRetry(attempt, { ...backoff, retries: 1_000, shouldRetry })
   } catch (error) {
-    throw error instanceof UserError || !(error instanceof Error) ? error : toUserError(url, error, hintFor(error))
+    if (error instanceof UserError || !(error instanceof Error)) throw error
+    const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
+    // Without the error as its cause: those of ioredis contain the failed command, which may hold the password.
+    if (isConnectionError(error))
+      throw unusableQueue(url, why, 'start the server, or set DESKMIRROR_QUEUE_URL to where it is', 1)
+    if (isOutage(error)) throw unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)
+    throw unusableQueue(url, why, hintFor(error))
   }
 }
-
-function toUserError(url: string, error: Error, hint: string): UserError {
-  const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
-  // Without the error as its cause: those of ioredis contain the failed command, which may hold the password.
-  if (isConnectionError(error))
-    return unusableQueue(url, why, 'start the server, or set DESKMIRROR_QUEUE_URL to where it is', 1)
-  if (isRedisOutage(error)) return unusableQueue(url, why, 'let Redis accept writes again, then try again', 1)
-  return unusableQueue(url, why, hint)
-}
-
-const mayPass = (error: unknown) => isConnectionError(error) || isRedisOutage(error)
 
 /** Names the address without user, password and settings. */
 export function unusableQueue(url: string, why: string, next: string, exitCode: 1 | 2 = 2): UserError {

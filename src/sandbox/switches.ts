@@ -210,7 +210,7 @@ export type Switches = { readonly [Name in SwitchName]: Value<(typeof switchTabl
 export const switchNames = Object.keys(switchTable) as SwitchName[]
 
 const defaultSwitches = Object.fromEntries(
-  Object.entries(switchTable).map(([name, [allowed]]) => [name, defaultOf(allowed)]),
+  Object.entries(switchTable).map(([name, [allowed]]) => [name, rangeOf(allowed).usual]),
 ) as Switches
 
 /** Every switch at its default, except those given. Throws RangeError for an unknown name or value. */
@@ -220,45 +220,36 @@ export function parseSwitches(given: Readonly<Record<string, unknown>>, base = d
   return all as Switches
 }
 
-function defaultOf(allowed: Allowed): string | number | boolean {
-  if (typeof allowed !== 'object') return allowed
-  return 'signed' in allowed ? allowed.signed : (allowed[0] ?? '')
-}
-
 function parseSwitch(name: string, value: unknown): unknown {
   if (!Object.hasOwn(switchTable, name))
     throw new RangeError(`there is no switch ${name}; there are ${switchNames.join(', ')}`)
-  const allowed: Allowed = switchTable[name as SwitchName][0]
-  const text = String(value)
-  switch (typeof defaultOf(allowed)) {
-    case 'number':
-      if (text.trim() !== '' && isAllowedNumber(allowed, Number(value))) return Number(value)
-      break
-    case 'boolean':
-      if (text === 'true' || text === 'false') return text === 'true'
-      break
-    default:
-      if (typeof allowed === 'string' || (Array.isArray(allowed) && allowed.includes(text))) return text
+  const { words, parse } = rangeOf(switchTable[name as SwitchName][0])
+  const parsed = parse(String(value))
+  if (parsed === undefined) throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${words}`)
+  return parsed
+}
+
+/** The default, the allowed values in words, and their parser, which returns undefined for others. */
+function rangeOf(allowed: Allowed) {
+  const numberFrom = (lowest: number) => (text: string) =>
+    text.trim() !== '' && Number(text) >= lowest ? Number(text) : undefined
+  const oneOf = (values: readonly string[]) => (text: string) => values.find((value) => value === text)
+  if (typeof allowed === 'string') return { usual: allowed, words: 'text', parse: (text: string) => text }
+  if (typeof allowed === 'number') return { usual: allowed, words: 'a number from 0', parse: numberFrom(0) }
+  if (typeof allowed === 'boolean') {
+    const parse = (text: string) => ({ true: true, false: false })[text]
+    return { usual: allowed, words: 'true | false', parse }
   }
-  throw new RangeError(`the switch ${name} cannot be ${text}; it can be ${describeAllowed(allowed)}`)
-}
-
-function isAllowedNumber(allowed: Allowed, value: number): boolean {
-  return typeof allowed === 'object' ? Number.isFinite(value) : value >= 0
-}
-
-function describeAllowed(allowed: Allowed): string {
-  if (typeof allowed === 'boolean') return 'true | false'
-  if (typeof allowed === 'string') return 'text'
-  if (typeof allowed === 'number') return 'a number from 0'
-  return 'signed' in allowed ? 'a number' : allowed.join(' | ')
+  if ('signed' in allowed)
+    return { usual: allowed.signed, words: 'a number', parse: numberFrom(Number.NEGATIVE_INFINITY) }
+  return { usual: allowed[0] ?? '', words: allowed.join(' | '), parse: oneOf(allowed) }
 }
 
 /** The allowed values, the default unless it is the first of them, and the meaning, in one line for people. */
 export function describeSwitch(name: SwitchName): string {
   const [allowed, about]: readonly [Allowed, string] = switchTable[name]
-  const usual = Array.isArray(allowed) ? '' : ` (${String(defaultOf(allowed)) || 'empty'})`
-  return `${describeAllowed(allowed)}${usual}: ${about}`
+  const { usual, words } = rangeOf(allowed)
+  return `${words}${Array.isArray(allowed) ? '' : ` (${String(usual) || 'empty'})`}: ${about}`
 }
 
 /** The names in a comma-separated list. Throws a RangeError that says `refusal` for one that is not known. */

@@ -45,89 +45,17 @@ const maxTracked = 500
 /** Workers store a failure within minutes, once the warehouse answers. */
 const successKeptMs: Ms = 15 * 60_000
 
-export function createJobFailures({ jobFailures, projects, log, metrics, ...deps }: JobFailuresDeps) {
-  const { now = Date.now, onFileLost = () => {} } = deps
-  const table = createFailureTable({ jobFailures, projects, now })
-  const { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh } = table
+export function createJobFailures(deps: JobFailuresDeps) {
+  const { jobFailures, projects, log, metrics, now = Date.now, onFileLost = () => {} } = deps
+  const failing = new Map<string, FailingEntry>()
+  /** When each job succeeded last. Another worker may have stored an earlier failure of it, or store it later. */
+  const succeededAt = new Map<string, EpochMs>()
   const outage = createOutageTracker(log, now)
   const isUnusable = () => [...failing.values()].some(({ cause }) => cause === 'unusable')
   const updateOutage = () => outage.update(isUnusable())
 
-  return {
-    /**
-     * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not
-     * fail before, or failed for another reason. Never rejects.
-     */
-    recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
-      metrics.countJobFailure(identity)
-      if (error instanceof WarehouseError && /^FILE_(GONE|REPLACED)$/.test(error.code)) onFileLost(error)
-      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
-      const before = failing.get(key)
-      forgetSuccess(key)
-      if (before === undefined && failing.size >= maxTracked) return false
-      const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
-      const failure = nextJobFailure(before?.failure, identity, errorText(error), now())
-      failing.set(key, { identity, failure, cause, isStored: before?.isStored ?? false })
-      const isNewReason =
-        before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
-      if (cause !== 'other') outage.failed(identity, error, cause)
-      else if (!isLogged)
-        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...jobFields(identity), ...errorFields(error) })
-      updateOutage()
-      // While the server is away, storing would wait for its response, and so would the job.
-      if (cause !== 'unavailable') await storeEntry(key)
-      return isNewReason
-    },
-    /** A job succeeded. Never rejects. */
-    recordSuccess: async (identity: JobIdentity): Promise<void> => {
-      if (!['schedule', 'queue', 'write_ahead_log'].includes(identity.job)) outage.responded()
-      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
-      noteSuccess(key)
-      const entry = failing.get(key)
-      if (entry !== undefined) {
-        const { failure, cause } = entry
-        const logFields = { failures: failure.failures, for_ms: now() - failure.since }
-        // Before logging: a reader of the log then sees the stored state.
-        await removeEntry(key, failure)
-        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...jobFields(identity), ...logFields })
-      }
-      updateOutage()
-    },
-    /**
-     * Reads what other workers stored, removes what a success here has refuted, and forgets the failures of the warehouse
-     * that its answer refutes. Rejects if the warehouse is away.
-     */
-    refresh: async (): Promise<void> => {
-      await refresh(outage.responded)
-      updateOutage()
-    },
-    list: (): readonly FailingJob[] =>
-      [...failing.values()].map(({ identity, failure, cause }) => ({
-        identity,
-        failure,
-        isWarehouseError: cause !== 'other',
-      })),
-    /** Why the warehouse cannot be used although it answers, according to the failed jobs; null: it can, as far as known. */
-    warehouseProblem: () => (isUnusable() ? outage.why() : null),
-  }
-}
-
-/** The failing jobs in memory, and their rows in the warehouse. */
-function createFailureTable({
-  jobFailures,
-  projects,
-  now,
-}: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now'>>) {
-  const failing = new Map<string, FailingEntry>()
-  /** When each job succeeded last. Another worker may have stored an earlier failure of it, or store it later. */
-  const succeededAt = new Map<string, EpochMs>()
-  const noteSuccess = (key: string) => void succeededAt.set(key, now())
-  const forgetSuccess = (key: string) => void succeededAt.delete(key)
-
-  const storeEntry = async (key: string): Promise<void> => {
-    const entry = failing.get(key)
-    if (entry === undefined) return
-    const isStored = await jobFailures.record(entry.failure).then(
+  const storeEntry = async (key: string, failure: JobFailure): Promise<void> => {
+    const isStored = await jobFailures.record(failure).then(
       () => true,
       () => false,
     )
@@ -143,29 +71,86 @@ function createFailureTable({
   const forgetRefuted = (askedAt: EpochMs) => {
     const isConfigured = (id: string) => id === '' || projects().some(({ projectId }) => projectId === id)
     for (const [key, { cause, failure }] of failing) {
-      const { projectId, lastAt } = failure
-      const isRefuted = cause === 'unavailable' && lastAt <= askedAt
-      if (isRefuted || (cause !== 'other' && !isConfigured(projectId))) failing.delete(key)
+      const isRefuted = cause === 'unavailable' && failure.lastAt <= askedAt
+      if (isRefuted || (cause !== 'other' && !isConfigured(failure.projectId))) failing.delete(key)
     }
     for (const [key, at] of succeededAt) if (now() - at > successKeptMs) succeededAt.delete(key)
   }
-  const refresh = async (onResponse: () => void): Promise<void> => {
-    const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
-    const askedAt = now()
-    const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
-    onResponse()
-    forgetRefuted(askedAt)
-    for (const key of stored) if (!rows.has(key)) failing.delete(key)
-    for (const [key, failure] of rows) {
-      if ((succeededAt.get(key) ?? 0) >= failure.lastAt) await removeEntry(key, failure)
-      else if (!failing.has(key))
-        failing.set(key, { identity: toJobIdentity(failure, projects()), failure, cause: 'other', isStored: true })
-    }
-    for (const [key, { failure, cause }] of failing)
-      if (isExpired(failure, now(), cause !== 'other')) await removeEntry(key, failure)
-    for (const [key, entry] of failing) if (!entry.isStored) await storeEntry(key)
+
+  return {
+    /**
+     * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not
+     * fail before, or failed for another reason. Never rejects.
+     */
+    recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
+      metrics.countJobFailure(identity)
+      if (error instanceof WarehouseError && /^FILE_(GONE|REPLACED)$/.test(error.code)) onFileLost(error)
+      const { job, project, key: subject } = identity
+      const projectId = project?.projectId ?? ''
+      const key = failureKey({ job, projectId, key: subject })
+      const before = failing.get(key)
+      succeededAt.delete(key)
+      if (before === undefined && failing.size >= maxTracked) return false
+      const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
+      const [since, failures] = [before?.failure.since ?? now(), (before?.failure.failures ?? 0) + 1]
+      const failure = { job, projectId, key: subject, since, lastAt: now(), failures, reason: errorText(error) }
+      failing.set(key, { identity, failure, cause, isStored: before?.isStored ?? false })
+      const isNewReason =
+        before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
+      if (cause !== 'other') outage.failed(identity, error, cause)
+      else if (!isLogged)
+        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...jobFields(identity), ...errorFields(error) })
+      updateOutage()
+      // While the server is away, storing would wait for its response, and so would the job.
+      if (cause !== 'unavailable') await storeEntry(key, failure)
+      return isNewReason
+    },
+    /** A job succeeded. Never rejects. */
+    recordSuccess: async (identity: JobIdentity): Promise<void> => {
+      if (!['schedule', 'queue', 'write_ahead_log'].includes(identity.job)) outage.responded()
+      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
+      succeededAt.set(key, now())
+      const entry = failing.get(key)
+      if (entry !== undefined) {
+        const { failure, cause } = entry
+        const logFields = { failures: failure.failures, for_ms: now() - failure.since }
+        // Before logging: a reader of the log then sees the stored state.
+        await removeEntry(key, failure)
+        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...jobFields(identity), ...logFields })
+      }
+      updateOutage()
+    },
+    /**
+     * Reads what other workers stored, removes what a success here has refuted, and forgets the failures of the warehouse
+     * that its answer refutes. Rejects if the warehouse is away.
+     */
+    refresh: async (): Promise<void> => {
+      const stored = [...failing].filter(([, entry]) => entry.isStored).map(([key]) => key)
+      const askedAt = now()
+      const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
+      outage.responded()
+      forgetRefuted(askedAt)
+      for (const key of stored) if (!rows.has(key)) failing.delete(key)
+      for (const [key, failure] of rows) {
+        if ((succeededAt.get(key) ?? 0) >= failure.lastAt) await removeEntry(key, failure)
+        else if (!failing.has(key))
+          failing.set(key, { identity: toJobIdentity(failure, projects()), failure, cause: 'other', isStored: true })
+      }
+      for (const [key, { failure, cause, isStored }] of failing) {
+        if (isExpired(failure, now(), cause !== 'other')) await removeEntry(key, failure)
+        else if (!isStored) await storeEntry(key, failure)
+      }
+      updateOutage()
+    },
+    list: (): readonly FailingJob[] =>
+      [...failing.values()].map(({ identity, failure, cause }) => ({
+        identity,
+        failure,
+        isWarehouseError: cause !== 'other',
+      })),
+    /** Why the warehouse cannot be used although it answers, according to the failed jobs; null: it can, as far as known. */
+    warehouseProblem: () => (isUnusable() ? outage.why() : null),
   }
-  return { failing, storeEntry, noteSuccess, forgetSuccess, removeEntry, refresh }
 }
 
 /** Whether jobs can use the warehouse: one log line when an outage begins, and one when it ends. */
@@ -192,17 +177,6 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
     },
     why: () => outage?.why ?? null,
   }
-}
-
-function nextJobFailure(
-  before: JobFailure | undefined,
-  { job, project, key }: JobIdentity,
-  reason: string,
-  now: EpochMs,
-): JobFailure {
-  const since = before?.since ?? now
-  const failures = (before?.failures ?? 0) + 1
-  return { job, projectId: project?.projectId ?? '', key, since, lastAt: now, failures, reason }
 }
 
 function failureKey({ job, projectId, key }: Pick<JobFailure, 'job' | 'projectId' | 'key'>): string {

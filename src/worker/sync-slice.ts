@@ -8,7 +8,7 @@ import type { AuditedStream, AuditResult } from '../mirror/core/audit.ts'
 import { isMassDeletion } from '../mirror/core/mass-deletion.ts'
 import type { SyncOutcome } from '../mirror/core/mirror.ts'
 import { isStopped } from '../mirror/sync/stop.ts'
-import { type AuditStep, runAudit } from '../mirror/verify/audit.ts'
+import { runAudit } from '../mirror/verify/audit.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { Ms } from '../values/time.ts'
 import {
@@ -80,25 +80,26 @@ export async function runSyncSlice(
 }
 
 /** One time slice of an audit: reads a part of the sample again, and finishes when all of it has been read. */
-export type AuditSliceOptions = SliceLimits & { readonly stream: AuditedStream }
-
 export async function runAuditSlice(
   resources: WorkerResources,
   project: ProjectConfig,
-  { stream, sliceMs, signal }: AuditSliceOptions,
+  { stream, sliceMs, signal }: SliceLimits & { readonly stream: AuditedStream },
 ): Promise<SyncSliceResult> {
-  const { warehouse, budgets } = resources
+  const { warehouse, budgets, metrics } = resources
   const { pause } = await currentPause(resources, project)
   if (pause !== null) return pause
   if (!(await canAudit(warehouse, project, stream))) return { kind: 'done', outcome: 'gaps', changed: 0 }
   const endsAt = performance.now() + sliceMs
+  const isSliceOver = () => performance.now() >= endsAt
+  const options = { ...serviceOptions(resources, project, signal), isSliceOver, maxFactsMs: sliceMs }
   try {
-    const step = await withWorkerService(resources, project, signal, 'audit', (service) => {
-      const isSliceOver = () => performance.now() >= endsAt
-      const options = { ...serviceOptions(resources, project, signal), isSliceOver, maxFactsMs: sliceMs }
-      return runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream)
-    })
-    return toSliceResult(resources, project, step)
+    const step = await withWorkerService(resources, project, signal, 'audit', (service) =>
+      runAudit(createAuditDeps(warehouse, budgets, project, service, options), stream),
+    )
+    if (step.kind === 'waiting') return { kind: 'busy', holder: 'a sync' }
+    metrics.countAudit(project.name, step.result)
+    logAudit(resources, project, step.result)
+    return { kind: 'done', outcome: 'complete', changed: step.result.differing }
   } catch (error) {
     if (isStopped(error)) return signal.aborted ? { kind: 'interrupted' } : { kind: 'more', mode: 'audit' }
     if (!(error instanceof ApiError)) throw error
@@ -107,14 +108,7 @@ export async function runAuditSlice(
   }
 }
 
-function toSliceResult(resources: WorkerResources, project: ProjectConfig, step: AuditStep): SyncSliceResult {
-  if (step.kind === 'waiting') return { kind: 'busy', holder: 'a sync' }
-  resources.metrics.countAudit(project.name, step.result)
-  logResult(resources, project, step.result)
-  return { kind: 'done', outcome: 'complete', changed: step.result.differing }
-}
-
-function logResult({ log }: WorkerResources, { name: project }: ProjectConfig, result: AuditResult): void {
+function logAudit({ log }: WorkerResources, { name: project }: ProjectConfig, result: AuditResult): void {
   const { stream, population, drawn, compared, differing, gone, unreadable, requests, tookMs: took_ms } = result
   const fields = { project, stream, population, compared, differing, gone, unreadable, requests, took_ms }
   log[differing === 0 ? 'info' : 'warn']({ event: 'audit.ended', ...fields })
