@@ -1,12 +1,13 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { FailingJob } from '../src/maintenance/core/job-failure.ts'
+import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'
 import type { JobFailures } from '../src/worker/job-failures.ts'
 import { readLastCompletions } from '../src/worker/mirror-state.ts'
 import type { WorkerContext } from '../src/worker/worker-context.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
-import { type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
+import { type JobData, type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {
   configurationDigest,
   housekeeping,
@@ -15,7 +16,6 @@ import {
   runsTellForMs,
   schedulesForProjects,
 } from './schedule-plan.ts'
-import { pendingWebhookJobs } from './webhook-receiver.ts'
 
 type MaintenanceDeps = JobQueues & {
   readonly context: WorkerContext
@@ -121,4 +121,16 @@ export function createScheduleSync(backend: Pick<Backend, 'ensureSchedules'>, cl
     if (!differ) for (const id of found) if (!known.has(id)) await clock.removeJobScheduler(id)
     lastSync = { wantedKey, at: now }
   }
+}
+
+/** `pending`: by project id. Deliveries of projects that are not configured wait until they are again. */
+export function pendingWebhookJobs(
+  projects: readonly Pick<ProjectConfig, 'name' | 'projectId'>[],
+  pending: readonly { readonly project: ProjectId; readonly id: string }[],
+): JobData<'webhooks'>[] {
+  const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
+  return pending.flatMap(({ project, id }) => {
+    const name = names.get(project)
+    return name === undefined ? [] : [{ project: name, delivery: id }]
+  })
 }

@@ -1,18 +1,18 @@
 /** The HTTP server of a worker: its health, metrics, webhooks, console and queues. */
 import type { Warehouse } from '../src/app/open.ts'
-import { type Config, resolveHttpExposure } from '../src/config/config.ts'
+import { type Config, type ProjectConfig, resolveHttpExposure } from '../src/config/config.ts'
 import { createAttempts } from '../src/http/auth.ts'
 import { withTimeout } from '../src/http/remember-results.ts'
 import { type HttpRoutes, openHttpServer, type ReadinessResult, type RoutesPlugin } from '../src/http/server.ts'
-import { webhookRoutes } from '../src/http/webhooks.ts'
+import { type WebhookReceiver, webhookRoutes } from '../src/http/webhooks.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
 import type { JobFailures } from '../src/worker/job-failures.ts'
+import { storeDelivery } from '../src/worker/webhook-deliveries.ts'
 import type { WorkerContext } from '../src/worker/worker-context.ts'
 import type { Backend } from './backends/backend.ts'
 import type { BullQueue } from './backends/bullmq.ts'
 import type { JobQueues } from './queues.ts'
-import { createWebhookReceiver } from './webhook-receiver.ts'
 import { openWorkerConsole } from './worker-console.ts'
 
 type WorkerHttpDeps = JobQueues & {
@@ -43,6 +43,33 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
   const server = await openHttpServer({ ...address, attempts, health, metrics, plugins, log })
   onClose(server.close)
   return { address: server.address, consoleLink: await webConsole.createLink(server.address) }
+}
+
+/** Stores a delivery, and adds the job that processes it. */
+function createWebhookReceiver(
+  projects: () => readonly ProjectConfig[],
+  { warehouse, metrics, log }: WorkerContext,
+  enqueue: JobQueues['enqueue'],
+): WebhookReceiver {
+  const findProject = (named: string) =>
+    projects().find(({ name }) => name === named) ?? projects().find(({ projectId }) => projectId === named)
+  return {
+    findProject: (named) => {
+      const project = findProject(named)
+      return project === undefined ? undefined : { name: project.name, secrets: project.webhookSecrets }
+    },
+    storeDelivery: async (name, body) => {
+      const { id, result } = await storeDelivery(warehouse, findProject(name)?.projectId ?? '', body)
+      if (result !== 'stored') return result
+      // Not awaited: a disconnected queue must not delay the response, and maintenance enqueues what was missed.
+      enqueue('webhooks', [{ project: name, delivery: id }]).catch((error: unknown) =>
+        log.warn({ event: 'webhook.enqueue_failed', project: name, why: String(error) }),
+      )
+      return 'accepted'
+    },
+    onDelivery: metrics.countDelivery,
+    log,
+  }
 }
 
 function queueBoard(backend: Backend, queues: JobQueues['queues']): HttpRoutes {

@@ -4,6 +4,7 @@ import { type Config, type ProjectConfig, settingsNeedingRestart } from '../src/
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
 import { withFailingJobs } from '../src/maintenance/core/health.ts'
+import type { JobIdentity, JobKind } from '../src/maintenance/core/job-failure.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
 import { createJobFailures } from '../src/worker/job-failures.ts'
@@ -14,7 +15,6 @@ import { openBackend } from './backends/open-backend.ts'
 import { createJobHandler, type JobDeps, type JobType } from './job-handler.ts'
 import { laneJobs, schedulerJobs, syncJobs, webhookJobs } from './job-types.ts'
 import { createMaintenance } from './maintenance.ts'
-import { startPeriodicTask } from './periodic-task.ts'
 import { type JobData, openJobQueues, type QueueName } from './queues.ts'
 import { requirePeopleTokens } from './worker-console.ts'
 import { checkReadiness, openWorkerHttp } from './worker-http.ts'
@@ -88,6 +88,51 @@ export async function startWorker(config: Config, options: WorkerOptions) {
   } catch (error) {
     await stopInTime(closeAll, log)
     throw error
+  }
+}
+
+/**
+ * Work that repeats in every worker and needs no job. The first run starts at once, each further one `everyMs` after the end
+ * of the one before. A run that fails is recorded, and the next one starts all the same.
+ */
+function startPeriodicTask(
+  job: JobKind,
+  everyMs: Ms,
+  work: () => Promise<void>,
+  { failures, isQueueConnectionError }: Pick<JobDeps, 'failures' | 'isQueueConnectionError'>,
+) {
+  const identity: JobIdentity = { job, project: null, key: '', stream: null }
+  let lastAt = performance.now()
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+  const runOnce = async () => {
+    clearTimeout(timer)
+    try {
+      // Closing resources may fail the last run; that is not worth a warning.
+      await work().catch((error) => (stopped ? undefined : Promise.reject(error)))
+      await failures.recordSuccess(identity)
+    } catch (error) {
+      await failures.recordFailure(identity, error, isQueueConnectionError(error))
+    }
+    lastAt = performance.now()
+    if (!stopped) timer = setTimeout(next, everyMs)
+  }
+  let current = Promise.resolve()
+  const next = () => {
+    current = current.then(runOnce)
+  }
+  next()
+  return {
+    /** Milliseconds since the last completed run, or since the start. */
+    sinceLastRunMs: (): Ms => performance.now() - lastAt,
+    /** Runs once more now. */
+    runNow: next,
+    /** Waits for the current run. */
+    stop: async () => {
+      stopped = true
+      clearTimeout(timer)
+      await current
+    },
   }
 }
 

@@ -5,9 +5,9 @@ import { type Json, stringifyJson } from '../values/json.ts'
 import type { ScriptedFault } from './faults.ts'
 import type { KeyOptions, MemorySandbox } from './memory-sandbox.ts'
 import type { MutationKind } from './mutations.ts'
+import { type TruthStream, truthStreams } from './project.ts'
 import { readBodyText, sendChunks } from './response.ts'
 import type { Switches } from './switches.ts'
-import { type TruthStream, truthStreams } from './truth.ts'
 
 export const controlPrefix = '/_sandbox/'
 

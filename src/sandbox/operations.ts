@@ -3,8 +3,7 @@ import type { Json } from '../values/json.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Conversation } from './model.ts'
 import { createQueryReader, notFound, Problem, readBody, validationProblem } from './problem.ts'
-import type { Project } from './project.ts'
-import { purposes } from './random.ts'
+import { computeAvailability, type Project } from './project.ts'
 import { computeRollup } from './rollup.ts'
 import type { Switches } from './switches.ts'
 
@@ -150,11 +149,6 @@ function unreadableRollup(answer: Switches['analytics.answer']): Json {
 
 const getAvailability: Run = ({ project, now, switches: s }) =>
   ({ plain: computeAvailability(project, now), list: [], text: 'available' })[s['availability.answer']]
-
-export function computeAvailability({ id, state }: Project, now: EpochMs): Json {
-  const agentsOnline = state.seedData.random(purposes.agent, 0, Math.floor(now / 60_000)) % 5
-  return { projectId: id, available: agentsOnline > 0, agentsOnline }
-}
 
 /** Every operation, except the widget's token. */
 export const operations: readonly Operation[] = [

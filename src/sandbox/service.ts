@@ -1,8 +1,8 @@
-/** The service without its network: what it does with a request that has arrived completely. */
+/** The service without its network: what it does with a request that has arrived completely, and what it logs of it. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { type Json, stringifyJson } from '../values/json.ts'
-import type { EpochMs } from '../values/time.ts'
+import type { EpochMs, Ms } from '../values/time.ts'
 import { createFaults, type FaultKind, faultOf } from './faults.ts'
 import { applyRandomMutations, parseMutationKinds } from './mutations.ts'
 import { findRoute, isList, isWrite, type RouteMatch, type Scope } from './operations.ts'
@@ -10,7 +10,6 @@ import { checkQuery, notFound, Problem, validationProblem } from './problem.ts'
 import type { Project } from './project.ts'
 import { createRandom, purposes } from './random.ts'
 import { createKeyLimits } from './rate-limit.ts'
-import type { RequestLogEntry } from './request-log.ts'
 import { jsonResponse, problemResponse, type ServiceResponse, withUpperIds, writeResponse } from './response.ts'
 import type { Switches } from './switches.ts'
 
@@ -177,4 +176,58 @@ function mutateBeforeList(service: Service, project: Project): void {
   const lists = (service.listRequestCounts.get(project.id) ?? 0) + 1
   service.listRequestCounts.set(project.id, lists)
   if (lists % every === 0) applyRandomMutations(project, 1, lists, parseMutationKinds(kinds))
+}
+
+/** Times use this machine's clock, not the service's. Keys and bodies are never logged. */
+export type RequestLogEntry = {
+  readonly number: number
+  readonly requestId: string
+  readonly arrivedAt: EpochMs
+  /** When the last byte was sent, or the connection was cut; null = in progress. */
+  answeredAt: EpochMs | null
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  /** The operation's id in the API description; null = unknown path. */
+  readonly operation: string | null
+  readonly write: boolean
+  keyId: string | null
+  /** Null: no response was sent. */
+  status: number | null
+  readonly fault: string | null
+}
+
+export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms = 60_000) {
+  const writes = entries.filter(({ write }) => write)
+  return {
+    total: entries.length,
+    byOperation: countBy(entries, ({ operation }) => operation ?? 'none'),
+    byStatus: countBy(entries, ({ status }) => String(status ?? 'none')),
+    byFault: countBy(
+      entries.filter(({ fault }) => fault !== null),
+      ({ fault }) => String(fault),
+    ),
+    /** The most that arrived with one key in any window. */
+    maxInWindow: { requests: mostInWindow(entries, windowMs), writes: mostInWindow(writes, windowMs) },
+    firstAt: entries[0]?.arrivedAt ?? null,
+    lastAt: entries.at(-1)?.arrivedAt ?? null,
+  }
+}
+
+function countBy(entries: readonly RequestLogEntry[], nameOf: (entry: RequestLogEntry) => string) {
+  const groups = Map.groupBy(entries, nameOf)
+  return Object.fromEntries([...groups].map(([name, group]) => [name, group.length]))
+}
+
+function mostInWindow(entries: readonly RequestLogEntry[], windowMs: Ms): number {
+  let most = 0
+  for (const [keyId, all] of Map.groupBy(entries, (entry) => entry.keyId)) {
+    if (keyId === null) continue
+    let oldest = 0
+    for (const [n, { arrivedAt }] of all.entries()) {
+      while ((all[oldest]?.arrivedAt ?? arrivedAt) <= arrivedAt - windowMs) oldest += 1
+      most = Math.max(most, n + 1 - oldest)
+    }
+  }
+  return most
 }

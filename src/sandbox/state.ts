@@ -4,8 +4,7 @@ import type { Activity, Conversation, Message, PhoneCall, Visitor } from './mode
 import { purposes } from './random.ts'
 import { createRowStore } from './row-store.ts'
 import { createRowIds } from './seed-context.ts'
-import type { ConversationTime } from './seed-conversations.ts'
-import type { CallTime, SeedData, VisitorTime } from './seed-data.ts'
+import type { CallTime, ConversationTime, SeedData, VisitorTime } from './seed-data.ts'
 
 export type ProjectState = ReturnType<typeof createProjectState>
 

@@ -1,8 +1,8 @@
 /** The rate limit, with each algorithm that a service may use. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { limiters } from '../../src/sandbox/rate-limit.ts'
-import { countRequests, type RequestLogEntry } from '../../src/sandbox/request-log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { countRequests, type RequestLogEntry } from '../../src/sandbox/service.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox | undefined

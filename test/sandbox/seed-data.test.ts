@@ -1,7 +1,7 @@
 /** The data of the sandbox: the same for the same seed, of any size, and changeable. */
 import { afterEach, expect, test } from 'vitest'
+import { truthStreams } from '../../src/sandbox/project.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { truthStreams } from '../../src/sandbox/truth.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
 
 const running: Sandbox[] = []

@@ -1,7 +1,7 @@
 /** A webhook only makes the worker read rows again. On each kind of queue. */
 import { createHmac } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { pendingWebhookJobs } from '../../jobs/webhook-receiver.ts'
+import { pendingWebhookJobs } from '../../jobs/maintenance.ts'
 import type { Warehouse } from '../../src/app/open.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
