@@ -161,8 +161,6 @@ async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<v
   if (!inTime) log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
 }
 
-export type WorkerComponents = Awaited<ReturnType<typeof openWorkerComponents>>
-
 async function openWorkerComponents(
   config: Config,
   { log, prefix, onFatal }: WorkerOptions,

@@ -18,12 +18,6 @@ import type { ReadinessResult } from './server.ts'
 /** Sync runs and requests are counted as they end; the mirror's health is read on each scrape. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** What the parts of a worker count. */
-export type WorkerMetrics = Pick<
-  Metrics,
-  'countRequest' | 'countStream' | 'countAudit' | 'countSettled' | 'countJobFailure'
->
-
 export type MetricsOptions = {
   readonly readHealth: () => Promise<readonly ProjectHealth[]>
   /** The jobs that are failing now. */

@@ -86,7 +86,7 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
     // Without a project id, these use the first project.
     /** Every write that was performed, in order. */
     ledger: (id?: string) => findProject(id).ledger,
-    truth: (stream: TruthStream, id?: string) => truthOf(findProject(id), stream, switches),
+    truth: (stream: TruthStream, id?: string) => truthOf(findProject(id), stream),
     /** The service's rollup of this window. */
     rollup: (from: string, to: string, id?: string) =>
       computeRollup(findProject(id), { from: Date.parse(from), to: Date.parse(to) }, switches),

@@ -3,7 +3,7 @@ import type { Json } from '../values/json.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import type { Conversation } from './model.ts'
 import { createQueryReader, notFound, Problem, readBody, validationProblem } from './problem.ts'
-import { computeAvailability, type Project } from './project.ts'
+import type { Project } from './project.ts'
 import { computeRollup } from './rollup.ts'
 import type { Switches } from './switches.ts'
 
@@ -148,7 +148,7 @@ function unreadableRollup(answer: Switches['analytics.answer']): Json {
 }
 
 const getAvailability: Run = ({ project, now, switches: s }) =>
-  ({ plain: computeAvailability(project, now), list: [], text: 'available' })[s['availability.answer']]
+  ({ plain: project.view().availability(now), list: [], text: 'available' })[s['availability.answer']]
 
 /** Every operation, except the widget's token. */
 export const operations: readonly Operation[] = [

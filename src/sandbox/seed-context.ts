@@ -181,14 +181,7 @@ const sentenceCount = 1024
 
 /** Sample texts: sentences from a small vocabulary, with occasional text that breaks programs. */
 function createSampleText(random: Random, variety: Switches['content']) {
-  // Composed once, so that a message costs two look-ups instead of a dozen; on first use, as a small world needs few.
-  const sentences: string[] = []
-  const sentenceFor = (draw: number) => {
-    const n = draw % sentenceCount
-    const sentence = sentences[n] ?? composeSentence(random, n)
-    sentences[n] = sentence
-    return sentence
-  }
+  const sentenceFor = (draw: number) => composeSentence(random, draw % sentenceCount)
   return {
     sentence(a: number, b: number) {
       const draw = random(purposes.text, a, b)

@@ -95,8 +95,14 @@ export function createView(projectId: string, state: ProjectState, s: Switches) 
       current: (visitor: Visitor, row: Activity, k: number) => wire.activity(shown.activity(visitor, row, k)),
     },
     recording: wire.recording,
+    /** Null: a 404. */
+    currentRecording: (call: PhoneCall) =>
+      call.recordedAt === null && s['recordings.none'] === '404' ? null : wire.recording(shown.call(call)),
+    availability(now: EpochMs): Json {
+      const agentsOnline = state.seedData.random(purposes.agent, 0, Math.floor(now / 60_000)) % 5
+      return { projectId, available: agentsOnline > 0, agentsOnline }
+    },
     note: wire.note,
-    shownCall: shown.call,
   }
 }
 

@@ -24,9 +24,7 @@ import {
 type SyncSliceMode = 'incremental' | 'reconcile'
 
 /** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
-export type SliceLimits = { readonly sliceMs: Ms; readonly signal: AbortSignal }
-
-export type SyncSliceOptions = SliceLimits & { readonly stream: StreamName; readonly mode: SyncSliceMode }
+type SliceLimits = { readonly sliceMs: Ms; readonly signal: AbortSignal }
 
 export type SyncSliceResult =
   | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
@@ -44,7 +42,7 @@ export type SyncSliceResult =
 export async function runSyncSlice(
   resources: WorkerResources,
   project: ProjectConfig,
-  { stream, mode, sliceMs, signal }: SyncSliceOptions,
+  { stream, mode, sliceMs, signal }: SliceLimits & { readonly stream: StreamName; readonly mode: SyncSliceMode },
 ): Promise<SyncSliceResult> {
   const { warehouse, budgets, log, metrics } = resources
   const { pause, isRecorded } = await currentPause(resources, project)

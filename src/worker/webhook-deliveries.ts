@@ -13,17 +13,12 @@ import type { Ms } from '../values/time.ts'
 import { currentPause, type PausedResult, pauseProject, type WorkerResources, withWorkerService } from './resources.ts'
 
 /** `repeated`: the same bytes were stored before. `full`: too many are waiting, so it was not stored. */
-type StoreDeliveryResult = { readonly id: string; readonly result: 'stored' | 'repeated' | 'full' }
-
-export async function storeDelivery(
-  { deliveries }: Warehouse,
-  project: ProjectId,
-  body: Buffer,
-): Promise<StoreDeliveryResult> {
+export async function storeDelivery({ deliveries }: Warehouse, project: ProjectId, body: Buffer) {
   const id = createHash('sha256').update(body).digest('hex')
+  if (await deliveries.isFull(project)) return { id, result: 'full' } as const
   const delivery = { id, body: new TextDecoder().decode(body), bytes: body.length }
-  if (await deliveries.isFull(project)) return { id, result: 'full' }
-  return { id, result: (await deliveries.store(project, delivery, Date.now())) ? 'stored' : 'repeated' }
+  const isNew = await deliveries.store(project, delivery, Date.now())
+  return { id, result: isNew ? 'stored' : 'repeated' } as const
 }
 
 export type DeliveriesResult =
@@ -34,7 +29,7 @@ export type DeliveriesResult =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'interrupted' }
 
-export type DeliveriesOptions = {
+type DeliveriesOptions = {
   readonly signal: AbortSignal
   /** Called before the deliveries are marked as done, so that no follow-up is lost. */
   readonly enqueueFollowUps: (result: { readonly lists: boolean }) => Promise<void>
