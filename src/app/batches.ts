@@ -9,14 +9,13 @@ import {
   type BatchOutcome,
   type BatchReport,
   type BatchSummary,
+  countOperations,
   estimateBatchMs,
   longestRest,
-  type OperationCounts,
   type RevertReport,
   type SelectionMismatch,
 } from '../outbox/core/batches.ts'
 import type { BatchDecision, DecisionTerms } from '../outbox/core/decisions.ts'
-import { visitorNameOf } from '../outbox/core/review.ts'
 import type { StatusCounts } from '../outbox/core/state.ts'
 import { approvable, describeMismatch, requireBatch } from '../outbox/decide.ts'
 import { type RevertRequest, revertBatch } from '../outbox/revert.ts'
@@ -37,12 +36,12 @@ export function listBatches(
   project: ProjectConfig,
   { limit, before }: { readonly limit: number; readonly before?: string },
 ): Promise<BatchesReport> {
-  return withOutbox(config, project, async (admin, warehouse) => {
-    const from = before === undefined ? undefined : await requireBatch(admin, before, 'nothing was listed')
-    const found = await admin.listBatches(limit + 1, from)
+  return withOutbox(config, project, async (outbox, warehouse) => {
+    const from = before === undefined ? undefined : await requireBatch(outbox, before, 'nothing was listed')
+    const found = await outbox.listBatches(limit + 1, from)
     const batches = []
     for (const batch of found.slice(0, limit))
-      batches.push({ ...batch, estimate: await estimateBatch(admin, warehouse, project, batch) })
+      batches.push({ ...batch, estimate: await estimateBatch(outbox, warehouse, project, batch) })
     return { project: project.name, batches, more: found.length > limit }
   })
 }
@@ -54,43 +53,40 @@ const samplesPerOutcome = 3
 
 /** `name`: a batch's name or a unique beginning of it. Throws UserError if there is none. */
 export function showBatch(config: Config, project: ProjectConfig, name: string): Promise<BatchReport> {
-  return withOutbox(config, project, async (admin, warehouse) => readBatch(admin, warehouse, project, name))
+  return withOutbox(config, project, async (outbox, warehouse) => readBatch(outbox, warehouse, project, name))
 }
 
 /** The same with an open warehouse, for pages and for watching. */
 export async function readBatch(
-  admin: Outbox,
+  outbox: Outbox,
   warehouse: Warehouse,
   project: BatchProject,
   name: string,
 ): Promise<BatchReport> {
-  const batch = await requireBatch(admin, name, 'nothing was shown')
-  const approval = await admin.digestOf({ batch: batch.id, statuses: approvable })
+  const batch = await requireBatch(outbox, name, 'nothing was shown')
+  const approval = await outbox.digestOf({ batch: batch.id, statuses: approvable })
+  const outcomes: BatchOutcome[] = []
+  for (const { operation, status, count } of await outbox.countByOperation({ batch: batch.id })) {
+    const which = { batch: batch.id, operations: [operation], statuses: [status] }
+    const samples = await outbox.nameEntries(await outbox.list(which, samplesPerOutcome))
+    outcomes.push({ operation, status, count, samples })
+  }
   return {
     project: project.name,
     batch,
-    outcomes: await readOutcomes(admin, batch.id),
-    reasons: await admin.groupReasons({ batch: batch.id }),
-    checked: await compareWithChecks(admin, batch.id),
-    estimate: await estimateBatch(admin, warehouse, project, batch),
+    outcomes,
+    reasons: await outbox.groupReasons({ batch: batch.id }),
+    checked: await compareWithChecks(outbox, batch.id),
+    estimate: await estimateBatch(outbox, warehouse, project, batch),
     approval: batch.stoppedAt !== null || approval.count === 0 ? null : approval,
-    revertedBy: await admin.findRevertOf(batch.id),
-    revertible: await admin.countRevertible(batch.id),
+    revertedBy: await outbox.findRevertOf(batch.id),
+    revertible: await outbox.countRevertible(batch.id),
   }
-}
-
-async function readOutcomes(admin: Outbox, batch: string): Promise<readonly BatchOutcome[]> {
-  const outcomes: BatchOutcome[] = []
-  for (const { operation, status, count } of await admin.countByOperation({ batch })) {
-    const entries = await admin.list({ batch, operations: [operation], statuses: [status] }, samplesPerOutcome)
-    outcomes.push({ operation, status, count, samples: await admin.nameEntries(entries) })
-  }
-  return outcomes
 }
 
 /** How long the rest of a batch takes; of one that is not approved: once it is. */
 export async function estimateBatch(
-  admin: Outbox,
+  outbox: Outbox,
   warehouse: Warehouse,
   project: BatchProject,
   { id, counts }: Pick<BatchSummary, 'id' | 'counts'>,
@@ -100,29 +96,22 @@ export async function estimateBatch(
   const worker = (await warehouse.workers.listLive(Date.now())).length > 0
   const none = { left, ahead: 0, takesMs: 0, restsUntil: null, restsBecause: null, worker }
   if (left === 0) return none
-  const open: Record<string, number> = {}
-  for (const { operation, status, count } of await admin.countByOperation({ batch: id }))
-    if (status === 'draft' || status === 'queued' || status === 'sending')
-      open[operation] = (open[operation] ?? 0) + count
-  const ahead = await admin.countAhead(id)
+  const open = countOperations(await outbox.countByOperation({ batch: id, statuses: ['draft', 'queued', 'sending'] }))
+  const ahead = await outbox.countAhead(id)
   const limits = await readSlotLimits(warehouse, project)
   const clock = await warehouse.readClock()
   const now = clock()
-  const rest = longestRest([await circuitRest(admin, id, now), await admin.findBatchRest(id)], now)
+  const { all, batches } = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now)
+  const circuit = all ?? batches.get(id)
+  const pause = circuit === undefined ? null : { until: circuit.until, because: circuit.why }
+  const rest = longestRest([pause, await outbox.findBatchRest(id)], now)
   return {
     ...none,
     ahead,
-    takesMs: estimateBatchMs(limits, open as OperationCounts, ahead) + (rest === null ? 0 : rest.until - now),
+    takesMs: estimateBatchMs(limits, open, ahead) + (rest === null ? 0 : rest.until - now),
     restsUntil: rest === null ? null : toTimestamp(rest.until),
     restsBecause: rest?.because ?? null,
   }
-}
-
-async function circuitRest(admin: Outbox, batch: string, now: number) {
-  const outcomes = await admin.listRecentOutcomes(outcomesConsidered)
-  const { all, batches } = evaluateCircuits(outcomes, now)
-  const open = all ?? batches.get(batch)
-  return open === undefined ? null : { until: open.until, because: open.why }
 }
 
 type BatchDecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & { readonly batch: string }
@@ -137,12 +126,12 @@ export function decideBatch(
   decision: BatchDecision,
   { batch: name, by, ...options }: BatchDecisionRequest,
 ): Promise<BatchDecisionReport | SelectionMismatch> {
-  return withOutbox(config, project, async (admin, warehouse) => {
-    const batch = await requireBatch(admin, name)
-    const result = await admin.decideBatch(decision, batch.id, by, options)
+  return withOutbox(config, project, async (outbox, warehouse) => {
+    const batch = await requireBatch(outbox, name)
+    const result = await outbox.decideBatch(decision, batch.id, by, options)
     if (result === null) throw unchangedBatch(batch, decision)
     if (!('inFlight' in result))
-      return { project: project.name, ...(await describeMismatch(admin, { batch: batch.id }, result.moved)) }
+      return { project: project.name, ...(await describeMismatch(outbox, { batch: batch.id }, result.moved)) }
     return { project: project.name, batch: batch.id, decision, ...result, ...(await clockNotices(warehouse)) }
   })
 }
@@ -166,54 +155,49 @@ export function resumeRestored(
 }
 
 function unchangedBatch({ id, state, stoppedAt, stoppedBy }: BatchSummary, decision: BatchDecision): UserError {
+  const error = (why: string, next: string) => new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
   const show = `\`deskmirror writeback batches show ${id}\` shows it`
-  const explain = (): readonly [why: string, next: string] => {
-    if (decision === 'resumed') return [`${id} is not stopped`, show]
-    if (stoppedAt !== null)
-      return [
-        `${id} was stopped by ${stoppedBy} at ${stoppedAt}`,
-        `\`deskmirror writeback resume --batch ${id}\` goes on`,
-      ]
-    if (state !== 'draft') return [`nothing of ${id} is left to send`, show]
-    const cancel = `to give it up: \`deskmirror writeback cancel --batch ${id}\``
-    return [`${id} waits for approval, so nothing of it is sent`, cancel]
-  }
-  const [why, next] = explain()
-  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
+  if (decision === 'resumed') return error(`${id} is not stopped`, show)
+  if (stoppedAt !== null)
+    return error(
+      `${id} was stopped by ${stoppedBy} at ${stoppedAt}`,
+      `\`deskmirror writeback resume --batch ${id}\` goes on`,
+    )
+  if (state !== 'draft') return error(`nothing of ${id} is left to send`, show)
+  const next = `to give it up: \`deskmirror writeback cancel --batch ${id}\``
+  return error(`${id} waits for approval, so nothing of it is sent`, next)
 }
 
 /** Queues the inverse of a batch as a draft batch. Throws UserError if it is still being sent, or was taken back before. */
 export function revertBatchOf(config: Config, project: ProjectConfig, request: RevertRequest): Promise<RevertReport> {
-  return withOutbox(config, project, async (admin, warehouse) => {
-    const { notReverted, ...report } = await revertBatch(admin, request)
-    const targets = await admin.readTargets(notReverted)
-    const named = notReverted.map((row, index) => ({ ...row, visitorName: visitorNameOf(targets[index] ?? null) }))
-    return { project: project.name, ...report, notReverted: named, ...(await clockNotices(warehouse)) }
+  return withOutbox(config, project, async (outbox, warehouse) => {
+    const report = await revertBatch(outbox, request)
+    return { project: project.name, ...report, ...(await clockNotices(warehouse)) }
   })
 }
 
 type WatchOptions = {
   readonly everyMs: Ms
-  /** Once aborted, the last reading is returned. */
   readonly signal: AbortSignal
   readonly onProgress: (progress: BatchProgress, report: BatchReport) => void
 }
 
-/** Until nothing more happens to the batch without a person; returns the last reading. Throws UserError if there is none. */
+/** Until nothing more happens to the batch without a person, or `signal`; returns the last reading. Throws UserError if there is none. */
 export function watchBatch(
   config: Config,
   project: ProjectConfig,
   name: string,
   { everyMs, signal, onProgress }: WatchOptions,
 ): Promise<BatchReport> {
-  return withOutbox(config, project, async (admin, warehouse) => {
+  return withOutbox(config, project, async (outbox, warehouse) => {
     let first: BatchReading | null = null
     for (;;) {
-      const report = await readBatch(admin, warehouse, project, name)
+      const report = await readBatch(outbox, warehouse, project, name)
       const reading = { at: Date.now(), report }
       first ??= reading
       onProgress(toBatchProgress(first, reading), report)
-      if (isBatchIdle(report) || signal.aborted) return report
+      const isIdle = report.batch.state !== 'sending' && (report.batch.counts.sending ?? 0) === 0
+      if (isIdle || signal.aborted) return report
       await sleep(everyMs, undefined, { signal }).catch(() => {})
     }
   })
@@ -252,11 +236,6 @@ export function toBatchProgress(first: BatchReading, { at, report }: BatchReadin
     restsUntil: estimate.restsUntil,
     restsBecause: estimate.restsBecause,
   }
-}
-
-/** Whether nothing more happens to it without a person. */
-function isBatchIdle({ batch: { state, counts } }: BatchReport): boolean {
-  return state !== 'sending' && (counts.sending ?? 0) === 0
 }
 
 function countSettled(counts: StatusCounts): number {

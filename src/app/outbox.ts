@@ -1,7 +1,7 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { SelectionMismatch } from '../outbox/core/batches.ts'
-import type { DecisionTerms, OutboxDecision, OutboxFilter, ShownSelection } from '../outbox/core/decisions.ts'
+import type { DecisionTerms, OutboxDecision, OutboxFilter } from '../outbox/core/decisions.ts'
 import type { OutboxEntry } from '../outbox/core/outbox-entry.ts'
 import type {
   AddWritebackReport,
@@ -31,11 +31,11 @@ export function addWriteback(
   request: WritebackRequest,
   { createdBy }: { readonly createdBy: string },
 ): Promise<AddWritebackReport> {
-  return withOutbox(config, project, async (admin, warehouse) => {
+  return withOutbox(config, project, async (outbox, warehouse) => {
     const status = needsApproval(1, project) ? 'draft' : 'queued'
-    const ahead = await countUnsettled(admin)
+    const ahead = await countUnsettled(outbox)
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
-    const result = await admin.enqueue([[request]], options).catch(throwUnknownResult)
+    const result = await outbox.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
     const estimate = await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)
     return { project: project.name, id, status, ...estimate }
@@ -48,24 +48,23 @@ export function listWritebacks(
   filter: OutboxFilter,
   { limit, newest }: { readonly limit: number; readonly newest: boolean },
 ): Promise<ListWritebacksReport> {
-  return withOutbox(config, project, async (admin, warehouse) => {
-    const named = await nameBatch(admin, filter)
-    const entries = await (newest ? admin.listNewest(named, limit) : admin.list(named, limit))
+  return withOutbox(config, project, async (outbox, warehouse) => {
+    const named = await nameBatch(outbox, filter)
+    const entries = await (newest ? outbox.listNewest(named, limit) : outbox.list(named, limit))
     return {
       project: project.name,
-      writebacks: await admin.nameEntries(entries),
-      counts: await admin.countByStatus(named),
+      writebacks: await outbox.nameEntries(entries),
+      counts: await outbox.countByStatus(named),
       nameless: await warehouse.projects.countWithoutProject(),
     }
   })
 }
 
 /** A batch may be named by a unique beginning of its name. */
-async function nameBatch(admin: Outbox, filter: OutboxFilter): Promise<OutboxFilter> {
-  const { batch } = filter
+async function nameBatch(outbox: Outbox, { batch, ...filter }: OutboxFilter): Promise<OutboxFilter> {
   return batch === undefined
     ? filter
-    : { ...filter, batch: (await requireBatch(admin, batch, 'nothing was listed')).id }
+    : { ...filter, batch: (await requireBatch(outbox, batch, 'nothing was listed')).id }
 }
 
 const pageSize = 500
@@ -77,48 +76,46 @@ export function forEachWriteback(
   filter: OutboxFilter,
   onEntries: (entries: readonly OutboxEntry[]) => void,
 ): Promise<void> {
-  return withOutbox(config, project, async (admin) => {
-    const named = await nameBatch(admin, filter)
-    let after = 0
-    for (;;) {
-      const entries = await admin.list(named, pageSize, after)
+  return withOutbox(config, project, async (outbox) => {
+    const named = await nameBatch(outbox, filter)
+    let entries: readonly OutboxEntry[] = []
+    do {
+      entries = await outbox.list(named, pageSize, entries.at(-1)?.seq)
       onEntries(entries)
-      if (entries.length < pageSize) return
-      after = entries.at(-1)?.seq ?? after
-    }
+    } while (entries.length === pageSize)
   })
 }
 
 /** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
-  return withOutbox(config, project, (admin) => readWriteback(admin, project, id))
+  return withOutbox(config, project, (outbox) => readWriteback(outbox, project, id))
 }
 
 /** The same with an open warehouse, for pages. */
 export async function readWriteback(
-  admin: Outbox,
+  outbox: Outbox,
   project: Pick<ProjectConfig, 'name'>,
   id: string,
 ): Promise<ShowWritebackReport> {
-  const entries = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
-  const [writeback] = await admin.nameEntries(entries)
+  const entries = await outbox.list({ ids: await resolveIds(outbox, [id]) }, 1)
+  const [writeback] = await outbox.nameEntries(entries)
   if (writeback === undefined) throw new Error('an id that was just found is gone')
-  const [check = null] = await admin.readChecks([writeback.id])
+  const [check = null] = await outbox.readChecks([writeback.id])
   const target = writeback.conversationId ?? writeback.visitorId ?? ''
-  const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
+  const lane = await outbox.list({ target, statuses: laneBlockingStatuses }, 1000)
   const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
   const before = isOpen ? lane.find(({ seq }) => seq < writeback.seq) : undefined
   return {
     project: project.name,
     writeback,
-    events: await admin.listEvents(writeback.id),
+    events: await outbox.listEvents(writeback.id),
     check,
     waitsFor: before === undefined ? null : { id: before.id, status: before.status },
     holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
   }
 }
 
-export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit'> & { readonly selection: OutboxFilter }
+export type DecisionRequest = Pick<DecisionTerms, 'by' | 'audit' | 'shown'> & { readonly selection: OutboxFilter }
 
 /**
  * Approves, takes an approval back, cancels, sends again or resolves. If what was `shown` has moved since, nothing is
@@ -128,18 +125,16 @@ export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { selection, ...made }: DecisionRequest & { readonly shown?: ShownSelection },
+  { selection, ...made }: DecisionRequest,
 ): Promise<DecisionReport | SelectionMismatch> {
   // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
-  const isOnly = config.projects.length === 1
   const isAll = Object.values(selection).every((restriction) => restriction === undefined)
-  const orWithoutProject = isOnly && decision === 'cancelled' && isAll
+  const orWithoutProject = config.projects.length === 1 && decision === 'cancelled' && isAll
   return withWarehouse(config, async (warehouse) => {
-    const admin = warehouse.outbox(project.projectId)
-    if (isOnly && !orWithoutProject) await admin.assignProject()
+    const outbox = orWithoutProject ? warehouse.outbox(project.projectId) : await openOutbox(config, project, warehouse)
     const filter = orWithoutProject ? { ...selection, orWithoutProject } : selection
     const { approveGraceMs: graceMs, approveOwn } = project
-    const report = await executeDecision(admin, decision, filter, { ...made, graceMs, approveOwn })
+    const report = await executeDecision(outbox, decision, filter, { ...made, graceMs, approveOwn })
     return { project: project.name, ...report, ...(await clockNotices(warehouse)) }
   })
 }
@@ -148,9 +143,9 @@ export function decideWritebacks(
 export function withOutbox<T>(
   config: Config,
   project: ProjectConfig,
-  work: (admin: Outbox, warehouse: Warehouse) => Promise<T>,
+  work: (outbox: Outbox, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
+  return withWarehouse(config, async (warehouse) => work(await openOutbox(config, project, warehouse), warehouse))
 }
 
 /** The same with retries, for long operations. */
@@ -158,22 +153,22 @@ export function withRetryingOutbox<T>(
   config: Config,
   project: ProjectConfig,
   options: WarehouseRetryOptions,
-  work: (admin: Outbox, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
+  work: (outbox: Outbox, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
   return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
-    work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
+    work(await openOutbox(config, project, warehouse), warehouse, warehouseRetry),
   )
 }
 
-async function openOutboxAdmin(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<Outbox> {
-  const admin = warehouse.outbox(projectId)
-  if (config.projects.length === 1) await admin.assignProject()
-  return admin
+async function openOutbox(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<Outbox> {
+  const outbox = warehouse.outbox(projectId)
+  if (config.projects.length === 1) await outbox.assignProject()
+  return outbox
 }
 
 /** Write-backs that are queued or in flight. */
-export async function countUnsettled(admin: Outbox): Promise<number> {
-  const { queued = 0, sending = 0 } = await admin.countByStatus({ statuses: ['queued', 'sending'] })
+export async function countUnsettled(outbox: Outbox): Promise<number> {
+  const { queued = 0, sending = 0 } = await outbox.countByStatus({ statuses: ['queued', 'sending'] })
   return queued + sending
 }
 

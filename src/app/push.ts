@@ -2,9 +2,9 @@
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { estimateBatchMs, type OperationCounts } from '../outbox/core/batches.ts'
+import { countOperations, estimateBatchMs, type OperationCounts } from '../outbox/core/batches.ts'
 import type { PushProgress, PushReport } from '../outbox/core/reports.ts'
-import { type Operation, operations } from '../outbox/core/writeback-request.ts'
+import { operations } from '../outbox/core/writeback-request.ts'
 import type { WritebackDeps } from '../outbox/operations/operation-handler.ts'
 import { circuitNotices, missingScopeNotices, withoutProjectNotices } from '../outbox/send/circuit-breaker.ts'
 import { type SendProgress, sendQueued } from '../outbox/send/send-queued.ts'
@@ -37,30 +37,34 @@ type PushOptions = {
 /** Throws UserError if the key is denied, the service does not answer, or writing is switched off. */
 export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
   const { signal, log, despiteFailures } = options
-  if (project.readOnly) await revokeSending(config, project)
-  rejectReadOnly(project)
+  if (project.readOnly) {
+    // What is in flight is not sent again, and what is queued stays so.
+    await withWarehouse(config, ({ outbox }) => outbox(project.projectId).revokeSending(readOnlySetting))
+    throw new UserError({
+      what: `nothing is sent for the project ${project.name}`,
+      why: `writing to the service is switched off (${readOnlySetting})`,
+      next: 'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml) or leave it out',
+      exitCode: 2,
+    })
+  }
   const startedAt = Date.now()
   return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
     const work = async (service: Service, sendRecord: SendRecord): Promise<PushReport> => {
       const clockNotice = await findClockNotice(warehouse)
       if (clockNotice !== null) options.notify?.(clockNotice)
-      const total = await countUnsettledByOperation(admin)
+      const total = countOperations(await admin.countByOperation({ statuses: ['queued', 'sending'] }))
       const limits = await readSlotLimits(warehouse, project)
-      const result = await sendQueued(
-        sendRecord.guard(await writebackDeps(warehouse, project, service, log, warehouseRetry)),
-        {
-          maxConcurrentLanes,
-          despiteFailures,
-          onProgress: (progress) => {
-            options.onProgress(toPushProgress(limits, total, progress, Date.now()))
-            reportBudget(service, options.onBudget)
-          },
-        },
-      )
+      const onProgress = (progress: SendProgress) => {
+        options.onProgress(toPushProgress(limits, total, progress, Date.now()))
+        reportBudget(service, options.onBudget)
+      }
+      const deps = sendRecord.guard(await writebackDeps(warehouse, project, service, log, warehouseRetry))
+      const result = await sendQueued(deps, { maxConcurrentLanes, despiteFailures, onProgress })
       await refreshFacts(warehouse, project, { signal, log })
       if (result.fatalFailure !== null)
         throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
       const queue = await admin.countByStatus({})
+      const stopped = await admin.listStoppedBatches(maxStopped)
       const notices = [
         ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
         ...missingScopeNotices(result.denied),
@@ -71,7 +75,9 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         settled: result.outcomes.counts,
         reasons: result.outcomes.reasons,
         queue,
-        stopped: await listStopped(admin),
+        stopped: stopped.flatMap(({ id, counts: { draft: drafts } }) =>
+          drafts === undefined ? [] : [{ batch: id, drafts }],
+        ),
         tookMs: Date.now() - startedAt,
         requests: service.client.requestCount(),
         outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
@@ -92,19 +98,6 @@ export async function pushProject(config: Config, project: ProjectConfig, option
 
 const maxStopped = 20
 
-async function listStopped(admin: Outbox): Promise<PushReport['stopped']> {
-  const batches = await admin.listStoppedBatches(maxStopped)
-  return batches.flatMap(({ id, counts: { draft } }) => (draft === undefined ? [] : [{ batch: id, drafts: draft }]))
-}
-
-/** Write-backs that are queued or in flight. */
-async function countUnsettledByOperation(admin: Outbox): Promise<OperationCounts> {
-  const counts: Partial<Record<Operation, number>> = {}
-  for (const { operation, count } of await admin.countByOperation({ statuses: ['queued', 'sending'] }))
-    counts[operation] = (counts[operation] ?? 0) + count
-  return counts
-}
-
 /** `total`: as it was at the start. */
 export function toPushProgress(
   limits: SlotLimits,
@@ -112,8 +105,12 @@ export function toPushProgress(
   { settled, counts, operations: done, reasons, working, rest }: SendProgress,
   now: EpochMs,
 ): PushProgress {
-  const left: Partial<Record<Operation, number>> = {}
-  for (const operation of operations) left[operation] = Math.max(0, (total[operation] ?? 0) - (done[operation] ?? 0))
+  const left = countOperations(
+    operations.map((operation) => ({
+      operation,
+      count: Math.max(0, (total[operation] ?? 0) - (done[operation] ?? 0)),
+    })),
+  )
   const restMs = rest === null ? 0 : Math.max(0, rest.until - now)
   return {
     settled,
@@ -127,11 +124,6 @@ export function toPushProgress(
   }
 }
 
-/** Write-backs in flight are not sent again. */
-function revokeSending(config: Config, project: ProjectConfig): Promise<void> {
-  return withWarehouse(config, ({ outbox }) => outbox(project.projectId).revokeSending(readOnlySetting))
-}
-
 /** Lanes per process: enough to use a key's write rate when responses take a second. */
 export const maxConcurrentLanes = 6
 
@@ -143,11 +135,17 @@ export async function writebackDeps(
   warehouseRetry?: WarehouseRetry,
 ): Promise<WritebackDeps> {
   const { client, signal } = service
+  const outbox = warehouse.outbox(project.projectId)
+  const { settleSent } = outbox
+  // Only this process knows the response, so its outcome is stored again for half a minute while the database restarts, which
+  // is idempotent. Commands with warehouse retries wait longer anyway.
+  const retries = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
+  const persistent: Outbox['settleSent'] = (...outcome) => pRetry(() => settleSent(...outcome), retries)
   return {
     ...project,
     get: client.get,
     send: client.send,
-    outbox: withSettleRetries(warehouse.outbox(project.projectId), warehouseRetry),
+    outbox: warehouseRetry === undefined ? { ...outbox, settleSent: persistent } : outbox,
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
     now: await warehouse.readClock(),
     random: Math.random,
@@ -156,29 +154,5 @@ export async function writebackDeps(
   }
 }
 
-/**
- * Retries storing an outcome while the database restarts, for about half a minute, because only this process knows the
- * response. Commands with warehouse retries wait longer anyway. Storing an outcome is idempotent.
- */
-function withSettleRetries(outbox: Outbox, warehouseRetry: WarehouseRetry | undefined): Outbox {
-  if (warehouseRetry !== undefined) return outbox
-  const retryOptions = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
-  return {
-    ...outbox,
-    settleSent: (writeback, transition) => pRetry(() => outbox.settleSent(writeback, transition), retryOptions),
-  }
-}
-
 /** Recorded as the author of revocations when writing is switched off. */
 export const readOnlySetting = 'DESKMIRROR_READ_ONLY'
-
-/** Called before anything is claimed, so that queued write-backs stay queued. */
-export function rejectReadOnly({ name, readOnly }: ProjectConfig): void {
-  if (!readOnly) return
-  throw new UserError({
-    what: `nothing is sent for the project ${name}`,
-    why: `writing to the service is switched off (${readOnlySetting})`,
-    next: 'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml) or leave it out',
-    exitCode: 2,
-  })
-}

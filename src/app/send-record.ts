@@ -8,7 +8,7 @@ import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { thereAlready } from '../outbox/core/review-guards.ts'
 import type { WritebackDeps } from '../outbox/operations/operation-handler.ts'
-import type { SendState } from '../outbox/sql/sends.ts'
+import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { ProjectId } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'
@@ -16,12 +16,6 @@ import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import { parseDatabaseUrl } from '../warehouse/location.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-
-/** Numbers that only grow, outside of the warehouse. An unknown one is 0. */
-type OutsideNumbers = {
-  readonly read: (key: string) => Promise<number>
-  readonly raise: (key: string, to: number) => Promise<void>
-}
 
 export type SendRecord = ReturnType<typeof openSendRecord>
 
@@ -31,8 +25,12 @@ export function openSendRecord(
   { warehouse, budgets, log }: { warehouse: Warehouse; budgets: Pick<RequestBudgets, 'numbers'>; log: Logger },
 ) {
   const sends = warehouse.sends(project.projectId)
-  const { file, isBeside } = recordFile(config.databaseUrl)
-  const places = [...(file === null ? [] : [file]), ...(budgets.numbers === null ? [] : [budgets.numbers])]
+  const location = parseDatabaseUrl(config.databaseUrl)
+  // Next to the SQLite file, else in the working folder.
+  const isBeside = location.kind === 'sqlite'
+  const path = location.kind === 'sqlite' ? `${location.path}-sends` : 'deskmirror-sends'
+  const file = path.startsWith(':') ? null : numbersInFile(path)
+  const places = [file, budgets.numbers].filter((place) => place !== null)
 
   /** Why nothing is sent; null: it may be. Recorded in the warehouse when it is first noticed. */
   const findHold = async (): Promise<string | null> => {
@@ -55,9 +53,12 @@ export function openSendRecord(
     return why
   }
   /** Says why the file shows it. Creates the file before the first send, so that later it is known to be missing. */
-  const findFileHold = async (numbers: NumbersFile, { key, sends: counted, isNew }: SendState) => {
+  const findFileHold = async (
+    numbers: NumbersFile,
+    { key, sends: counted, isNew }: Awaited<ReturnType<typeof sends.read>>,
+  ) => {
     if (!numbers.exists()) {
-      if (counted > 0) return `${numbers.path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
+      if (counted > 0) return `${path} is missing, which knows what was sent, ${asRestored} or moved elsewhere`
       await numbers.raise(key, 0)
     } else if (isNew && numbers.hasOther(key, project.projectId) && (await sends.hasRowsOfEarlierVersion()))
       return `${isOlder}: it is of an earlier version, ${asRestored}`
@@ -74,6 +75,29 @@ export function openSendRecord(
       exitCode: 2,
     })
   }
+  /** With a check before, and a record after, each send is marked in the warehouse. */
+  const guard = ({ outbox, ...deps }: WritebackDeps): WritebackDeps => {
+    const markSending: Outbox['markSending'] = async (...send) => {
+      try {
+        await requireCurrent()
+      } catch (error) {
+        if (isWarehouseUnavailable(error)) return false
+        throw error
+      }
+      const isMarked = await outbox.markSending(...send)
+      if (isMarked) await recordSend()
+      return isMarked
+    }
+    const settle: Outbox['settle'] = async (writeback, transition) => {
+      const status = await outbox.settle(writeback, transition)
+      const isRepetition = writeback.operation === 'message' && transition.why.startsWith(thereAlready)
+      const found = status === 'conflict' && isRepetition ? await sends.countRepetitions() : 0
+      if (found >= repetitionsOfRestored)
+        await hold(`${found} replies were in their conversations already, ${asRestored}`)
+      return status
+    }
+    return { ...deps, outbox: { ...outbox, markSending, settle } }
+  }
   /** A number that is too small notices less, but a send must not fail because of it. */
   const recordSend = async () => {
     try {
@@ -83,33 +107,7 @@ export function openSendRecord(
       log.warn({ event: 'send_record.failed', project: project.name, why: errorText(error) })
     }
   }
-  return {
-    findHold,
-    requireCurrent,
-    /** With a check before, and a record after, each send is marked in the warehouse. */
-    guard: (deps: WritebackDeps): WritebackDeps => {
-      const markSending: WritebackDeps['outbox']['markSending'] = async (...send) => {
-        const isUnknown = await requireCurrent().catch((error: unknown) => {
-          if (!isWarehouseUnavailable(error)) throw error
-          return true
-        })
-        if (isUnknown) return false
-        const isMarked = await deps.outbox.markSending(...send)
-        if (isMarked) await recordSend()
-        return isMarked
-      }
-      const settle: WritebackDeps['outbox']['settle'] = async (writeback, transition) => {
-        const status = await deps.outbox.settle(writeback, transition)
-        const isRepetition = writeback.operation === 'message' && transition.why.startsWith(thereAlready)
-        if (status !== 'conflict' || !isRepetition) return status
-        const found = await sends.countRepetitions()
-        if (found >= repetitionsOfRestored)
-          await hold(`${found} replies were in their conversations already, ${asRestored}`)
-        return status
-      }
-      return { ...deps, outbox: { ...deps.outbox, markSending, settle } }
-    },
-  }
+  return { findHold, requireCurrent, guard }
 }
 
 const isOlder = 'the warehouse is older than the last write-back that was sent'
@@ -118,19 +116,12 @@ const asRestored = 'as after a restored backup'
 /** A single one may have been typed by a person. */
 const repetitionsOfRestored = 2
 
-/** Next to the SQLite file, else in the working folder. Null: in memory. */
-function recordFile(databaseUrl: string): { readonly file: NumbersFile | null; readonly isBeside: boolean } {
-  const location = parseDatabaseUrl(databaseUrl)
-  if (location.kind === 'postgres') return { file: numbersInFile('deskmirror-sends'), isBeside: false }
-  const isInMemory = location.path.startsWith(':')
-  return { file: isInMemory ? null : numbersInFile(`${location.path}-sends`), isBeside: true }
-}
-
 /** The names of former warehouses are dropped some day. */
 const maxNumbers = 1000
 
 type NumbersFile = ReturnType<typeof numbersInFile>
 
+/** Numbers that only grow. An unknown one is 0. */
 function numbersInFile(path: string) {
   const readAll = (): Record<string, number> => {
     try {
@@ -141,7 +132,6 @@ function numbersInFile(path: string) {
     }
   }
   return {
-    path,
     exists: () => existsSync(path),
     /** What it knows must not be taken for nothing, and then be overwritten. */
     findProblem: (): string | null => {
@@ -164,5 +154,5 @@ function numbersInFile(path: string) {
       writeFileSync(written, JSON.stringify(Object.fromEntries(numbers)), { mode: 0o600, flush: true })
       renameSync(written, path)
     },
-  } satisfies OutsideNumbers & Record<string, unknown>
+  }
 }

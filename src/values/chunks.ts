@@ -2,7 +2,7 @@
 
 /** As many as weigh `size` together; each weighs one, unless `weigh` says more. */
 export async function* inChunks<T>(
-  items: AsyncIterable<T>,
+  items: AsyncIterable<T> | Iterable<T>,
   size: number,
   weigh: (item: T) => number = () => 1,
 ): AsyncGenerator<readonly T[]> {

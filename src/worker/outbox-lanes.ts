@@ -39,37 +39,83 @@ export type LaneSliceResult =
 /** Enqueued at a time, of one project: the next ones are found when these are done. */
 const maxReadyLanes = 2 * maxConcurrentLanes
 
-export function createOutboxLanes(resources: WorkerResources) {
-  const { warehouse, log, isNewMessage } = resources
-  const circuitBreaker = createCircuitBreaker(resources)
-  const runningSlices = new Map<string, number>()
-  const warnOfNoProject = createNoProjectWarning(resources)
+/** After this time, or with another key, a missing scope is tried again. */
+const missingScopeTtlMs: Ms = 15 * 60_000
 
+type MissingScopes = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
+
+export function createOutboxLanes(resources: WorkerResources) {
+  const { warehouse, log, metrics, isNewMessage, sendRecordOf } = resources
+  const missingScopes = new Map<string, MissingScopes>()
+  const loggedCircuits = new Map<string, string>()
+  const runningSlices = new Map<string, number>()
   const revoked = new Set<string>()
-  const revokeOnce = async (projects: readonly ProjectConfig[]) => {
-    for (const { projectId } of projects.filter((project) => !revoked.has(project.projectId))) {
-      await warehouse.outbox(projectId).revokeSending(readOnlySetting)
-      revoked.add(projectId)
-    }
+  let hadRowsWithoutProject = false
+
+  /** What may not be sent now; null: nothing may. */
+  const readBlocks = async (project: ProjectConfig) => {
+    const { projectId, name } = project
+    if ((await sendRecordOf(project).findHold()) !== null) return null
+    const outcomes = await warehouse.outbox(projectId).listRecentOutcomes(outcomesConsidered)
+    const circuits = evaluateCircuits(outcomes, Date.now())
+    const why = circuitNotices(circuits, commandHintFor(name)).join(' ')
+    // Each reason once, until it changes.
+    if (why !== '' && loggedCircuits.get(projectId) !== why)
+      log.warn({ event: 'writebacks.circuit_open', project: name, why })
+    loggedCircuits.set(projectId, why)
+    const known = missingScopes.get(projectId)
+    const isCurrent = known !== undefined && known.key === keyFingerprint(project) && known.until >= Date.now()
+    return { circuits, unscoped: isCurrent ? known.operations : [] }
   }
   const findReadyLanes = async (project: ProjectConfig) => {
-    if ((await currentPause(resources, project)).pause !== null) return []
-    if ((await resources.sendRecordOf(project).findHold()) !== null) return []
-    const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
-    const claimFilter = toClaimFilter(openCircuits, missingScopes)
+    const blocks = (await currentPause(resources, project)).pause === null ? await readBlocks(project) : null
+    if (blocks === null) return []
     const now = await warehouse.readClock()
-    const lanes = await warehouse.outbox(project.projectId).findClaimable(now(), maxReadyLanes, claimFilter)
+    const filter = toClaimFilter(blocks.circuits, blocks.unscoped)
+    const lanes = await warehouse.outbox(project.projectId).findClaimable(now(), maxReadyLanes, filter)
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
-  const runOneSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
+  /** Warns once, until there are none. With a single project such rows are assigned to it the next time. */
+  const warnWithoutProject = async (hasRows: boolean) => {
+    const isNew = hasRows && !hadRowsWithoutProject
+    const [why] = isNew ? withoutProjectNotices(await warehouse.projects.countWithoutProject()) : []
+    if (why !== undefined) log.warn({ event: 'writebacks.without_project', why })
+    hadRowsWithoutProject = hasRows
+  }
+  const runSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
+    const { lane, sliceMs, signal } = options
+    const outbox = warehouse.outbox(project.projectId)
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
-    if ((await resources.sendRecordOf(project).findHold()) !== null) return { kind: 'done' }
-    const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
-    const isHeldBack = (next: ClaimableWriteback) => isBlocked(openCircuits, missingScopes, next)
-    return runLaneSlice(resources, project, options, isHeldBack, (operations) =>
-      circuitBreaker.recordMissingScopes(project, operations),
-    )
+    const blocks = await readBlocks(project)
+    const isHeldBack = (next: ClaimableWriteback) =>
+      blocks === null || isBlocked(blocks.circuits, blocks.unscoped, next)
+    const now = await warehouse.readClock()
+    const [head] = blocks === null ? [] : await outbox.findClaimable(now(), 1, { lane })
+    if (head === undefined || isHeldBack(head)) return { kind: 'done' }
+    const endsAt = performance.now() + sliceMs
+    return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
+      try {
+        const deps = sendRecordOf(project).guard(await writebackDeps(warehouse, project, service, log))
+        const failure = await sendLane(deps, head, {
+          canContinue: (next) => performance.now() < endsAt && !isHeldBack(next),
+          onSettled: ({ status }) => metrics.countSettled({ project: project.name, status }),
+        })
+        await outbox.recordFinishedBatches()
+        await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
+        if (signal.aborted) return { kind: 'interrupted' }
+        if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
+        return { kind: performance.now() < endsAt ? 'done' : 'more' }
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        const operations = operationsWithoutScope(head.operation, error.failure)
+        const until = Date.now() + missingScopeTtlMs
+        if (operations.length > 0)
+          missingScopes.set(project.projectId, { operations, key: keyFingerprint(project), until })
+        else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
+        return { kind: 'failed', why: describeFailure(error.failure) }
+      }
+    })
   }
 
   return {
@@ -79,10 +125,14 @@ export function createOutboxLanes(resources: WorkerResources) {
       const [project] = writable
       if (project !== undefined && projects.length === 1) await warehouse.outbox(project.projectId).assignProject()
       const waiting = await warehouse.projects.listWithWritebacks()
-      await revokeOnce(projects.filter(({ readOnly }) => readOnly))
+      for (const { projectId, readOnly } of projects) {
+        if (!readOnly || revoked.has(projectId)) continue
+        await warehouse.outbox(projectId).revokeSending(readOnlySetting)
+        revoked.add(projectId)
+      }
       const clockNotice = project === undefined ? null : await findClockNotice(warehouse)
       if (clockNotice !== null && isNewMessage('clock.off')) log.warn({ event: 'clock.off', why: clockNotice })
-      await warnOfNoProject(projects.length > 1 && waiting.has(''))
+      await warnWithoutProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
     },
     runSlice: async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
@@ -90,84 +140,9 @@ export function createOutboxLanes(resources: WorkerResources) {
       const count = runningSlices.get(projectId) ?? 0
       if (count >= maxConcurrentLanes) return { kind: 'busy' }
       runningSlices.set(projectId, count + 1)
-      return runOneSlice(project, options).finally(() =>
+      return runSlice(project, options).finally(() =>
         runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1),
       )
-    },
-  }
-}
-
-/** Warns once, until there are none. With a single project such rows are assigned to it the next time. */
-function createNoProjectWarning({ warehouse, log }: WorkerResources): (hasRows: boolean) => Promise<void> {
-  let hadRows = false
-  return async (hasRows) => {
-    const [why] = hasRows && !hadRows ? withoutProjectNotices(await warehouse.projects.countWithoutProject()) : []
-    if (why !== undefined) log.warn({ event: 'writebacks.without_project', why })
-    hadRows = hasRows
-  }
-}
-
-async function runLaneSlice(
-  resources: WorkerResources,
-  project: ProjectConfig,
-  { lane, sliceMs, signal }: LaneSliceOptions,
-  isHeldBack: (next: ClaimableWriteback) => boolean,
-  onMissingScopes: (operations: readonly Operation[]) => void,
-): Promise<LaneSliceResult> {
-  const { warehouse, log, metrics } = resources
-  const now = await warehouse.readClock()
-  const [head] = await warehouse.outbox(project.projectId).findClaimable(now(), 1, { lane })
-  if (head === undefined || isHeldBack(head)) return { kind: 'done' }
-  const endsAt = performance.now() + sliceMs
-  return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
-    try {
-      const deps = resources.sendRecordOf(project).guard(await writebackDeps(warehouse, project, service, log))
-      const failure = await sendLane(deps, head, {
-        canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
-        onSettled: ({ status }) => metrics.countSettled({ project: project.name, status }),
-      })
-      await warehouse.outbox(project.projectId).recordFinishedBatches()
-      await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
-      if (signal.aborted) return { kind: 'interrupted' }
-      if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
-      return { kind: performance.now() < endsAt ? 'done' : 'more' }
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      const missingScopes = operationsWithoutScope(head.operation, error.failure)
-      if (missingScopes.length > 0) onMissingScopes(missingScopes)
-      else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-      return { kind: 'failed', why: describeFailure(error.failure) }
-    }
-  })
-}
-
-/** After this time, or with another key, a missing scope is tried again. */
-const missingScopeTtlMs: Ms = 15 * 60_000
-
-type MissingScopes = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
-
-function createCircuitBreaker({ warehouse, log }: WorkerResources) {
-  const missingScopes = new Map<string, MissingScopes>()
-  const logged = new Map<string, string>()
-  /** Logs a reason once, until it changes. */
-  const logOnce = ({ projectId, name }: ProjectConfig, why: string) => {
-    if (why !== '' && logged.get(projectId) !== why) log.warn({ event: 'writebacks.circuit_open', project: name, why })
-    logged.set(projectId, why)
-  }
-  const missingScopesOf = (project: ProjectConfig): readonly Operation[] => {
-    const known = missingScopes.get(project.projectId)
-    return known?.key === keyFingerprint(project) && known.until >= Date.now() ? known.operations : []
-  }
-  return {
-    stateOf: async (project: ProjectConfig) => {
-      const outcomes = await warehouse.outbox(project.projectId).listRecentOutcomes(outcomesConsidered)
-      const openCircuits = evaluateCircuits(outcomes, Date.now())
-      logOnce(project, circuitNotices(openCircuits, commandHintFor(project.name)).join(' '))
-      return { openCircuits, missingScopes: missingScopesOf(project) }
-    },
-    recordMissingScopes: (project: ProjectConfig, operations: readonly Operation[]) => {
-      const until = Date.now() + missingScopeTtlMs
-      missingScopes.set(project.projectId, { operations, key: keyFingerprint(project), until })
     },
   }
 }

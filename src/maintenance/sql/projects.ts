@@ -71,7 +71,7 @@ export async function readProjectIncidents(db: Db, project: ProjectId, now: Epoc
   const lostAt = row?.budget_lost_at ?? null
   return {
     paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
-    held: (await readSends(db, project)).held,
+    held: (await readSends({ db, project })).held,
     lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
   }
 }

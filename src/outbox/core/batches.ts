@@ -149,6 +149,12 @@ export type RevertReport = {
 
 export type OperationCounts = Readonly<Partial<Record<Operation, number>>>
 
+export function countOperations(counted: Iterable<{ readonly operation: Operation; readonly count: number }>) {
+  const counts: Partial<Record<Operation, number>> = {}
+  for (const { operation, count } of counted) counts[operation] = (counts[operation] ?? 0) + count
+  return counts
+}
+
 /** `ahead`: write-backs of unknown operations that are sent before. */
 export function estimateBatchMs(limits: SlotLimits, left: OperationCounts, ahead: number): Ms {
   const entries = Object.entries(left) as [Operation, number][]
@@ -162,9 +168,6 @@ export type Rest = { readonly until: EpochMs; readonly because: string }
 
 /** The longest of the rests that have not ended. */
 export function longestRest(rests: readonly (Rest | null)[], now: EpochMs): Rest | null {
-  const open = rests.filter((rest) => rest !== null && rest.until > now)
-  return open.reduce<Rest | null>(
-    (longest, rest) => (longest === null || (rest?.until ?? 0) > longest.until ? rest : longest),
-    null,
-  )
+  const open = rests.filter((rest) => rest !== null).filter(({ until }) => until > now)
+  return open.toSorted((a, b) => b.until - a.until)[0] ?? null
 }

@@ -4,52 +4,34 @@
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { readClock } from '../../warehouse/database-clock.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
-import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { ofProject, type ProjectDb } from '../../warehouse/project-db.ts'
 import { thereAlready } from '../core/review-guards.ts'
 import { acquireCancellationLock } from './batch-decisions.ts'
 import { decidedSql, toTimeValue } from './row.ts'
 
-/** `key`: names the number outside of the database. */
-export type SendState = {
-  readonly key: string
-  readonly sends: number
-  readonly held: SendingHold | null
-  /** The project has neither sent with its token nor been held. */
-  readonly isNew: boolean
-}
-/** `since`: RFC 3339. */
-type SendingHold = { readonly since: string; readonly why: string }
-
 export function createSends(context: ProjectDb) {
-  return {
-    read: () => readSends(context.db, context.project),
-    hold: (why: string) => hold(context, why),
-    countRepetitions: () => countRepetitions(context),
-    hasRowsOfEarlierVersion: () => hasRowsOfEarlierVersion(context),
-    /** Returns how many queued write-backs became drafts; null if sending is not held. */
-    resume: (by: string, queued: 'draft' | 'send') => resume(context, by, queued),
-  }
+  return ofProject(context, { read: readSends, hold, countRepetitions, hasRowsOfEarlierVersion, resume })
 }
 
-export async function readSends(db: Db, project: ProjectId): Promise<SendState> {
+type SendsRow = { key: string; sends: number; heldAt: EpochMs | null; why: string | null; isNew: number }
+
+/** `key`: names the number outside of the database. `isNew`: the project has neither sent with its token nor been held. */
+export async function readSends({ db, project }: Pick<ProjectDb, 'db' | 'project'>) {
   const { rows } = await sql<SendsRow>`
-    select case when own.token is null then 1 else 0 end as "isNew", coalesce(own.token, common.token) as token, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
-      own.held_why as why
+    select coalesce(own.token, common.token) as key, coalesce(own.sends, 0) as sends, own.held_at as "heldAt",
+      own.held_why as why, case when own.token is null then 1 else 0 end as "isNew"
     from sync_sends common left join sync_sends own on own.project_id = ${project} where common.project_id = ''`.execute(
     db,
   )
-  const { token = '', sends = 0, heldAt = null, why = null, isNew = 1 } = rows[0] ?? {}
+  const { key = '', sends = 0, heldAt = null, why = null, isNew = 1 } = rows[0] ?? {}
   const held = heldAt === null ? null : { since: toTimestamp(heldAt), why: why ?? '' }
-  return { key: `${token}:${project}`, sends, held, isNew: isNew === 1 }
+  return { key: `${key}:${project}`, sends, held, isNew: isNew === 1 }
 }
-
-type SendsRow = { token: string; sends: number; heldAt: EpochMs | null; why: string | null; isNew: number }
 
 /** In the transaction that records the send, so that a backup has both or neither. */
 export async function countSend({ db, project }: ProjectDb): Promise<void> {
@@ -88,6 +70,7 @@ async function hasRowsOfEarlierVersion({ db, project }: ProjectDb): Promise<bool
   return rows.length > 0
 }
 
+/** Returns how many queued write-backs became drafts; null if sending is not held. */
 function resume(context: ProjectDb, by: string, queued: 'draft' | 'send'): Promise<{ readonly drafts: number } | null> {
   return inDurableTransaction(context, async (trx) => {
     const { db, project } = trx
