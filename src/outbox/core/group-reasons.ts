@@ -25,20 +25,16 @@ export function toCommonReason(reason: string): string {
   return varyingParts.reduce((text, [pattern, instead]) => text.replace(pattern, instead), reason)
 }
 
+function addGroup(groups: Map<string, ReasonGroup>, { status, reason, count, example }: ReasonGroup): void {
+  const known = groups.get(`${status} ${reason}`)
+  const total = count + (known?.count ?? 0)
+  groups.set(`${status} ${reason}`, { status, reason, count: total, example: known?.example ?? example })
+}
+
 /** Adds up groups whose reasons are alike; most frequent first. */
 export function collectReasons(groups: Iterable<ReasonGroup>): readonly ReasonGroup[] {
   const collected = new Map<string, ReasonGroup>()
-  for (const { status, reason, count, example } of groups) {
-    const common = toCommonReason(reason)
-    const key = `${status} ${common}`
-    const known = collected.get(key)
-    collected.set(key, {
-      status,
-      reason: common,
-      count: count + (known?.count ?? 0),
-      example: known?.example ?? example,
-    })
-  }
+  for (const group of groups) addGroup(collected, { ...group, reason: toCommonReason(group.reason) })
   return [...collected.values()].sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason, 'en'))
 }
 
@@ -74,14 +70,7 @@ export function createOutcomeCounter() {
       if (status === 'succeeded') return
       const common = toCommonReason(why)
       const isKnown = groups.has(`${status} ${common}`) || groups.size < maxReasons
-      const reason = isKnown ? common : 'for other reasons'
-      const known = groups.get(`${status} ${reason}`)
-      groups.set(`${status} ${reason}`, {
-        status,
-        reason,
-        count: (known?.count ?? 0) + 1,
-        example: known?.example ?? id,
-      })
+      addGroup(groups, { status, reason: isKnown ? common : 'for other reasons', count: 1, example: id })
     },
     snapshot: (): OutcomeCounts => ({
       settled,

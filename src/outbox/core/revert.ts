@@ -5,7 +5,7 @@
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
 import type { Evidence } from './outbox-entry.ts'
-import { isSameValue } from './review-guards.ts'
+import { editableFields, isSameValue } from './review-guards.ts'
 import type { WritebackStatus } from './state.ts'
 import {
   effectOf,
@@ -53,7 +53,10 @@ export type LaneToRevert = {
 type LaneRevert = { readonly request: WritebackRequest | null; readonly notReverted: readonly NotReverted[] }
 
 export function revertLane(lane: LaneToRevert): LaneRevert {
-  const unclear = lane.rows.filter(({ status }) => status === 'uncertain' || status === 'sending').map(toUnclear)
+  const unclear = lane.rows.flatMap((row) => {
+    if (row.status === 'sending') return [notReverted(row, 'not_known', 'it is in flight')]
+    return row.status === 'uncertain' ? [notReverted(row, 'not_known', 'it is uncertain: resolve it first')] : []
+  })
   const sent = lane.rows.filter(({ status }) => status === 'succeeded')
   const lasting = sent.flatMap((row) => {
     const why = operationTypes[row.operation].notRevertible
@@ -63,14 +66,6 @@ export function revertLane(lane: LaneToRevert): LaneRevert {
   const isOnVisitor = changing.some(({ operation }) => operationTypes[operation].target === 'visitor')
   const revert = isOnVisitor ? revertCorrections(changing, lane) : revertFlags(changing, lane)
   return { request: revert.request, notReverted: [...unclear, ...lasting, ...revert.notReverted] }
-}
-
-function toUnclear(row: BatchRow): NotReverted {
-  return notReverted(
-    row,
-    'not_known',
-    row.status === 'sending' ? 'it is in flight' : 'it is uncertain: resolve it first',
-  )
 }
 
 function notReverted({ id, operation, target }: BatchRow, outcome: NotReverted['outcome'], why: string): NotReverted {
@@ -88,7 +83,7 @@ function revertFlags(sent: readonly BatchRow[], { mirrored, changes }: LaneToRev
     notReverted: sent.filter(({ operation }) => operation === 'handled').map((row) => notReverted(row, outcome, text)),
   })
   const before = handledBefore(sent, mirrored, changes)
-  const set = flagAfter(last)
+  const set = last.operation === 'handled' && last.payload.handled === true
   if (before === undefined) return why('not_known', 'what was before is not stored')
   if (before === set) return why('already_so', `it was ${nameFlag(before)} before`)
   if (mirrored !== null && isReadAfter(mirrored, last)) {
@@ -134,21 +129,15 @@ function handledBefore(
   return read === undefined ? undefined : read !== null
 }
 
-function flagAfter({ operation, payload }: BatchRow): boolean {
-  return operation === 'handled' && payload.handled === true
-}
-
 function nameFlag(handled: boolean): string {
   return handled ? 'handled' : 'open'
 }
-
-const fields = ['name', 'email'] as const
 
 function revertCorrections(sent: readonly BatchRow[], { mirrored }: LaneToRevert): LaneRevert {
   const target = sent[0]?.target ?? ''
   const payload: { name?: string | null; email?: string | null } = {}
   const left: NotReverted[] = []
-  for (const field of fields) {
+  for (const field of editableFields) {
     const rows = sent.filter((row) => row.payload[field] !== undefined)
     const verdict = revertField(rows, field, mirrored)
     if (verdict === null) continue
@@ -163,7 +152,7 @@ type FieldVerdict = { readonly restore: string | null } | Pick<NotReverted, 'out
 
 function revertField(
   rows: readonly BatchRow[],
-  field: (typeof fields)[number],
+  field: (typeof editableFields)[number],
   mirrored: MirroredTarget | null,
 ): FieldVerdict | null {
   const last = rows.at(-1)
@@ -171,7 +160,8 @@ function revertField(
   const before = rows[0]?.before?.[field]
   const set = last.payload[field]
   if (before === undefined) return { outcome: 'not_known', why: `the ${field} that was there before is not stored` }
-  if (!isSendable(field, before))
+  // The service may hold what we would not send.
+  if (operationTypes.visitor.fields[field]?.schema.safeParse(before).success !== true)
     return { outcome: 'cannot', why: `the ${field} that was there before is empty, too long or not one line of text` }
   if (before === set) return { outcome: 'already_so', why: `the ${field} was the same before` }
   if (mirrored === null || !isReadAfter(mirrored, last)) return { restore: before }
@@ -179,11 +169,6 @@ function revertField(
   if (current === before) return { outcome: 'already_so', why: `the ${field} is as it was before` }
   if (!isSameValue(current, set)) return { outcome: 'stands_against', why: `someone changed the ${field} since` }
   return { restore: before }
-}
-
-/** The service may hold what we would not send. */
-function isSendable(field: (typeof fields)[number], value: string | null): boolean {
-  return operationTypes.visitor.fields[field]?.schema.safeParse(value).success === true
 }
 
 /** Not in the very second of the send: the mirror may show what the row before it left. */

@@ -82,7 +82,9 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
   try {
     if (writeback.status !== 'sending') return isExpired ? await settleTask(task, expired) : await checkAndSend(task)
     // Recorded before verification, so that it is not sent again whatever verification finds.
-    return isExpired && writeback.revokedAs === null ? await settleTask(task, expired) : await verifySend(task)
+    return isExpired && writeback.revokedAs === null
+      ? await settleTask(task, expired)
+      : await verify(task, () => settleAbsent(task))
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return releaseForRetry(task, error)
@@ -94,7 +96,7 @@ async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
   const { isIdempotent } = operationTypes[writeback.operation]
   for (;;) {
     // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
-    const verified = !isIdempotent && isInDoubt(writeback) ? await verifyBeforeResend(task) : null
+    const verified = !isIdempotent && isInDoubt(writeback) ? await verify(task, () => null) : null
     if (verified !== null) return verified
     const precondition = await handler.checkPrecondition(task).catch(toMissingTarget)
     if (!precondition.canSend) return settleUnsent(task, precondition)
@@ -132,37 +134,22 @@ async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): 
   return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
 }
 
-/** Throws ApiError if the service cannot be read now. */
-async function verifySend(task: SendTask): Promise<SendTaskResult> {
-  const verification = await runVerification(task)
-  return verification.kind === 'absent' ? settleAbsent(task) : settleVerification(task, verification)
-}
-
-/** Verifies once more just before a resend. Null if it did not arrive, so that it can be sent again. */
-async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
-  const verification = await runVerification(task)
-  return verification.kind === 'absent' ? null : settleVerification(task, verification)
-}
-
-async function runVerification(task: SendTask): Promise<Verification> {
-  return task.handler.verify(task).catch((error: unknown) => {
+/**
+ * Looks for what was sent. `whenAbsent`: what follows if it did not arrive. Throws ApiError if the service cannot be read now.
+ */
+async function verify<T>(task: SendTask, whenAbsent: () => T): Promise<SendTaskResult | Awaited<T>> {
+  const verification = await task.handler.verify(task).catch((error: unknown): Verification => {
     // The target no longer exists, so nothing can be verified.
     if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
     return { kind: 'unverifiable', why: describeFailure(error.failure) }
   })
-}
-
-async function settleVerification(
-  task: SendTask,
-  verification: Exclude<Verification, { kind: 'absent' }>,
-): Promise<SendTaskResult> {
+  if (verification.kind === 'absent') return await whenAbsent()
   if (verification.kind === 'unverifiable') return settleTask(task, { event: 'unverifiable', why: verification.why })
   const { how, messageId } = verification
   const { status: answered } = task.writeback.evidence
   const response = answered === undefined ? 'no response came' : `the response proved nothing (${answered})`
   const transition = { event: 'found', why: `${response}, but ${how}`, evidence: { found: how } } as const
-  const found = messageId === undefined ? transition : { ...transition, messageId }
-  const status = await task.deps.outbox.settle(task.writeback, found)
+  const status = await task.deps.outbox.settle(task.writeback, { ...transition, ...(messageId && { messageId }) })
   if (status !== null) await refreshMirror(task, null)
   return toTaskResult(status, transition.why)
 }

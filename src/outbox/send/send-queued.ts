@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure } from '../../service/core/api-failure.ts'
 import type { Ms } from '../../values/time.ts'
 import type { Rest } from '../core/batches.ts'
-import { createOutcomeCounter, type OutcomeCounts, type SettledWriteback } from '../core/group-reasons.ts'
+import { createOutcomeCounter, type OutcomeCounts } from '../core/group-reasons.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
 import type { Operation } from '../core/writeback-request.ts'
 import type { WritebackDeps } from '../operations/operation-handler.ts'
@@ -51,80 +51,65 @@ const defaultPollMs: Ms = 250
 /** Never throws ApiError; anything thrown is a bug. */
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions): Promise<SendQueuedResult> {
   const { outbox, signal, now } = deps
-  const { pollMs = defaultPollMs } = options
+  const { maxConcurrentLanes, despiteFailures, onProgress, pollMs = defaultPollMs } = options
+  const outcomes = createOutcomeCounter()
   const running = new Map<string, Promise<void>>()
-  let rest: Rest | null = null
-  const reportProgress = () => options.onProgress({ ...run.outcomes(), working: running.size, rest })
-  const run = createRunState(reportProgress)
+  const denied = new Map<Operation, ApiFailure>()
+  const bugs: unknown[] = []
   let circuits = closedCircuits
-  const canContinue = (next: ClaimableWriteback) =>
-    run.canContinue() && !signal.aborted && !isBlocked(circuits, run.unscopedOperations(), next)
+  let rest: Rest | null = null
+  let failuresInARow = 0
+  let fatalFailure = null as ApiFailure | null
+  const canContinue = () => fatalFailure === null && bugs.length === 0 && !signal.aborted
+  const claimFilter = () => toClaimFilter(circuits, [...denied.keys()])
+  const reportProgress = () => onProgress({ ...outcomes.snapshot(), working: running.size, rest })
 
-  const startLane = (head: ClaimableWriteback) =>
-    sendLane(deps, head, { canContinue, onSettled: run.onSettled })
-      .then(run.onServiceFailure, (error: unknown) => run.onError(head.operation, error))
-      .finally(() => {
-        running.delete(head.lane)
-        reportProgress()
+  const workOnLane = async (head: ClaimableWriteback) => {
+    try {
+      const failure = await sendLane(deps, head, {
+        canContinue: (next) => canContinue() && !isBlocked(circuits, [...denied.keys()], next),
+        onSettled: (outcome) => {
+          outcomes.add(outcome)
+          failuresInARow = 0
+          reportProgress()
+        },
       })
+      if (failure !== null && failure.kind !== 'throttled') failuresInARow += 1
+      if (failuresInARow >= maxFailuresInARow) fatalFailure ??= failure
+    } catch (error) {
+      if (!(error instanceof ApiError)) return bugs.push(error)
+      const unscoped = operationsWithoutScope(head.operation, error.failure)
+      for (const operation of unscoped) denied.set(operation, error.failure)
+      if (unscoped.length === 0) fatalFailure ??= error.failure
+    }
+  }
+  const startLane = (head: ClaimableWriteback) => {
+    const lane = workOnLane(head).finally(() => {
+      running.delete(head.lane)
+      reportProgress()
+    })
+    running.set(
+      head.lane,
+      lane.then(() => {}),
+    )
+  }
 
   try {
-    while (run.canContinue() && !signal.aborted) {
-      if (!options.despiteFailures)
-        circuits = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now())
-      const filter = toClaimFilter(circuits, run.unscopedOperations())
-      for (const head of await outbox.findClaimable(now(), options.maxConcurrentLanes * 2, filter)) {
-        if (running.size < options.maxConcurrentLanes && !running.has(head.lane))
-          running.set(head.lane, startLane(head))
-      }
-      if (running.size === 0 && !(await outbox.hasPending(toClaimFilter(circuits, run.unscopedOperations())))) break
-      rest = running.size === 0 ? await outbox.findRest(now(), toClaimFilter(circuits, run.unscopedOperations())) : null
+    while (canContinue()) {
+      if (!despiteFailures) circuits = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now())
+      for (const head of await outbox.findClaimable(now(), maxConcurrentLanes * 2, claimFilter()))
+        if (running.size < maxConcurrentLanes && !running.has(head.lane)) startLane(head)
+      if (running.size === 0 && !(await outbox.hasPending(claimFilter()))) break
+      rest = running.size === 0 ? await outbox.findRest(now(), claimFilter()) : null
       if (rest !== null) reportProgress()
       await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
     }
   } catch (error) {
-    run.onBug(error)
+    bugs.push(error)
   }
   // Sends in flight are finished; if aborted, their outcome would be unknown.
   await Promise.all(running.values())
-  await outbox.recordFinishedBatches().catch(run.onBug)
-  return { ...run.finish(), circuits }
-}
-
-/** Counts outcomes and failures, and decides whether sending can continue. */
-function createRunState(onChange: () => void) {
-  const outcomes = createOutcomeCounter()
-  const denied = new Map<Operation, ApiFailure>()
-  let failuresInARow = 0
-  let fatalFailure: ApiFailure | null = null
-  let bug: { readonly error: unknown } | null = null
-  const onBug = (error: unknown) => {
-    bug ??= { error }
-  }
-  return {
-    outcomes: outcomes.snapshot,
-    canContinue: () => fatalFailure === null && bug === null,
-    unscopedOperations: () => [...denied.keys()],
-    onSettled: (outcome: SettledWriteback) => {
-      outcomes.add(outcome)
-      failuresInARow = 0
-      onChange()
-    },
-    onServiceFailure: (failure: ApiFailure | null) => {
-      if (failure === null || failure.kind === 'throttled') return
-      failuresInARow += 1
-      if (failuresInARow >= maxFailuresInARow) fatalFailure ??= failure
-    },
-    onError: (operation: Operation, error: unknown) => {
-      if (!(error instanceof ApiError)) return onBug(error)
-      const unscoped = operationsWithoutScope(operation, error.failure)
-      for (const lacking of unscoped) denied.set(lacking, error.failure)
-      if (unscoped.length === 0) fatalFailure ??= error.failure
-    },
-    onBug,
-    finish: () => {
-      if (bug !== null) throw bug.error
-      return { outcomes: outcomes.snapshot(), fatalFailure, denied }
-    },
-  }
+  await outbox.recordFinishedBatches().catch((error: unknown) => bugs.push(error))
+  if (bugs.length > 0) throw bugs[0]
+  return { outcomes: outcomes.snapshot(), fatalFailure, denied, circuits }
 }

@@ -42,13 +42,8 @@ async function readBatches(context: ProjectDb, condition: RawBuilder<unknown>, l
   const { rows } = await sql<Batch>`select ${batchColumns} from writeback_batches
     where project_id = ${project} and ${condition} order by created_at desc, id desc limit ${limit}`.execute(db)
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
-  const counted = await countBatches(
-    context,
-    sql`batch_id ${inList(
-      kind,
-      rows.map(({ id }) => id),
-    )}`,
-  )
+  const ids = rows.map(({ id }) => id)
+  const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
   return rows.map((stored) => {
     const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
     const [title, source, note, createdBy] = [stored.title, stored.source, stored.note, stored.createdBy].map(text)
@@ -149,13 +144,7 @@ export async function countAhead({ db, project }: ProjectDb, batch: string): Pro
   return rows[0]?.count ?? 0
 }
 
-type QueuedTimes = {
-  readonly waiting: number
-  readonly ready: number
-  readonly until: number | null
-  readonly graces: number
-  readonly why: string | null
-}
+type QueuedTimes = { waiting: number; ready: number; until: number | null; graces: number; why: string | null }
 
 export async function findBatchRest({ db, kind, project, typed }: ProjectDb, batch: string): Promise<Rest | null> {
   const clock = await readClock(db, kind)
@@ -169,8 +158,5 @@ export async function findBatchRest({ db, kind, project, typed }: ProjectDb, bat
   )
   const { waiting = 0, ready = 0, until = null, graces = 0, why = null } = rows[0] ?? {}
   if (waiting === 0 || ready > 0 || until === null) return null
-  return {
-    until,
-    because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt'),
-  }
+  return { until, because: graces === waiting ? graceReason : (why ?? 'it waits for another attempt') }
 }

@@ -1,32 +1,25 @@
 /** Reads a batch by conversation and visitor, with what the mirror shows of each, so that it can be taken back. */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { toMessageSide } from '../../mirror/core/message-side.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../core/revert.ts'
-import type { WritebackStatus } from '../core/state.ts'
-import { type Operation, operationTypes } from '../core/writeback-request.ts'
+import { operationTypes } from '../core/writeback-request.ts'
 import { notRevertedSql } from './batches.ts'
 import { lastEventSeq } from './lane-history.ts'
-import { decodeEvidence, stateBefore } from './row.ts'
+import { decodeEvidence, type OutboxRow, stateBefore } from './row.ts'
 
 const rowsPerRead = 500
 
-type StoredRow = {
-  readonly id: string
+/** `sent`: its place in the order of sends. */
+type StoredRow = Pick<
+  OutboxRow,
+  'id' | 'lane' | 'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'status' | 'evidence' | 'seen'
+> & {
   readonly seq: number
-  readonly lane: string
-  readonly operation: Operation
-  readonly conversation_id: string | null
-  readonly visitor_id: string | null
-  readonly payload: string
-  readonly status: WritebackStatus
   readonly sentAt: string | null
   readonly finishedAt: string | null
-  readonly evidence: string | null
-  readonly seen: string | null
-  /** Its place in the order of sends. */
   readonly sent: number
 }
 
@@ -38,7 +31,13 @@ export async function* readLanes(context: ProjectDb, batch: string): AsyncGenera
   let rest: readonly StoredRow[] = []
   const isNew = sql`erased_at is null and (status <> 'succeeded' or ${await notRevertedSql(context, batch)})`
   for (let from = { lane: '', seq: 0 }; ; ) {
-    const page = await readRows(context, sql`batch_id = ${batch} and ${isNew}`, from)
+    const { rows: page } = await sql<StoredRow>`
+      select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt",
+        finished_at as "finishedAt", evidence, seen, ${sentSql} as sent
+      from writebacks where project_id = ${context.project} and batch_id = ${batch} and ${isNew}
+        and (lane, seq) > (${from.lane}, ${from.seq}) order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(
+      context.db,
+    )
     const lanes = [...Map.groupBy([...rest, ...page], ({ lane }) => lane).values()]
     const isLast = page.length < rowsPerRead
     rest = isLast ? [] : (lanes.pop() ?? [])
@@ -47,19 +46,6 @@ export async function* readLanes(context: ProjectDb, batch: string): AsyncGenera
     if (isLast || end === undefined) return
     from = end
   }
-}
-
-async function readRows(
-  { db, project }: ProjectDb,
-  which: RawBuilder<unknown>,
-  from: { readonly lane: string; readonly seq: number },
-): Promise<readonly StoredRow[]> {
-  const { rows } = await sql<StoredRow>`
-    select id, seq, lane, operation, conversation_id, visitor_id, payload, status, sent_at as "sentAt",
-      finished_at as "finishedAt", evidence, seen, ${sentSql} as sent
-    from writebacks where project_id = ${project} and ${which} and (lane, seq) > (${from.lane}, ${from.seq})
-    order by lane, seq limit ${sql.lit(rowsPerRead)}`.execute(db)
-  return rows
 }
 
 async function withMirror(context: ProjectDb, lanes: readonly (readonly StoredRow[])[]): Promise<LaneToRevert[]> {
@@ -77,17 +63,8 @@ function toBatchRow({ kind }: ProjectDb, row: StoredRow): BatchRow {
   const { id, operation, status, sentAt, finishedAt } = row
   const target = row[`${operationTypes[operation].target}_id`] ?? ''
   const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
-  return {
-    id,
-    operation,
-    target,
-    payload,
-    status,
-    sentAt,
-    finishedAt,
-    wasMirrored: row.seen !== null,
-    before: stateBefore(decodeEvidence(kind, row.evidence)),
-  }
+  const before = stateBefore(decodeEvidence(kind, row.evidence))
+  return { id, operation, target, payload, status, sentAt, finishedAt, wasMirrored: row.seen !== null, before }
 }
 
 const nothing = { handledAt: null, lastVisitorMessageAt: null, name: null, email: null } as const
@@ -95,13 +72,8 @@ const nothing = { handledAt: null, lastVisitorMessageAt: null, name: null, email
 type Mirrored = ReadonlyMap<string, MirroredTarget>
 
 async function readConversations({ db, kind, project }: ProjectDb, ids: readonly string[]): Promise<Mirrored> {
-  const { rows } = await sql<{
-    id: string
-    handledAt: string | null
-    syncedAt: string
-    at: string | null
-    by: string | null
-  }>`
+  type Row = Pick<MirroredTarget, 'handledAt' | 'syncedAt'> & { id: string; at: string | null; by: string | null }
+  const { rows } = await sql<Row>`
     select id, handled_at as "handledAt", synced_at as "syncedAt", last_message_at as at, last_message_sender_type as by
     from conversations where project_id = ${project} and deleted_at is null and id ${inList(kind, ids)}`.execute(db)
   return new Map(

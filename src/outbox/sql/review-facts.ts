@@ -28,22 +28,16 @@ export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]):
   const expecting = onVisitors.filter((row) => expectOf(row) !== null)
   const candidates = await listConversationsOf(context, expecting.map(targetOf))
   const known = [...onConversations.map(targetOf), ...candidates.map(({ id }) => id)]
-  const expected = await readExpectedMessages(context, known, [
-    ...new Set(rows.flatMap((row) => expectedId(row) ?? [])),
-  ])
+  const expectedIds = new Set(rows.flatMap((row) => expectedId(row) ?? []))
+  const expected = await readExpectedMessages(context, known, [...expectedIds])
   const chosen = new Map(expecting.map((row) => [row, chooseConversation(row, candidates, expected)]))
   const conversationIds = [...onConversations.map(targetOf), ...[...chosen.values()].filter((id) => id !== null)]
   const conversations = await readConversationStates(context, conversationIds)
-  const corrections = onVisitors.filter(({ operation }) => operation === 'visitor')
-  const ownEdits = await readOwnEdits(
-    context,
-    corrections.flatMap(({ id }) => id ?? []),
-  )
+  const corrections = onVisitors.flatMap(({ id, operation }) => (operation === 'visitor' && id !== null ? [id] : []))
+  const ownEdits = await readOwnEdits(context, corrections)
   const newer = await readNewerMessages(context, onConversations)
-  const refs = await findDuplicateRefs(
-    context,
-    rows.flatMap((row) => newRef(row) ?? []),
-  )
+  const newRefs = rows.flatMap((row) => newRef(row) ?? [])
+  const refs = await findDuplicateRefs(context, newRefs)
   return rows.map((row) => {
     const id = isOnConversation(row) ? targetOf(row) : (chosen.get(row) ?? null)
     const conversation = id === null ? null : (conversations.get(id) ?? null)
@@ -65,21 +59,19 @@ export async function readTargets(
   context: ProjectDb,
   targets: readonly Target[],
 ): Promise<readonly (TargetState | null)[]> {
-  const idsOf = (isWanted: (target: Target) => boolean) => targets.filter(isWanted).map(targetOf)
-  const conversations = await readConversationStates(context, idsOf(isOnConversation))
-  const visitors = await readVisitorStates(
-    context,
-    idsOf((target) => !isOnConversation(target)),
-  )
+  const [onConversations, onVisitors] = [
+    targets.filter(isOnConversation),
+    targets.filter((row) => !isOnConversation(row)),
+  ]
+  const conversations = await readConversationStates(context, onConversations.map(targetOf))
+  const visitors = await readVisitorStates(context, onVisitors.map(targetOf))
   return targets.map((target) => (isOnConversation(target) ? conversations : visitors).get(targetOf(target)) ?? null)
 }
 
 /** Adds names and words from the mirror. */
 export async function nameEntries(context: ProjectDb, entries: readonly OutboxEntry[]): Promise<readonly NamedEntry[]> {
-  const targets = await readTargets(
-    context,
-    entries.map((entry) => ({ operation: entry.operation, target: targetIdOf(entry) })),
-  )
+  const ids = entries.map((entry) => ({ operation: entry.operation, target: targetIdOf(entry) }))
+  const targets = await readTargets(context, ids)
   return entries.map((entry, index) => {
     const { content } = entry.payload
     const target = targets[index] ?? null
