@@ -50,59 +50,45 @@ const noChecks: CheckSummary = { rows: 0, oldestAt: null, differing: 0, samples:
 /** Adds reviews one after another; `summary` may be read at any time. */
 export function createReviewCounter() {
   const groups = new Map<string, ReviewGroup>()
-  let rows = 0
-  let checks = noChecks
+  let [rows, checks] = [0, noChecks]
   return {
     add(review: CheckedReview): void {
       rows += 1
-      checks = addCheck(checks, review)
+      if (review.check !== null) checks = addCheck(checks, review, review.check)
       const { outcome, action, reason } = review
       const key = `${outcome} ${action} ${reason}`
       const group = groups.get(key) ?? { outcome, action, reason, count: 0, changing: 0, blocked: 0, samples: [] }
-      groups.set(key, addToGroup(group, review))
+      const { count, changing, blocked, samples } = group
+      groups.set(key, {
+        ...group,
+        count: count + 1,
+        changing: changing + (review.changes.length > 0 ? 1 : 0),
+        blocked: blocked + (review.blockedBy === null ? 0 : 1),
+        samples: samples.length < samplesPerGroup ? [...samples, review] : samples,
+      })
     },
-    summary: (): ReviewSummary => ({
-      rows,
-      counts: countOutcomes(groups.values()),
-      groups: sortGroups([...groups.values()]),
-      checks,
-    }),
+    summary(): ReviewSummary {
+      const counts = { would_send: 0, would_change: 0, already_so: 0, stands_against: 0, not_known: 0 }
+      for (const { outcome, count } of groups.values()) counts[outcome] += count
+      const rank = ({ outcome }: ReviewGroup) => reviewOutcomes.indexOf(outcome)
+      const sorted = [...groups.values()].sort((a, b) => rank(a) - rank(b) || b.count - a.count)
+      return { rows, counts, groups: sorted, checks }
+    },
   }
 }
 
-function addCheck(checks: CheckSummary, review: CheckedReview): CheckSummary {
-  if (review.check === null) return checks
-  const { checkedAt, differs } = review.check
+function addCheck(
+  checks: CheckSummary,
+  review: CheckedReview,
+  { checkedAt, differs }: Pick<ReviewCheck, 'checkedAt'> & { differs: boolean },
+): CheckSummary {
   const { rows, oldestAt, differing, samples } = checks
-  const isSample = differs && samples.length < differingSamples
   return {
     rows: rows + 1,
     oldestAt: oldestAt === null || checkedAt < oldestAt ? checkedAt : oldestAt,
     differing: differing + (differs ? 1 : 0),
-    samples: isSample ? [...samples, review] : samples,
+    samples: differs && samples.length < differingSamples ? [...samples, review] : samples,
   }
-}
-
-function addToGroup(group: ReviewGroup, review: CheckedReview): ReviewGroup {
-  const { count, changing, blocked, samples } = group
-  return {
-    ...group,
-    count: count + 1,
-    changing: changing + (review.changes.length > 0 ? 1 : 0),
-    blocked: blocked + (review.blockedBy === null ? 0 : 1),
-    samples: samples.length < samplesPerGroup ? [...samples, review] : samples,
-  }
-}
-
-function countOutcomes(groups: Iterable<ReviewGroup>): ReviewSummary['counts'] {
-  const counts = { would_send: 0, would_change: 0, already_so: 0, stands_against: 0, not_known: 0 }
-  for (const { outcome, count } of groups) counts[outcome] += count
-  return counts
-}
-
-function sortGroups(groups: readonly ReviewGroup[]): readonly ReviewGroup[] {
-  const rank = ({ outcome }: ReviewGroup) => reviewOutcomes.indexOf(outcome)
-  return groups.toSorted((a, b) => rank(a) - rank(b) || b.count - a.count)
 }
 
 export type ReviewCheck = Pick<WritebackReview, 'outcome' | 'reason' | 'why' | 'changes'> & {

@@ -3,13 +3,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { readClock } from '../../warehouse/database-clock.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
-import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import { graceReason } from './claimable.ts'
 import { lastEventSeq, successSql } from './lane-history.ts'
-import { effectiveStatus, operationSql } from './row.ts'
+import { effectiveStatus, operationSql, textOrNull } from './row.ts'
 
 const batchColumns = sql`id, title, source, note, rows, created_at as "createdAt", created_by as "createdBy",
   approved_at as "approvedAt", approved_by as "approvedBy", stopped_at as "stoppedAt", stopped_by as "stoppedBy", reverts,
@@ -41,12 +40,13 @@ async function readBatches(context: ProjectDb, condition: RawBuilder<unknown>, l
   const { db, kind, project } = context
   const { rows } = await sql<Batch>`select ${batchColumns} from writeback_batches
     where project_id = ${project} and ${condition} order by created_at desc, id desc limit ${limit}`.execute(db)
-  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   const ids = rows.map(({ id }) => id)
   const counted = await countBatches(context, sql`batch_id ${inList(kind, ids)}`)
   return rows.map((stored) => {
     const { counts = {}, settledAt = null } = counted.get(stored.id) ?? {}
-    const [title, source, note, createdBy] = [stored.title, stored.source, stored.note, stored.createdBy].map(text)
+    const [title, source, note, createdBy] = [stored.title, stored.source, stored.note, stored.createdBy].map(
+      textOrNull,
+    )
     const batch = { ...stored, title, source, note, createdBy } as Batch
     const state = toBatchState(batch, counts)
     // The column is set a little later.

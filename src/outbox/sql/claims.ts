@@ -28,6 +28,7 @@ import {
   inStoppedBatchSql,
   type OutboxRow,
   operationSql,
+  outboxColumns,
   readShownIds,
   toTimeValue,
   toWriteback,
@@ -52,8 +53,7 @@ export async function claim(context: ProjectDb, id: string, now: EpochMs): Promi
   return inDurableTransaction(context, async (trx) => {
     await lockLane(trx, sql`(select lane from writebacks where project_id = ${project} and id = ${id})`)
     const { rows } = await sql<OutboxRow>`
-      select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
-        expires_at, seen, evidence, epoch, owner, revoked_as from writebacks
+      select status, ${outboxColumns} from writebacks
       where project_id = ${project} and id = ${id} and ${claimable}
         and not (status = 'queued' and (${coveredByCancelSql} or ${inStoppedBatchSql})) ${forUpdate(kind)}`.execute(
       trx.db,
@@ -65,14 +65,11 @@ export async function claim(context: ProjectDb, id: string, now: EpochMs): Promi
       update writebacks set owner = ${currentOwner()}, lease_until = ${typed('integer', now + leaseMs)},
         epoch = epoch + 1, evidence = ${encodeEvidence(kind, evidence)}
       where project_id = ${project} and id = ${id}`.execute(trx.db)
-    return withShownTarget(trx, toWriteback(kind, row, evidence))
+    const writeback = toWriteback(kind, row, evidence)
+    // A row may have been inserted by SQL, in other letters than the service's.
+    const shownId = await readShownIds(trx, [writeback])
+    return { ...writeback, target: shownId(writeback) }
   })
-}
-
-/** A row may have been inserted by SQL, in other letters than the service's. */
-async function withShownTarget(context: ProjectDb, writeback: Writeback): Promise<Writeback> {
-  const shownId = await readShownIds(context, [writeback])
-  return { ...writeback, target: shownId(writeback) }
 }
 
 /**

@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
-import { decodeJson, decodeText } from '../../warehouse/escape.ts'
+import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { NamedSelection, SelectionDigest } from '../core/batches.ts'
 import type { OutboxFilter } from '../core/decisions.ts'
@@ -15,7 +15,7 @@ import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import { type Operation, targetKinds, toLaneName } from '../core/writeback-request.ts'
-import { effectiveStatus, isStoppedSql } from './row.ts'
+import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
@@ -43,12 +43,11 @@ async function selectEntryRows(context: ProjectDb, ...[filter, which, order]: Se
 }
 
 function toEntry(kind: DatabaseKind, { seen: _, ...row }: EntryRow): OutboxEntry {
-  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return {
     ...row,
     payload: JSON.parse(decodeJson(kind, row.payload)),
-    ref: text(row.ref),
-    createdBy: text(row.createdBy),
+    ref: textOrNull(row.ref),
+    createdBy: textOrNull(row.createdBy),
     undoUntil: row.undoUntil === null ? null : toTimestamp(row.undoUntil),
   }
 }
@@ -80,10 +79,12 @@ export async function findIds({ db, project }: ProjectDb, part: string): Promise
   return rows.map(({ id }) => id)
 }
 
+const eventColumns = sql`event.at, event.from_status as "from", event.to_status as "to", event.detail,
+  event.request_id as "requestId", event.person`
+
 export async function listEvents({ db, project }: ProjectDb, id: string): Promise<EventLogEntry[]> {
   const { rows } = await sql<EventLogEntry>`
-    select at, from_status as "from", to_status as "to", detail, request_id as "requestId", person
-    from writeback_events
+    select ${eventColumns} from writeback_events event
     where project_id = ${project} and writeback_id = ${id} order by seq`.execute(db)
   return [...rows]
 }
@@ -102,9 +103,7 @@ export async function countByStatus(context: ProjectDb, filter: OutboxFilter): P
 export async function listLatestEvents(context: ProjectDb, filter: OutboxFilter, limit: number) {
   const { db, kind, project } = context
   const { rows } = await sql<EventLogEntry & { readonly writebackId: string }>`
-    select event.writeback_id as "writebackId", event.at, event.from_status as "from", event.to_status as "to", event.detail,
-      event.request_id as "requestId", event.person
-    from writeback_events event where event.project_id = ${project} and event.writeback_id in
+    select event.writeback_id as "writebackId", ${eventColumns} from writeback_events event where event.project_id = ${project} and event.writeback_id in
       (select id from writebacks where project_id = ${project} and ${filterSql(kind, filter)})
     order by event.seq desc limit ${limit}`.execute(db)
   return rows

@@ -2,13 +2,13 @@
 import { sql } from 'kysely'
 import { toMessageSide } from '../../mirror/core/message-side.ts'
 import { inList } from '../../warehouse/dialect.ts'
-import { decodeJson, decodeText } from '../../warehouse/escape.ts'
+import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { BatchRow, HandledChange, LaneToRevert, MirroredTarget } from '../core/revert.ts'
 import { operationTypes } from '../core/writeback-request.ts'
 import { notRevertedSql } from './batches.ts'
 import { lastEventSeq } from './lane-history.ts'
-import { decodeEvidence, type OutboxRow, stateBefore } from './row.ts'
+import { decodeEvidence, type OutboxRow, stateBefore, textOrNull } from './row.ts'
 
 const rowsPerRead = 500
 
@@ -89,9 +89,11 @@ async function readVisitors({ db, kind, project }: ProjectDb, ids: readonly stri
   const { rows } = await sql<{ id: string; name: string | null; email: string | null; syncedAt: string }>`
     select id, name, email, synced_at as "syncedAt" from visitors
     where project_id = ${project} and deleted_at is null and id ${inList(kind, ids)}`.execute(db)
-  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return new Map(
-    rows.map(({ id, name, email, syncedAt }) => [id, { ...nothing, name: text(name), email: text(email), syncedAt }]),
+    rows.map(({ id, name, email, syncedAt }) => [
+      id,
+      { ...nothing, name: textOrNull(name), email: textOrNull(email), syncedAt },
+    ]),
   )
 }
 

@@ -4,7 +4,6 @@ import { teamSenderTypes, toMessageSide } from '../../mirror/core/message-side.t
 import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
-import { decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
 import {
@@ -19,7 +18,7 @@ import { type GuardFacts, noOwnEdits, type ShownReply, wholeSecondsSlack } from 
 import { operationTypes } from '../core/writeback-request.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
-import { inAnyCase } from './row.ts'
+import { inAnyCase, textOrNull } from './row.ts'
 
 /** One for each row, in their order, from the mirror as it is now. */
 export async function readFacts(context: ProjectDb, rows: readonly ReviewRow[]): Promise<readonly GuardFacts[]> {
@@ -280,8 +279,4 @@ async function readExpectedMessages(
   return new Map(
     rows.map(({ conversation, id, at }) => [`${conversation.toLowerCase()}/${id}`, { id: String(id), at, text: null }]),
   )
-}
-
-function textOrNull(stored: string | null): string | null {
-  return stored === null ? null : decodeText(stored)
 }

@@ -11,7 +11,7 @@ import { type ReviewReason, type RowAhead, reviewOutcomes, reviewReasons } from 
 import type { CheckedRow, ReadCheck, StoredCheck } from '../core/review-summary.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { parseRequest } from '../core/writeback-request.ts'
-import { decodeEvidence, effectiveStatus, type OutboxRow, stateBefore, toWriteback } from './row.ts'
+import { decodeEvidence, effectiveStatus, type OutboxRow, outboxColumns, stateBefore, toWriteback } from './row.ts'
 
 /** A row of a batch. */
 export type QueuedRow = { readonly seq: number; readonly epoch: number; readonly writeback: Writeback }
@@ -25,8 +25,7 @@ async function selectRows(
 ): Promise<readonly RowWithSeq[]> {
   const status = await effectiveStatus(context)
   const { rows } = await sql<RowWithSeq>`
-    select id, seq, lane, operation, conversation_id, visitor_id, payload, ${status} as status, attempts, batch_id, expect,
-      created_at, expires_at, seen, evidence, epoch, owner, revoked_as from writebacks
+    select seq, ${status} as status, ${outboxColumns} from writebacks
     where project_id = ${context.project} and ${which} ${order}`.execute(context.db)
   return rows
 }

@@ -40,6 +40,10 @@ export type OutboxRow = {
   revoked_as: Revocation | null
 }
 
+/** Without the status, which may be another than the stored one. */
+export const outboxColumns = sql`id, lane, operation, conversation_id, visitor_id, payload, attempts, batch_id, expect,
+  created_at, expires_at, seen, evidence, epoch, owner, revoked_as`
+
 /** The claimed write-back, with the epoch of the new claim. */
 export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
   const targetColumn = `${operationTypes[row.operation].target}_id` as const
@@ -70,9 +74,7 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
 
 /** The snapshot was copied from mirror columns, which hold some characters escaped. */
 function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): TargetSnapshot {
-  return Object.fromEntries(
-    Object.entries(snapshot).map(([name, text]) => [name, text === null ? null : decodeText(text)]),
-  )
+  return Object.fromEntries(Object.entries(snapshot).map(([name, text]) => [name, textOrNull(text)]))
 }
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
@@ -123,6 +125,10 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
 /** What the service showed before anything of the write-back could have arrived. */
 export function stateBefore({ before, firstBefore }: Evidence): Evidence['before'] {
   return firstBefore ?? before
+}
+
+export function textOrNull(stored: string | null): string | null {
+  return stored === null ? null : decodeText(stored)
 }
 
 /** Without `ms`: now. */
