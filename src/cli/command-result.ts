@@ -1,8 +1,9 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
 
-import type { ProjectConfig } from '../config/config.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
+import type { ConfigNeeds } from '../config/sources.ts'
 import type { ProjectName } from '../values/project.ts'
-import { UserError } from '../values/user-error.ts'
+import { type CommandHint, projectCommandHint, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import { type ErrorExplanation, type ExitCode, explainError, renderError, worstExitCode } from './explain-error.ts'
 
@@ -26,6 +27,23 @@ export async function runAndPrint(
   if (lines.length > 0) context.writeErr(`${lines.join('\n')}\n`)
   if (json === true) context.writeOut(`${JSON.stringify(result.document, null, 2)}\n`)
   else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
+}
+
+/** `hint`: writes a command as it has to be typed for this project. */
+export type ProjectCall = { readonly config: Config; readonly project: ProjectConfig; readonly hint: CommandHint }
+
+/** Runs a command that is about one project. `what`: the message if it is unclear which. */
+export function runForProject(
+  context: CommandContext,
+  options: { readonly project?: ProjectName; readonly json?: true },
+  { what, needs = 'mirror' }: { readonly what: string; readonly needs?: ConfigNeeds },
+  run: (call: ProjectCall) => Promise<CommandResult>,
+): Promise<void> {
+  return runAndPrint(context, options, async () => {
+    const config = context.loadConfig(needs)
+    const project = selectOneProject(config.projects, options.project, what)
+    return run({ config, project, hint: projectCommandHint(config.projects, project.name) })
+  })
 }
 
 export type ProjectResult<T> =

@@ -72,12 +72,17 @@ function toCells(entry: NamedEntry, now: EpochMs): string[] {
   ]
 }
 
+/** No line if all are shown. */
+export function renderMore(count: number, shown: number, hint = ''): string[] {
+  return count > shown ? [`  … and ${formatCount(count - shown)} more${hint}`] : []
+}
+
 /** The target's id where there is no name. */
 export function nameOfEntry(entry: NamedEntry): string {
   return entry.visitorName ?? targetIdOf(entry)
 }
 
-function truncate(text: string, widest: number): string {
+export function truncate(text: string, widest: number): string {
   const characters = [...showInvisible(text)]
   return characters.length > widest ? `${characters.slice(0, widest - 1).join('')}…` : characters.join('')
 }

@@ -12,6 +12,7 @@ import { operationTypes, reviewActions } from '../../outbox/core/writeback-reque
 import { formatAge, formatCount, pluralize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
+import { renderMore, truncate } from './outbox.ts'
 import { alignColumns } from './table.ts'
 
 /** Fits beside the other columns on a wide terminal; a page shows more. */
@@ -30,13 +31,8 @@ export function renderReview(summary: ReviewSummary, now: EpochMs): string[] {
 function renderSamples(group: ReviewGroup): string[] {
   const { outcome, count, samples } = group
   const header = `${outcomeLabels[outcome]}: ${describeGroup(group, formatCount)}`
-  const more = count > samples.length ? [`  … and ${pluralize(count - samples.length, 'row')} more`] : []
-  return [
-    '',
-    header,
-    ...alignColumns(withoutEmptyColumns([sampleHeader, ...samples.map(toSampleCells)]), '  '),
-    ...more,
-  ]
+  const cells = withoutEmptyColumns([sampleHeader, ...samples.map(toSampleCells)])
+  return ['', header, ...alignColumns(cells, '  '), ...renderMore(count, samples.length)]
 }
 
 const sampleHeader = ['row', 'visitor', 'last words', 'effect']
@@ -73,15 +69,12 @@ function renderChecks({ rows, checks }: ReviewSummary, now: EpochMs): string[] {
   if (checks.rows === 0) return []
   const { oldestAt, differing, samples } = checks
   const same = `${formatCount(checks.rows - differing)} as the mirror shows`
-  const beyond = differing - samples.length
+  const cells = samples.map((review) => [String(review.position), toCell(nameOf(review)), describeDifference(review)])
   return [
     '',
     `checked with the service, ${formatAge(oldestAt, now)}: ${formatCount(checks.rows)} of ${pluralize(rows, 'row')}; ${same}, ${formatCount(differing)} otherwise`,
-    ...alignColumns(
-      samples.map((review) => [String(review.position), toCell(nameOf(review)), describeDifference(review)]),
-      '  ',
-    ),
-    ...(beyond > 0 ? [`  … and ${pluralize(beyond, 'row')} more`] : []),
+    ...alignColumns(cells, '  '),
+    ...renderMore(differing, samples.length),
   ]
 }
 
@@ -90,6 +83,5 @@ function quote(text: string | null): string {
 }
 
 function toCell(text: string): string {
-  const characters = [...showInvisible(text)]
-  return characters.length > widestCell ? `${characters.slice(0, widestCell - 1).join('')}…` : characters.join('')
+  return truncate(text, widestCell)
 }

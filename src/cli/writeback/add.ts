@@ -15,9 +15,9 @@ import {
 } from '../../outbox/core/writeback-request.ts'
 import { parseFlag } from '../../outbox/import/csv-values.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
-import { type CommandHint, projectCommandHint, UserError } from '../../values/user-error.ts'
+import { type CommandHint, UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
+import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -60,12 +60,11 @@ export function addCommand(context: CommandContext): Command {
 
 function operationCommand(context: CommandContext, operation: Operation): Command {
   const { target, fields, summary } = operationTypes[operation]
-  const command = new Command(operation).summary(summary).description(toSentence(summary))
-  const own = [
+  const description = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
+  const command = new Command(operation).summary(summary).description(description)
+  const options = [
     new Option(`--${target} <id>`, `the ${target} (required)`),
     ...Object.entries(fields).flatMap(([name, field]) => fieldOptions(name, field)),
-  ]
-  const common = [
     new Option('--ref <key>', 'your own key: the same one is never queued twice'),
     new Option(
       '--expect <message>',
@@ -80,10 +79,14 @@ function operationCommand(context: CommandContext, operation: Operation): Comman
     quietOption(),
     jsonOption(),
   ]
-  for (const option of [...own, ...common]) command.addOption(option)
+  for (const option of options) command.addOption(option)
   return command
     .addHelpText('after', helpText([operation]))
-    .action((options: Options & OwnOptions) => runAndPrint(context, options, () => runAdd(context, operation, options)))
+    .action((options: Options & OwnOptions) =>
+      runForProject(context, options, { what: 'nothing was queued' }, (call) =>
+        runAdd(context, call, operation, options),
+      ),
+    )
 }
 
 /** Its option, and the one that clears it. */
@@ -104,10 +107,6 @@ function clearOptionName(field: string): string {
   return optionName(field).replace('--', '--clear-')
 }
 
-function toSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
-}
-
 function parseFlagOption(text: string): boolean {
   const value = parseFlag(text)
   if (value === undefined) throw new InvalidArgumentError('Write true or false.')
@@ -116,17 +115,15 @@ function parseFlagOption(text: string): boolean {
 
 async function runAdd(
   context: CommandContext,
+  { config, project, hint }: ProjectCall,
   operation: Operation,
   options: Options & OwnOptions,
 ): Promise<CommandResult> {
-  const config = context.loadConfig('mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was queued')
   const request = validateRequest(operation, await toRequestLine(context, operation, options), context.now())
   const { addWriteback } = await context.load(() => import('../../app/outbox.ts'))
   const report = await addWriteback(config, project, request, { createdBy: decidingPerson(context, config, options) })
-  if (options.quiet !== true)
-    for (const line of renderNextSteps(report, project, request, projectCommandHint(config.projects, project.name)))
-      context.writeErr(`${line}\n`)
+  const nextSteps = options.quiet === true ? [] : renderNextSteps(report, project, request, hint)
+  for (const line of nextSteps) context.writeErr(`${line}\n`)
   return { document: report, lines: report.id === null ? [] : [report.id], exit: 0 }
 }
 

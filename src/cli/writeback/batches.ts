@@ -1,13 +1,11 @@
 /** `deskmirror writeback batches`: the batches, newest first, and `batches show`: one of them. */
 import { Command, Option } from 'commander'
-import type { Config, ProjectConfig } from '../../config/config.ts'
 import type { BatchReport } from '../../outbox/core/batches.ts'
 import type { ReviewPageText } from '../../outbox/review/review-files.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
-import { projectCommandHint } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
+import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
 import type { Display } from '../render/display.ts'
 import { renderReview } from '../render/review.ts'
@@ -36,17 +34,14 @@ export function batchesCommand(context: CommandContext): Command {
     .addHelpText('after', examples)
     .enablePositionalOptions()
     .addCommand(showBatchCommand(context))
-    .action((options: Options) => runAndPrint(context, options, () => runBatches(context, options)))
-}
-
-async function runBatches(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was listed')
-  const { listBatches } = await context.load(() => import('../../app/batches.ts'))
-  const { limit, before } = options
-  const report = await listBatches(config, project, { limit, ...(before === undefined ? {} : { before }) })
-  const hint = projectCommandHint(config.projects, project.name)
-  return { document: report, lines: renderBatches(report, context.now(), hint), exit: 0 }
+    .action((options: Options) =>
+      runForProject(context, options, { what: 'nothing was listed' }, async ({ config, project, hint }) => {
+        const { listBatches } = await context.load(() => import('../../app/batches.ts'))
+        const { limit, before } = options
+        const report = await listBatches(config, project, { limit, ...(before === undefined ? {} : { before }) })
+        return { document: report, lines: renderBatches(report, context.now(), hint), exit: 0 }
+      }),
+    )
 }
 
 /** `deskmirror writeback batches show`: one batch, and what its rows that have not left would do. */
@@ -75,26 +70,21 @@ function showBatchCommand(context: CommandContext): Command {
     .addOption(new Option('--watch', 'show the progress until nothing is left to send').conflicts(['check', 'json']))
   for (const option of [...reviewOutputOptions(), oneProjectOption(), quietOption(), jsonOption()])
     command.addOption(option)
-  return command
-    .addHelpText('after', showExamples)
-    .action((name: string, options: ShowOptions) =>
-      runAndPrint(context, options, () => runShow(context, name, options)),
-    )
+  return command.addHelpText('after', showExamples).action((name: string, options: ShowOptions) => {
+    const needs = options.check === true ? 'service' : 'mirror'
+    return runForProject(context, options, { what: 'nothing was shown', needs }, (call) => {
+      const display = context.openDisplay(options.quiet === true)
+      const work = options.watch === true ? watch : show
+      return work(context, { ...call, display }, name, options).finally(display.clear)
+    })
+  })
 }
 
-async function runShow(context: CommandContext, name: string, options: ShowOptions): Promise<CommandResult> {
-  const config = context.loadConfig(options.check === true ? 'service' : 'mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was shown')
-  const display = context.openDisplay(options.quiet === true)
-  const work = options.watch === true ? watch : show
-  return work(context, { config, project, display }, name, options).finally(display.clear)
-}
-
-type Call = { readonly config: Config; readonly project: ProjectConfig; readonly display: Display }
+type Call = ProjectCall & { readonly display: Display }
 
 async function show(
   context: CommandContext,
-  { config, project, display }: Call,
+  { config, project, hint, display }: Call,
   name: string,
   options: ShowOptions,
 ): Promise<CommandResult> {
@@ -109,7 +99,6 @@ async function show(
     const { review, drafts, requests } = await reviewQueuedBatch(config, project, shown.batch.id, reviewOptions)
     // Names the drafts that the review shows, which may have changed since the first read.
     const report: BatchReport = shown.approval === null ? shown : { ...shown, approval: drafts }
-    const hint = projectCommandHint(config.projects, project.name)
     const lines = renderBatch(report, review.rows === 0 ? [] : renderReview(review, now), now, hint)
     await outputs.finish(review, toPageText(report, now), options.json === true ? null : lines)
     return { document: { ...report, review, requests }, lines: [], exit: 0 }
@@ -135,7 +124,7 @@ const watchEveryMs = 2000
 
 async function watch(
   context: CommandContext,
-  { config, project, display }: Call,
+  { config, project, hint, display }: Call,
   name: string,
 ): Promise<CommandResult> {
   const { watchBatch } = await context.load(() => import('../../app/batches.ts'))
@@ -144,6 +133,5 @@ async function watch(
     signal: context.openInterruptSignal(display, 'nothing'),
     onProgress: (progress, { reasons }) => display.onLine(renderBatchProgress(progress, reasons, context.now())),
   })
-  const hint = projectCommandHint(config.projects, project.name)
   return { document: report, lines: renderBatch(report, [], context.now(), hint), exit: 0 }
 }

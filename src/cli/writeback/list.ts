@@ -10,7 +10,7 @@ import { formatCount } from '../../values/format.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
+import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
 import { formatCounts, renderEntries, renderWithoutProject } from '../render/outbox.ts'
 
@@ -45,11 +45,7 @@ export function listCommand(context: CommandContext): Command {
     .summary('list write-backs, in the order of the queue')
     .description('Lists write-backs in queue order, and counts all that match by status.')
     .addOption(statusOption())
-    .addOption(
-      new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(
-        parseChoices(operations),
-      ),
-    )
+    .addOption(operationOption())
     .option('--batch <name>', 'only those of this batch')
     .option('--target <id>', 'only those about this conversation or visitor')
     .option('--limit <n>', 'how many to list (all are counted)', parseWholeNumber, 100)
@@ -58,38 +54,38 @@ export function listCommand(context: CommandContext): Command {
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options, () => runList(context, options)))
+    .action((options: Options) =>
+      runForProject(context, options, { what: 'nothing was listed' }, (call) => runList(context, call, options)),
+    )
 }
+
+export const operationOption = () =>
+  new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(parseChoices(operations))
 
 export const statusOption = () =>
   new Option('--status <a,b>', 'only those in these statuses').argParser(parseChoices(writebackStatuses))
 
-async function runList(context: CommandContext, options: Options): Promise<CommandResult> {
-  const config = context.loadConfig('mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was listed')
-  const filter = toFilter(options)
+async function runList(
+  context: CommandContext,
+  { config, project }: ProjectCall,
+  { status, operation, batch, target, limit, csv, newest }: Options,
+): Promise<CommandResult> {
+  const filter: OutboxFilter = {
+    ...(status === undefined ? {} : { statuses: status }),
+    ...(operation === undefined ? {} : { operations: operation }),
+    ...(batch === undefined ? {} : { batch }),
+    ...(target === undefined ? {} : { target }),
+  }
   const outbox = await context.load(() => import('../../app/outbox.ts'))
-  if (options.csv === true) {
+  if (csv === true) {
     context.writeOut(csvHeader)
     await outbox.forEachWriteback(config, project, filter, (entries) =>
       context.writeOut(entries.map((entry) => entryToCsv(entry, project.projectId)).join('')),
     )
     return { document: null, lines: [], exit: 0 }
   }
-  const report = await outbox.listWritebacks(config, project, filter, {
-    limit: options.limit,
-    newest: options.newest === true,
-  })
+  const report = await outbox.listWritebacks(config, project, filter, { limit, newest: newest === true })
   return { document: report, lines: renderList(report, context.now()), exit: 0 }
-}
-
-function toFilter({ status, operation, batch, target }: Options): OutboxFilter {
-  return {
-    ...(status === undefined ? {} : { statuses: status }),
-    ...(operation === undefined ? {} : { operations: operation }),
-    ...(batch === undefined ? {} : { batch }),
-    ...(target === undefined ? {} : { target }),
-  }
 }
 
 function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
@@ -104,29 +100,15 @@ function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now:
   ]
 }
 
+/** Invalid rows are exported unchanged, so that they can be corrected. */
 function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
-  const { operation, payload, ref, expect, expiresAt } = entry
-  // Invalid rows are exported unchanged, so that they can be corrected.
-  const request = {
-    operation,
-    target: targetIdOf(entry),
-    payload,
-    ref,
-    expect,
-    expiresAt,
-  } as unknown as WritebackRequest
-  const outcome = {
-    id: entry.id,
-    project_id: projectId,
-    status: entry.status,
-    error: entry.error,
-    attempts: entry.attempts,
-    batch_id: entry.batchId,
-    created_at: entry.createdAt,
-    created_by: entry.createdBy,
-    sent_at: entry.sentAt,
-    finished_at: entry.finishedAt,
-    request_id: entry.requestId,
-  }
-  return toCsvRow(outcome, request)
+  const request = { ...entry, target: targetIdOf(entry) } as unknown as WritebackRequest
+  return toCsvRow(
+    {
+      ...{ id: entry.id, project_id: projectId, status: entry.status, error: entry.error, attempts: entry.attempts },
+      ...{ batch_id: entry.batchId, created_at: entry.createdAt, created_by: entry.createdBy, sent_at: entry.sentAt },
+      ...{ finished_at: entry.finishedAt, request_id: entry.requestId },
+    },
+    request,
+  )
 }

@@ -8,7 +8,14 @@ import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
-import { formatCounts, nameOfEntry, renderEntries, renderReasons, renderRestTime } from '../render/outbox.ts'
+import {
+  formatCounts,
+  nameOfEntry,
+  renderEntries,
+  renderMore,
+  renderReasons,
+  renderRestTime,
+} from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
 /** `reviewLines`: what the rows that have not left would do; empty if all have. */
@@ -53,32 +60,25 @@ function renderHead({ batch, revertedBy }: BatchReport, now: EpochMs): string[] 
 }
 
 function renderOutcome({ operation, status, count, samples }: BatchOutcome, now: EpochMs): string[] {
-  const beyond = count - samples.length
-  return [
-    '',
-    `${status}: ${formatCount(count)} ${operation}`,
-    ...renderEntries(samples, now, '  '),
-    ...(beyond > 0 ? [`  … and ${formatCount(beyond)} more`] : []),
-  ]
+  const title = `${status}: ${formatCount(count)} ${operation}`
+  return ['', title, ...renderEntries(samples, now, '  '), ...renderMore(count, samples.length)]
 }
 
 /** What was checked with the service before it was sent, and did something else then. */
 function renderChecked({ checked: { rows, differing, samples } }: BatchReport, now: EpochMs): string[] {
   if (rows === 0) return []
-  const beyond = differing - samples.length
+  const asChecked = `${formatCount(rows - differing)} did as checked, ${formatCount(differing)} otherwise`
+  const cells = samples.map(({ writeback, deviation }) => [
+    shortId(writeback.id),
+    showInvisible(nameOfEntry(writeback)),
+    formatAge(deviation.check.checkedAt, now),
+    showInvisible(describeDeviation(deviation, writeback)),
+  ])
   return [
     '',
-    `checked before they were sent: ${pluralize(rows, 'row')}; ${formatCount(rows - differing)} did as checked, ${formatCount(differing)} otherwise`,
-    ...alignColumns(
-      samples.map(({ writeback, deviation }) => [
-        shortId(writeback.id),
-        showInvisible(nameOfEntry(writeback)),
-        formatAge(deviation.check.checkedAt, now),
-        showInvisible(describeDeviation(deviation, writeback)),
-      ]),
-      '  ',
-    ),
-    ...(beyond > 0 ? [`  … and ${formatCount(beyond)} more`] : []),
+    `checked before they were sent: ${pluralize(rows, 'row')}; ${asChecked}`,
+    ...alignColumns(cells, '  '),
+    ...renderMore(differing, samples.length),
   ]
 }
 
@@ -95,26 +95,21 @@ function renderNextSteps(
   { batch: { id, state, counts }, approval, revertible }: BatchReport,
   hint: CommandHint,
 ): string[] {
-  const exported = (['failed', 'conflict', 'uncertain', 'expired'] as const).filter(
+  const notDone = (['failed', 'conflict', 'uncertain', 'expired'] as const).filter(
     (status) => (counts[status] ?? 0) > 0,
   )
-  return [
-    ...(approval === null
-      ? []
-      : [
-          `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${approval.digest.slice(0, 16)}`)}`,
-        ]),
-    ...(state === 'stopped' ? [`to go on: ${hint(`writeback resume --batch ${id}`)}`] : []),
-    ...(state === 'stopped' && revertible > 0
-      ? [
-          `to take back the ${formatCount(revertible)} that have arrived: ${hint(`writeback revert --batch ${id}`)}; what arrives later can be taken back then`,
-        ]
-      : []),
-    ...(state === 'sending' ? [`to stop it: ${hint(`writeback stop --batch ${id}`)}`] : []),
-    ...(exported.length === 0
-      ? []
-      : [`to export what was not done: ${hint(`writeback list --batch ${id} --status ${exported.join(',')} --csv`)}`]),
+  const isStopped = state === 'stopped'
+  const digest = approval?.digest.slice(0, 16)
+  const toRevert = `to take back the ${formatCount(revertible)} that have arrived: ${hint(`writeback revert --batch ${id}`)}`
+  const exported = `writeback list --batch ${id} --status ${notDone.join(',')} --csv`
+  const steps = [
+    digest !== undefined && `to approve exactly this: ${hint(`writeback approve --batch ${id} --digest ${digest}`)}`,
+    isStopped && `to go on: ${hint(`writeback resume --batch ${id}`)}`,
+    isStopped && revertible > 0 && `${toRevert}; what arrives later can be taken back then`,
+    state === 'sending' && `to stop it: ${hint(`writeback stop --batch ${id}`)}`,
+    notDone.length > 0 && `to export what was not done: ${hint(exported)}`,
   ]
+  return steps.filter((step) => step !== false)
 }
 
 /** `320 of 500   310 succeeded, 10 failed   114 a minute   done in about 2 min   rests until …` */
@@ -180,43 +175,27 @@ function doneWhen({ state, finishedAt, estimate }: Listed, now: EpochMs): string
 
 const barWidth = 10
 
-/** Sent, not sent, in flight, waiting. */
+/** From left to right: sent, not sent, in flight, waiting. */
 const barMarks: Readonly<Record<WritebackStatus, string>> = {
-  succeeded: '█',
-  cancelled: '×',
-  expired: '×',
-  conflict: '×',
-  failed: '×',
-  uncertain: '?',
-  sending: '▒',
-  queued: '·',
-  draft: ' ',
+  ...{ succeeded: '█', cancelled: '×', expired: '×', conflict: '×', failed: '×' },
+  ...{ uncertain: '?', sending: '▒', queued: '·', draft: ' ' },
 }
-
-const barOrder: readonly WritebackStatus[] = [
-  'succeeded',
-  'cancelled',
-  'expired',
-  'conflict',
-  'failed',
-  'uncertain',
-  'sending',
-  'queued',
-  'draft',
-]
 
 /** Ten marks in the proportion of the statuses. A status that has rows has at least one. */
 function stateBar(counts: StatusCounts): string {
-  const present = barOrder.filter((status) => (counts[status] ?? 0) > 0)
-  const total = present.reduce((sum, status) => sum + (counts[status] ?? 0), 0)
-  const widths = new Map(
-    present.map((status) => [status, Math.max(1, Math.round(((counts[status] ?? 0) * barWidth) / total))]),
-  )
-  for (let spare = barWidth - [...widths.values()].reduce((a, b) => a + b, 0); spare !== 0; spare -= Math.sign(spare)) {
-    const largest = present.reduce((a, b) => ((widths.get(b) ?? 0) > (widths.get(a) ?? 0) ? b : a))
-    widths.set(largest, (widths.get(largest) ?? 0) + Math.sign(spare))
+  const rows = (Object.keys(barMarks) as WritebackStatus[]).map((status) => ({ status, count: counts[status] ?? 0 }))
+  const total = rows.reduce((sum, { count }) => sum + count, 0)
+  if (total === 0) return ''
+  const parts = rows
+    .filter(({ count }) => count > 0)
+    .map(({ status, count }) => ({ status, width: Math.max(1, Math.round((count * barWidth) / total)) }))
+  for (
+    let spare = barWidth - parts.reduce((sum, { width }) => sum + width, 0);
+    spare !== 0;
+    spare -= Math.sign(spare)
+  ) {
+    const largest = parts.reduce((a, b) => (b.width > a.width ? b : a))
+    largest.width += Math.sign(spare)
   }
-  return present.length === 0
-    ? ''
-    : `[${present.map((status) => barMarks[status].repeat(widths.get(status) ?? 0)).join('')}]`
+  return `[${parts.map(({ status, width }) => barMarks[status].repeat(width)).join('')}]`
 }

@@ -3,12 +3,11 @@ import { Command } from 'commander'
 import { type EventLogEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import type { ShowWritebackReport } from '../../outbox/core/reports.ts'
 import { describeVerdict } from '../../outbox/core/review-labels.ts'
-import type { ReadCheck } from '../../outbox/core/review-summary.ts'
 import { pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
-import { type CommandHint, projectCommandHint } from '../../values/user-error.ts'
+import type { CommandHint } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
+import { runForProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption } from '../options.ts'
 import { alignColumns } from '../render/table.ts'
 
@@ -29,16 +28,13 @@ export function showCommand(context: CommandContext): Command {
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((id: string, options: CommonOptions) => runAndPrint(context, options, () => runShow(context, id, options)))
-}
-
-async function runShow(context: CommandContext, id: string, options: CommonOptions): Promise<CommandResult> {
-  const config = context.loadConfig('mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was shown')
-  const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
-  const report = await showWriteback(config, project, id)
-  const lines = renderWriteback(report, projectCommandHint(config.projects, project.name))
-  return { document: report, lines, exit: 0 }
+    .action((id: string, options: CommonOptions) =>
+      runForProject(context, options, { what: 'nothing was shown' }, async ({ config, project, hint }) => {
+        const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
+        const report = await showWriteback(config, project, id)
+        return { document: report, lines: renderWriteback(report, hint), exit: 0 }
+      }),
+    )
 }
 
 function renderWriteback(
@@ -54,7 +50,10 @@ function renderWriteback(
     ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
     ['status', writeback.status],
     ['why', writeback.error ?? writeback.step],
-    ['checked', check === null ? null : renderCheck(check)],
+    [
+      'checked',
+      check && `${check.checkedAt}: ${describeVerdict(check)}${check.isVoid ? ' (before its last change)' : ''}`,
+    ],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
     ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
     ['sent', describeSends(writeback)],
@@ -81,11 +80,6 @@ function renderWriteback(
 /** A corrected row keeps the number of sends, and has not been sent in its new form. */
 function describeSends({ attempts, sentAt }: ShowWritebackReport['writeback']): string | null {
   return attempts === 0 || sentAt === null ? null : `${pluralize(attempts, 'time')}, last at ${sentAt}`
-}
-
-/** `2026-11-22T11:00:00Z: would change, open → handled (before its last change)` */
-function renderCheck(check: ReadCheck): string {
-  return `${check.checkedAt}: ${describeVerdict(check)}${check.isVoid ? ' (before its last change)' : ''}`
 }
 
 function eventCells({ at, from, to, detail, person, requestId }: EventLogEntry): string[] {
