@@ -2,11 +2,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { decisions } from '../../outbox/core/decisions.ts'
 import { reviewOutcomes } from '../../outbox/core/review.ts'
-import { operations } from '../../outbox/core/writeback-request.ts'
 import type { CommandContext } from '../command-context.ts'
-import { runAndPrint } from '../command-result.ts'
+import { runForProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseChoices, personOption } from '../options.ts'
-import { statusOption } from './list.ts'
+import { operationOption, statusOption } from './list.ts'
 import { type DecisionCommandName, type DecisionOptions, runDecision } from './run-decision.ts'
 
 type CommandText = {
@@ -18,9 +17,6 @@ type CommandText = {
   readonly examples: readonly string[]
   readonly exitCodes?: string
 }
-
-const operationOption = () =>
-  new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(parseChoices(operations))
 
 const outcomeOption = () =>
   new Option(
@@ -169,7 +165,9 @@ function decisionCommand(context: CommandContext, name: DecisionCommandName): Co
     .action((...given: readonly unknown[]) => {
       const options = given[isAboutBatch ? 0 : 1] as DecisionOptions
       const ids = isAboutBatch ? [] : (given[0] as readonly string[])
-      return runAndPrint(context, options, () => runDecision(context, name, ids, options))
+      return runForProject(context, options, { what: 'nothing was changed' }, (call) =>
+        runDecision(context, call, name, ids, options),
+      )
     })
 }
 

@@ -2,17 +2,14 @@
 import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ImportSource } from '../../app/import.ts'
-import type { Config, ProjectConfig } from '../../config/config.ts'
 import type { ReviewSummary } from '../../outbox/core/review-summary.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../outbox/core/writeback-request.ts'
-import type { IgnoredColumns } from '../../outbox/import/csv-values.ts'
 import type { ImportFormat } from '../../outbox/import/file-form.ts'
-import type { ReviewPageText } from '../../outbox/review/review-files.ts'
 import { pluralize, toPrintable } from '../../values/format.ts'
 import { type Ms, toTimestamp } from '../../values/time.ts'
-import { projectCommandHint, UserError } from '../../values/user-error.ts'
+import { UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
+import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import {
   type CommonOptions,
   decidingPerson,
@@ -25,7 +22,6 @@ import {
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import type { Display } from '../render/display.ts'
 import { renderReview } from '../render/review.ts'
 import { renderImport, renderPreview } from './render-import.ts'
 import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions, toCheckRequest } from './review-outputs.ts'
@@ -58,9 +54,10 @@ export function importCommand(context: CommandContext): Command {
     .usage('[options] <file>')
   return addImportOptions(command)
     .addHelpText('after', examples)
-    .action((file: string | undefined, options: ImportCommandOptions) => {
-      const call = toFileAndOptions(file, options)
-      return runAndPrint(context, options, () => runImport(context, call.file, call.options))
+    .action((given: string | undefined, typed: ImportCommandOptions) => {
+      const { file, options } = toFileAndOptions(given, typed)
+      const scope = { what: 'nothing was queued', needs: options.check === true ? 'service' : 'mirror' } as const
+      return runForProject(context, options, scope, (call) => runImport(context, call, file, options))
     })
 }
 
@@ -74,62 +71,57 @@ function exampleLine(operation: Operation): string {
 
 async function runImport(
   context: CommandContext,
+  { config, project, hint }: ProjectCall,
   file: string | undefined,
   options: ImportCommandOptions,
 ): Promise<CommandResult> {
   if (file === undefined) throw missingFileError()
-  const config = context.loadConfig(options.check === true ? 'service' : 'mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was queued')
+  const now = context.now()
+  const { importWritebacks, previewImport } = await context.load(() => import('../../app/import.ts'))
   const display = context.openDisplay(options.quiet === true)
-  const work = options.dryRun === true ? previewFile : queueFile
-  return work(context, config, project, { display, file, options }).finally(display.clear)
+  const outputs = await openReviewOutputs(context, options)
+  const showReview = (review: ReviewSummary, isShown: boolean) => {
+    const name = file === '-' ? 'standard input' : basename(file)
+    const page = { title: name, notes: [`${name}, before it is queued. As of ${toTimestamp(now)}.`] }
+    return outputs.finish(review, page, isShown ? [...renderReview(review, now).map(toPrintable), ''] : null)
+  }
+  const source = toImportSource(context, file, options)
+  const shared = {
+    ...{ now, mistakesPath: options.mistakes ?? null, allowDuplicates: options.allowDuplicates === true },
+    ...{ expiresAt: toExpiryTime(now, options.expires), draft: options.draft === true, onReviews: outputs.onReviews },
+  }
+  try {
+    if (options.dryRun === true) {
+      const check = options.check === true ? await toCheckRequest(context, config, display, options.limit) : null
+      const report = await previewImport(config, project, source, { ...shared, check })
+      if (report.outcome === 'reviewed') await showReview(report.review, options.json !== true)
+      return renderPreview(report, project, hint)
+    }
+    let review: ReviewSummary | null = null
+    const report = await importWritebacks(config, project, source, {
+      ...shared,
+      ...{ createdBy: decidingPerson(context, config, options), title: options.title ?? null },
+      note: options.note ?? null,
+      onReview: async (summary) => {
+        review = summary
+        await showReview(summary, options.json !== true && options.quiet !== true && summary.rows > 0)
+        const isLong = summary.rows >= manyRows && config.databaseUrl.startsWith('sqlite:')
+        if (isLong) display.notify(lockWarning(summary.rows))
+      },
+      onProgress: (doing, rows) => display.onLine(`${pluralize(rows, 'row')} ${doing}`),
+      notify: display.notify,
+    })
+    const result = renderImport(report, project, hint)
+    return review === null ? result : { ...result, document: { ...report, review } }
+  } finally {
+    await outputs.close()
+    display.clear()
+  }
 }
 
 function missingFileError(): UserError {
   const next = '`deskmirror writeback import --help` has examples'
   return new UserError({ what: 'nothing was queued', why: 'the file is missing', next, exitCode: 2 })
-}
-
-type ImportCall = { readonly display: Display; readonly file: string; readonly options: ImportCommandOptions }
-
-async function queueFile(
-  context: CommandContext,
-  config: Config,
-  project: ProjectConfig,
-  { display, file, options }: ImportCall,
-): Promise<CommandResult> {
-  const { importWritebacks } = await context.load(() => import('../../app/import.ts'))
-  const outputs = await openReviewOutputs(context, options)
-  let review: ReviewSummary | null = null
-  const report = await importWritebacks(config, project, toImportSource(context, file, options), {
-    ...toCheckOptions(context, options),
-    createdBy: decidingPerson(context, config, options),
-    expiresAt: toExpiryTime(context.now(), options.expires),
-    draft: options.draft === true,
-    title: options.title ?? null,
-    note: options.note ?? null,
-    onReviews: outputs.onReviews,
-    onReview: async (summary) => {
-      review = summary
-      const isShown = options.json !== true && options.quiet !== true && summary.rows > 0
-      await outputs.finish(summary, pageText(context, file), isShown ? reviewLines(context, summary) : null)
-      const isLong = summary.rows >= manyRows && config.databaseUrl.startsWith('sqlite:')
-      if (isLong) display.notify(lockWarning(summary.rows))
-    },
-    onProgress: (doing, rows) => display.onLine(`${pluralize(rows, 'row')} ${doing}`),
-    notify: display.notify,
-  }).finally(outputs.close)
-  const result = renderImport(report, project, projectCommandHint(config.projects, project.name))
-  return review === null ? result : { ...result, document: { ...report, review } }
-}
-
-function reviewLines(context: CommandContext, review: ReviewSummary): readonly string[] {
-  return [...renderReview(review, context.now()).map(toPrintable), '']
-}
-
-function pageText(context: CommandContext, file: string): ReviewPageText {
-  const name = file === '-' ? 'standard input' : basename(file)
-  return { title: name, notes: [`${name}, before it is queued. As of ${toTimestamp(context.now())}.`] }
 }
 
 /** SQLite has one writer at a time and waits at most half a minute; this many rows can take longer. */
@@ -140,32 +132,6 @@ function lockWarning(rows: number): string {
     `${pluralize(rows, 'row')} go into SQLite in one transaction. Other writers wait meanwhile, and a running worker or push ` +
     'may time out. To avoid that, press Ctrl-C now (nothing is queued then) and stop them first, or split the file'
   )
-}
-
-async function previewFile(
-  context: CommandContext,
-  config: Config,
-  project: ProjectConfig,
-  { display, file, options }: ImportCall,
-): Promise<CommandResult> {
-  const { previewImport } = await context.load(() => import('../../app/import.ts'))
-  const outputs = await openReviewOutputs(context, options)
-  try {
-    const report = await previewImport(config, project, toImportSource(context, file, options), {
-      ...toCheckOptions(context, options),
-      expiresAt: toExpiryTime(context.now(), options.expires),
-      draft: options.draft === true,
-      onReviews: outputs.onReviews,
-      check: options.check === true ? await toCheckRequest(context, config, display, options.limit) : null,
-    })
-    if (report.outcome === 'reviewed') {
-      const lines = options.json === true ? null : reviewLines(context, report.review)
-      await outputs.finish(report.review, pageText(context, file), lines)
-    }
-    return renderPreview(report, project, projectCommandHint(config.projects, project.name))
-  } finally {
-    await outputs.close()
-  }
 }
 
 type ImportCommandOptions = CommonOptions &
@@ -224,20 +190,14 @@ function toFileAndOptions(file: string | undefined, options: ImportCommandOption
 }
 
 /** `file`: its path, or `-`. */
-function toImportSource(context: CommandContext, file: string, options: ImportCommandOptions): ImportSource {
-  const { format, encoding } = options
-  const ignoreColumns = toIgnoredColumns(options.ignoreColumns)
-  const isStdin = file === '-'
-  return {
-    source: isStdin ? context.openStdin() : file,
-    name: isStdin ? null : file,
-    parse: { format, ignoreColumns, ...(encoding === undefined ? {} : { encoding }) },
-  }
-}
-
-/** How every row is checked, whether it is queued or not. */
-function toCheckOptions(context: CommandContext, { mistakes, allowDuplicates }: ImportCommandOptions) {
-  return { now: context.now(), mistakesPath: mistakes ?? null, allowDuplicates: allowDuplicates === true }
+function toImportSource(
+  context: CommandContext,
+  file: string,
+  { format, encoding, ignoreColumns: names }: ImportCommandOptions,
+): ImportSource {
+  const ignoreColumns = names === true ? 'all' : (names?.split(',') ?? [])
+  const parse = { format, ignoreColumns, ...(encoding === undefined ? {} : { encoding }) } as const
+  return file === '-' ? { source: context.openStdin(), name: null, parse } : { source: file, name: file, parse }
 }
 
 /** The name that TextDecoder knows. */
@@ -252,11 +212,6 @@ function parseEncoding(name: string): string {
 function parseTitle(text: string): string {
   if (text.trim() !== '' && text.length <= 200 && !/\p{Cc}/u.test(text)) return text.trim()
   throw new InvalidArgumentError('Write one line of at most 200 characters.')
-}
-
-function toIgnoredColumns(names: true | string | undefined): IgnoredColumns {
-  if (names === undefined) return []
-  return names === true ? 'all' : names.split(',')
 }
 
 function parseLimit(text: string): number {

@@ -1,6 +1,5 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
 import { Command, Option } from 'commander'
-import type { OutboxFilter } from '../../outbox/core/decisions.ts'
 import { type OutboxEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
 import type { ListWritebacksReport } from '../../outbox/core/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'
@@ -70,12 +69,7 @@ async function runList(
   { config, project }: ProjectCall,
   { status, operation, batch, target, limit, csv, newest }: Options,
 ): Promise<CommandResult> {
-  const filter: OutboxFilter = {
-    ...(status === undefined ? {} : { statuses: status }),
-    ...(operation === undefined ? {} : { operations: operation }),
-    ...(batch === undefined ? {} : { batch }),
-    ...(target === undefined ? {} : { target }),
-  }
+  const filter = { statuses: status, operations: operation, batch, target }
   const outbox = await context.load(() => import('../../app/outbox.ts'))
   if (csv === true) {
     context.writeOut(csvHeader)

@@ -1,8 +1,7 @@
 /** Renders the result of `import`: what was queued, or the mistakes, one line a kind. */
 import type { ProjectConfig } from '../../config/config.ts'
-import type { ImportReport, LineMistake, PreviewReport, QueuedImport, SendEstimate } from '../../outbox/core/reports.ts'
+import type { ImportReport, PreviewReport, RejectedImport, SendEstimate } from '../../outbox/core/reports.ts'
 import { formatRows, type ImportOverride, type MistakeKind, mistakeText } from '../../outbox/core/request-mistake.ts'
-import type { ReviewSummary } from '../../outbox/core/review-summary.ts'
 import { requestColumns } from '../../outbox/import/csv-columns.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
 import type { CommandHint } from '../../values/user-error.ts'
@@ -11,35 +10,26 @@ import type { CommandResult } from '../command-result.ts'
 export function renderImport(report: ImportReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { batch, queued, known, outcome } = report
-  const notices = renderNotices(report, hint)
-  const exit = report.differing > 0 ? 3 : 0
+  const { batch, queued, known, outcome, notices, ignoredColumns, differing, differingBatch } = report
+  const revert = hint(`writeback revert --batch ${differingBatch ?? 'NAME'}`)
+  const around = [
+    ...(known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]),
+    ...notices.map(renderKind),
+    // Rows of an export that were changed by hand keep their refs, so they are skipped.
+    ...(differing === 0
+      ? []
+      : [`to take back what was sent: ${revert}`, 'to queue these rows as new write-backs: empty their column ref']),
+    ...(ignoredColumns.length === 0 ? [] : [`columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`]),
+  ]
+  const exit = differing > 0 ? 3 : 0
   if (batch === null) {
-    const lines = [`queued nothing${known === 0 ? ': the file has no rows' : ''}`, ...notices]
-    return { document: report, lines, exit }
+    const nothing = `queued nothing${known === 0 ? ': the file has no rows' : ''}`
+    return { document: report, lines: [nothing, ...around], exit }
   }
   const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${hint(`writeback approve --batch ${batch}`)}`
   const [durationLine = '', next = ''] = renderEstimate(report, project, hint)
-  const summary = `queued ${formatCount(queued)} as ${batch}`
-  const lines = [summary, ...notices, durationLine, outcome === 'draft' ? approve : next]
-  return { document: report, lines, exit }
-}
-
-function renderNotices(report: QueuedImport, hint: CommandHint): readonly string[] {
-  const { known, notices, ignoredColumns } = report
-  return [
-    ...(known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]),
-    ...notices.map(renderKind),
-    ...renderDiffering(report, hint),
-    ...(ignoredColumns.length === 0 ? [] : [`columns not used: ${ignoredColumns.map(toPrintable).join(', ')}`]),
-  ]
-}
-
-/** Rows of an export that were changed by hand keep their refs, so they are skipped. */
-function renderDiffering({ differing, differingBatch }: QueuedImport, hint: CommandHint): readonly string[] {
-  if (differing === 0) return []
-  const revert = hint(`writeback revert --batch ${differingBatch ?? 'NAME'}`)
-  return [`to take back what was sent: ${revert}`, 'to queue these rows as new write-backs: empty their column ref']
+  const lines = [`queued ${formatCount(queued)} as ${batch}`, ...around, durationLine]
+  return { document: report, lines: [...lines, outcome === 'draft' ? approve : next], exit }
 }
 
 function renderImportedBefore(report: { readonly batch: string }, hint: CommandHint): CommandResult {
@@ -54,72 +44,61 @@ function renderImportedBefore(report: { readonly batch: string }, hint: CommandH
 
 /** Renders how long sending takes, and the next command. */
 export function renderEstimate(
-  estimate: SendEstimate,
+  { ahead, takesMs, worker }: SendEstimate,
   { writeRate, readOnly }: ProjectConfig,
   hint: CommandHint,
 ): string[] {
-  const { ahead, takesMs, worker } = estimate
   const aheadText = ahead === 0 ? '' : `, including ${formatCount(ahead)} queued earlier`
   const rate = `${formatCount(writeRate.requests)} writes in ${formatDuration(writeRate.windowMs)}`
+  const next = worker ? 'the running worker sends it' : `next: ${hint('push')}`
   return [
     `takes about ${formatDuration(Math.max(1000, takesMs))} at ${rate}${aheadText}`,
-    renderNextStep(worker, readOnly, hint),
+    readOnly ? 'nothing is sent while writing is switched off (DESKMIRROR_READ_ONLY)' : next,
   ]
-}
-
-function renderNextStep(worker: boolean, readOnly: boolean, hint: CommandHint): string {
-  if (readOnly) return 'nothing is sent while writing is switched off (DESKMIRROR_READ_ONLY)'
-  return worker ? 'the running worker sends it' : `next: ${hint('push')}`
 }
 
 /** Renders the end of `import --dry-run`, below the review: how long sending would take. */
 export function renderPreview(report: PreviewReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
   if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
-  const { review, draft } = report
+  const { counts, checks } = report.review
   const [durationLine = ''] = renderEstimate(report, project, hint)
-  const lines = [durationLine, ...(draft ? ['they would need approval'] : [])]
-  return {
-    document: report,
-    lines: [...lines, 'nothing was queued'].map(toPrintable),
-    exit: hasObstacle(review) ? 3 : 0,
-  }
+  const lines = [durationLine, ...(report.draft ? ['they would need approval'] : []), 'nothing was queued']
+  // From the mirror, or by the check.
+  const hasObstacle =
+    counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
+  return { document: report, lines: lines.map(toPrintable), exit: hasObstacle ? 3 : 0 }
 }
 
-/** From the mirror, or by the check. */
-function hasObstacle({ counts, checks }: ReviewSummary): boolean {
-  return counts.stands_against > 0 || checks.samples.some(({ check }) => check?.outcome === 'stands_against')
-}
-
-type MistakesReport = {
-  readonly rows: number
-  readonly mistaken: number
-  readonly kinds: readonly MistakeKind[]
-  readonly mistakes: readonly LineMistake[]
-  readonly mistakesFile: string | null
-}
+type MistakesReport = Extract<RejectedImport, { readonly outcome: 'mistaken' }>
 
 /** Further kinds are only counted. */
 const maxShownKinds = 20
 
 function renderMistakes(report: MistakesReport): CommandResult {
-  const { kinds } = report
-  const shown = kinds.slice(0, maxShownKinds)
-  const beyond = kinds.length - shown.length
+  const { rows, mistaken, kinds, mistakesFile } = report
+  const beyond = kinds.length - maxShownKinds
   const more = beyond > 0 ? [`… and ${pluralize(beyond, 'kind')} more; --json lists them`] : []
+  const have = mistaken === 1 ? 'has a mistake' : 'have mistakes'
+  // Where the header has mistakes, no row could be read.
+  const why =
+    rows === 0 ? 'the first row does not fit' : `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${have}`
+  const overridden = new Set(kinds.flatMap(({ override }) => override ?? []))
+  const hints = [
+    'correct the file and import it again',
+    ...[...overridden].map((override) => overrides[override]),
+    ...(mistakesFile === null ? [] : [`${mistakesFile} has these rows, each with its mistakes`]),
+    ...(mistakesFile !== null || rows === 0
+      ? []
+      : ['--mistakes FILE.csv writes these rows to a file, each with its mistakes']),
+  ]
   const error = {
-    what: `nothing was queued, as ${describeMistaken(report)}`,
-    why: [...shown.map(renderKind), ...more].join('\n'),
-    next: ['correct the file and import it again', ...overrideHints(kinds), ...mistakesHint(report)].join('; '),
+    what: `nothing was queued, as ${why}`,
+    why: [...kinds.slice(0, maxShownKinds).map(renderKind), ...more].join('\n'),
+    next: hints.join('; '),
     exitCode: 2,
   } as const
   return { document: { error, ...report }, lines: [], exit: 2, errors: [error] }
-}
-
-/** Where the header has mistakes, no row could be read. */
-function describeMistaken({ rows, mistaken }: MistakesReport): string {
-  if (rows === 0) return 'the first row does not fit'
-  return `${formatCount(mistaken)} of ${pluralize(rows, 'row')} ${mistaken === 1 ? 'has a mistake' : 'have mistakes'}`
 }
 
 /** `content: is missing · 30 rows: 2–31 · ref A-1, A-2` */
@@ -128,7 +107,7 @@ function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: Mista
   const isRepetition = mistake.override === 'allow-duplicates'
   const values = found.map(
     ({ value, count: times }) =>
-      `${isRepetition ? toPrintable(value) : quote(value)}${times === 1 ? '' : ` (${formatCount(times)})`}`,
+      `${isRepetition ? toPrintable(value) : `"${toPrintable(value)}"`}${times === 1 ? '' : ` (${formatCount(times)})`}`,
   )
   const others = foundOthers > 0 ? [pluralize(foundOthers, 'other')] : []
   const refText = refs.map(toPrintable).join(', ')
@@ -141,22 +120,8 @@ function renderKind({ count, found, foundOthers, rows, refs, ...mistake }: Mista
   return parts.join(' · ')
 }
 
-function quote(value: string): string {
-  return `"${toPrintable(value)}"`
-}
-
 const overrides: Readonly<Record<ImportOverride, string>> = {
   'ignore-columns': `the columns of an import are ${requestColumns.join(', ')}; --ignore-columns a,b leaves others out`,
   'allow-duplicates': '--allow-duplicates queues them all the same',
   encoding: '--encoding NAME reads the file in that encoding, for example windows-1252',
-}
-
-function overrideHints(kinds: readonly MistakeKind[]): readonly string[] {
-  const named = new Set(kinds.flatMap(({ override }) => override ?? []))
-  return [...named].map((override) => overrides[override])
-}
-
-function mistakesHint({ rows, mistakesFile }: MistakesReport): readonly string[] {
-  if (mistakesFile !== null) return [`${mistakesFile} has these rows, each with its mistakes`]
-  return rows === 0 ? [] : ['--mistakes FILE.csv writes these rows to a file, each with its mistakes']
 }

@@ -1,6 +1,4 @@
 /** Makes a decision that was typed: which write-backs it is about, and what it answers. */
-import type { Config, ProjectConfig } from '../../config/config.ts'
-import type { BatchDecisionReport, NotReverted, RevertReport, SelectionMismatch } from '../../outbox/core/batches.ts'
 import {
   type DecisionName,
   decisionOf,
@@ -8,20 +6,15 @@ import {
   type OutboxDecision,
   type OutboxFilter,
 } from '../../outbox/core/decisions.ts'
-import type { DecisionReport } from '../../outbox/core/reports.ts'
 import type { ReviewOutcome } from '../../outbox/core/review.ts'
-import { shortId } from '../../outbox/core/review-labels.ts'
 import type { WritebackStatus } from '../../outbox/core/state.ts'
 import type { Operation } from '../../outbox/core/writeback-request.ts'
-import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
-import { showInvisible } from '../../values/invisible.ts'
-import { type CommandHint, projectCommandHint, UserError } from '../../values/user-error.ts'
+import { pluralize } from '../../values/format.ts'
+import { UserError } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { type CommandResult, selectOneProject } from '../command-result.ts'
-import type { ExitCode } from '../explain-error.ts'
+import type { CommandResult, ProjectCall } from '../command-result.ts'
 import { type CommonOptions, decidingPerson, type PersonOption } from '../options.ts'
-import { formatCounts } from '../render/outbox.ts'
-import { alignColumns } from '../render/table.ts'
+import { renderBatchDecision, renderDecision, renderMismatch, renderRevert } from './render-decision.ts'
 
 /** `resolve` says with an option which of two decisions it is. */
 export type DecisionCommandName = Exclude<DecisionName, 'arrived' | 'lost'> | 'resolve'
@@ -40,17 +33,11 @@ export type DecisionOptions = CommonOptions &
     readonly send?: true
   }
 
-type Call = {
-  readonly context: CommandContext
-  readonly config: Config
-  readonly project: ProjectConfig
-  readonly options: DecisionOptions
-  readonly by: string
-  readonly hint: CommandHint
-}
+type Call = ProjectCall & { readonly context: CommandContext; readonly options: DecisionOptions; readonly by: string }
 
 export async function runDecision(
   context: CommandContext,
+  projectCall: ProjectCall,
   name: DecisionCommandName,
   ids: readonly string[],
   options: DecisionOptions,
@@ -63,23 +50,23 @@ export async function runDecision(
       'it needs either --batch, or --restored, and --send only goes with --restored',
       'see `deskmirror writeback resume --help`',
     )
-  const isUndoOfOwn = decision === 'undo' && ids.length === 0 && !batch && !all
-  const selection = isAboutBatch || isUndoOfOwn ? {} : toSelection(decision, ids, options)
-  const config = context.loadConfig('mirror')
-  const project = selectOneProject(config.projects, options.project, 'nothing was changed')
+  const { config, project, hint } = projectCall
   const by = decidingPerson(context, config, options)
-  const call = { context, config, project, options, by, hint: projectCommandHint(config.projects, project.name) }
-  if (!isAboutBatch) return decideRows(call, event, isUndoOfOwn ? { approvedBy: by } : selection)
+  const call = { ...projectCall, context, options, by }
+  if (!isAboutBatch) {
+    const isUndoOfOwn = decision === 'undo' && ids.length === 0 && !batch && !all
+    return decideRows(call, event, isUndoOfOwn ? { approvedBy: by } : toSelection(decision, ids, options))
+  }
   const app = await context.load(() => import('../../app/batches.ts'))
   if (batch === undefined) return resumeRestored(call)
   if (event === null) {
     const report = await app.revertBatchOf(config, project, { batch, by })
     const { cannot = 0, stands_against = 0, not_known = 0 } = report.counts
     const exit = cannot + stands_against + not_known > 0 ? 3 : 0
-    return { document: report, lines: renderRevert(report, call.hint), exit }
+    return { document: report, lines: renderRevert(report, hint), exit }
   }
   const report = await app.decideBatch(config, project, event, { batch, by })
-  const lines = 'outcome' in report ? renderMismatch(report, batch, call.hint) : renderBatchDecision(report, call.hint)
+  const lines = 'outcome' in report ? renderMismatch(report, batch, hint) : renderBatchDecision(report, hint)
   return { document: report, lines, exit: 'outcome' in report ? 2 : 0 }
 }
 
@@ -94,21 +81,14 @@ function toResolution({ arrived, lost }: DecisionOptions): 'arrived' | 'lost' {
 function toSelection(
   decision: DecisionName,
   ids: readonly string[],
-  { batch, all, status, operation }: DecisionOptions,
+  { batch, all, status, operation: operations }: DecisionOptions,
 ): OutboxFilter {
   const { selection = '', fromInBatch } = decisions[decision]
   const selections = [ids.length > 0, batch !== undefined || status !== undefined, all === true].filter(Boolean)
   if (selections.length > 1) throw unchangedError(unclearSelection, 'give only one of ids, --batch and --all')
-  const restriction = operation === undefined ? {} : { operations: operation }
-  if (ids.length > 0) return { ids, ...restriction }
-  if (all === true) return restriction
   if (selections.length === 0) throw unchangedError(unclearSelection, selection)
-  const statuses = status ?? fromInBatch?.unseen
-  return {
-    ...(batch === undefined ? {} : { batch }),
-    ...(statuses === undefined ? {} : { statuses }),
-    ...restriction,
-  }
+  if (all === true) return { operations }
+  return ids.length > 0 ? { ids, operations } : { batch, statuses: status ?? fromInBatch?.unseen, operations }
 }
 
 const unclearSelection = 'it is unclear which write-backs to select'
@@ -126,175 +106,30 @@ async function decideRows(call: Call, decision: OutboxDecision, typed: OutboxFil
   const { decideWritebacks } = await context.load(() => import('../../app/outbox.ts'))
   const report = await decideWritebacks(config, project, decision, { selection, by, ...shown })
   if ('outcome' in report) return { document: report, lines: renderMismatch(report, batch ?? 'NAME', hint), exit: 2 }
+  // Ids that did not change are unexpected, and so are drafts that an approval left. In a cancelled batch only those in
+  // flight are, as they could not be cancelled.
   const isById = (digest === undefined ? typed : selection).ids !== undefined
-  return { document: report, lines: renderDecision(report, decision, hint), exit: toExitCode(report, decision, isById) }
+  const { unexpectedlyLeft } = decisionOf(decision)
+  const exit = report.stayed.some(({ status }) => isById || status === unexpectedlyLeft) ? 3 : 0
+  return { document: report, lines: renderDecision(report, decision, hint), exit }
 }
 
 /** The review decides which rows of the batch these are. */
 async function restrictToOutcomes(
-  { context, config, project, options: { outcome, batch } }: Call,
+  { context, config, project, options: { outcome: outcomes, batch } }: Call,
   selection: OutboxFilter,
 ): Promise<OutboxFilter> {
-  if (outcome === undefined) return selection
+  if (outcomes === undefined) return selection
   if (batch === undefined) throw unchangedError(unclearSelection, 'give --outcome together with --batch')
   const { selectByOutcome } = await context.load(() => import('../../app/review.ts'))
-  return { ...selection, ids: await selectByOutcome(config, project, batch, { outcomes: outcome, now: context.now() }) }
-}
-
-/**
- * Ids that did not change are unexpected, and so are drafts that an approval left. In a cancelled batch only those in
- * flight are, as they could not be cancelled.
- */
-function toExitCode({ stayed }: DecisionReport, decision: OutboxDecision, isById: boolean): ExitCode {
-  const { unexpectedlyLeft } = decisionOf(decision)
-  return stayed.some(({ status }) => isById || status === unexpectedlyLeft) ? 3 : 0
+  return { ...selection, ids: await selectByOutcome(config, project, batch, { outcomes, now: context.now() }) }
 }
 
 async function resumeRestored({ context, config, project, options, by, hint }: Call): Promise<CommandResult> {
   const app = await context.load(() => import('../../app/batches.ts'))
   const report = await app.resumeRestored(config, project, { by, queued: options.send === true ? 'send' : 'draft' })
-  const lines = [
-    `${project.name} sends again: ${pluralize(report.drafts, 'queued write-back')} became ${report.drafts === 1 ? 'a draft' : 'drafts'}`,
-    ...(report.drafts === 0
-      ? []
-      : [`next: ${hint('writeback approve --all')} sends them, ${hint('writeback cancel --all')} gives them up`]),
-  ]
-  return { document: report, lines, exit: 0 }
-}
-
-function renderDecision(report: DecisionReport, decision: OutboxDecision, hint: CommandHint): string[] {
-  const { moved, ids, stayed, following, undoUntil, notices = [] } = report
-  return [
-    `${formatCount(moved)} ${decisionOf(decision).made}`,
-    ...stayed.map((rows) => renderStayed(rows, decision)),
-    ...(following === true
-      ? ['none of them will be sent; the worker or the next push updates the remaining rows']
-      : []),
-    ...notices,
-    ...(undoUntil === undefined
-      ? []
-      : [`nothing leaves before ${undoUntil}; until then ${hint('writeback undo')} takes the approval back`]),
-    ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
-    ...(moved === 0 && stayed.length === 0 && decision === 'approval_undone' ? renderNothingToUndo(hint) : []),
-  ].map(toPrintable)
-}
-
-function renderNothingToUndo(hint: CommandHint): string[] {
-  return [
-    'nothing that you approved is still in its grace',
-    `to take back what others approved: ${hint('writeback undo --all')}, or --batch NAME`,
-    `after the grace: ${hint('writeback stop --batch NAME')} puts back to draft what has not left`,
-  ]
-}
-
-function renderStayed({ id, status, count: rows, why }: DecisionReport['stayed'][number], decision: OutboxDecision) {
-  const who = id ?? formatCount(rows)
-  const isOne = id !== null || rows === 1
-  if (status === 'sending' && decision === 'cancelled') return `${who} ${isOne ? 'is' : 'are'} in flight: ${why}`
-  return `${who} ${isOne ? 'stays' : 'stay'} ${status}: ${why}`
-}
-
-function renderNextSteps(decision: OutboxDecision, ids: readonly string[], hint: CommandHint): string[] {
-  switch (decision) {
-    case 'approved':
-    case 'retried':
-      return [`next: ${hint('push')}, unless a worker is running`]
-    case 'lost':
-      return ids.length > 3
-        ? [`next: ${hint('writeback retry')} with their ids sends them again`]
-        : [`next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`]
-    default:
-      return []
-  }
-}
-
-/** An approval that named other rows than there are now. `batch`: as it was typed. */
-function renderMismatch({ now, counts, steps }: SelectionMismatch, batch: string, hint: CommandHint): string[] {
-  const latest = [...Map.groupBy(steps, ({ at, from, to, detail }) => `${at} ${from} ${to} ${detail}`).values()]
-  const digest = now.count === 0 ? '' : `, digest ${now.digest.slice(0, 16)}`
-  return [
-    'nothing was approved: what you were shown has changed since',
-    `now: ${pluralize(now.count, 'draft')} (${formatCounts(counts)})${digest}`,
-    ...(latest.length === 0 ? [] : ['the latest steps:', ...alignColumns(latest.slice(0, 10).map(stepCells), '  ')]),
-    `next: ${hint(`writeback batches show ${batch}`)} shows it again, with the digest to approve`,
-  ]
-}
-
-/** Steps that differ only in their write-back are one line. */
-function stepCells(steps: SelectionMismatch['steps']): string[] {
-  const [step] = steps
-  if (step === undefined) return []
-  const { at, from, to, detail, writebackId } = step
-  const which = steps.length === 1 ? shortId(writebackId) : pluralize(steps.length, 'write-back')
-  return [at, which, from === null || from === to ? to : `${from} → ${to}`, detail ?? '']
-}
-
-function renderBatchDecision(
-  { batch, decision, moved, inFlight, following, notices = [] }: BatchDecisionReport,
-  hint: CommandHint,
-): string[] {
-  const isStop = decision === 'stopped'
-  const flying = pluralize(inFlight, 'write-back')
-  return [
-    isStop
-      ? `${batch} is stopped: ${formatCount(moved)} back to draft`
-      : `${batch} goes on: ${formatCount(moved)} queued`,
-    ...(isStop && inFlight > 0
-      ? [
-          `${flying} in flight cannot be recalled; ${inFlight === 1 ? 'its outcome is' : 'their outcomes are'} found automatically`,
-        ]
-      : []),
-    ...(following === true ? ['this is in force; the worker or the next push updates the remaining rows'] : []),
-    ...notices,
-    isStop
-      ? `next: ${hint(`writeback resume --batch ${batch}`)} goes on`
-      : `next: ${hint('push')}, unless a worker is running`,
-  ].map(toPrintable)
-}
-
-/** Renders what `revert` queued, and what cannot be taken back. */
-const outcomeWords: Readonly<Record<NotReverted['outcome'], string>> = {
-  stands_against: 'someone changed it since; it stays as it is',
-  cannot: 'cannot be taken back',
-  not_known: 'not known',
-  already_so: 'nothing to take back',
-}
-
-const rowsShown = 5
-
-function renderRevert(
-  { reverts, batch, queued, counts, notReverted, notices = [] }: RevertReport,
-  hint: CommandHint,
-): string[] {
-  const outcomes = Object.keys(outcomeWords) as NotReverted['outcome'][]
-  return [
-    batch === null
-      ? `nothing of ${reverts} can be taken back`
-      : `${pluralize(queued, 'draft')} in ${batch} take back ${reverts}`,
-    ...outcomes.flatMap((outcome) => renderOutcome(outcome, counts[outcome] ?? 0, notReverted)),
-    ...notices,
-    ...(batch === null
-      ? []
-      : [
-          `next: ${hint(`writeback batches show ${batch}`)} shows what would change`,
-          `      ${hint(`writeback approve --batch ${batch}`)} sends it`,
-        ]),
-  ].map(toPrintable)
-}
-
-function renderOutcome(outcome: NotReverted['outcome'], count: number, all: RevertReport['notReverted']): string[] {
-  if (count === 0) return []
-  const samples = all.filter((row) => row.outcome === outcome).slice(0, rowsShown)
-  const cells = samples.map(({ id, operation, target, visitorName, why }) => [
-    shortId(id),
-    operation,
-    showInvisible(visitorName ?? target),
-    showInvisible(why),
-  ])
-  const more = count - samples.length
-  return [
-    `${formatCount(count)} ${outcomeWords[outcome]}:`,
-    ...alignColumns(cells, '  '),
-    ...(more > 0 ? [`  … and ${formatCount(more)} more; --json lists up to a thousand`] : []),
-  ]
+  const { drafts } = report
+  const next = `next: ${hint('writeback approve --all')} sends them, ${hint('writeback cancel --all')} gives them up`
+  const became = `${pluralize(drafts, 'queued write-back')} became ${drafts === 1 ? 'a draft' : 'drafts'}`
+  return { document: report, lines: [`${project.name} sends again: ${became}`, ...(drafts > 0 ? [next] : [])], exit: 0 }
 }

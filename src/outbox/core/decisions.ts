@@ -240,12 +240,12 @@ export function changedStatuses(decision: DecisionName, isByIds: boolean): reado
 
 /** Selects write-backs: a row must match every field that is given. */
 export type OutboxFilter = {
-  readonly ids?: readonly string[]
-  readonly batch?: string
-  readonly statuses?: readonly WritebackStatus[]
-  readonly operations?: readonly Operation[]
+  readonly ids?: readonly string[] | undefined
+  readonly batch?: string | undefined
+  readonly statuses?: readonly WritebackStatus[] | undefined
+  readonly operations?: readonly Operation[] | undefined
   /** The id of the conversation or the visitor. */
-  readonly target?: string
+  readonly target?: string | undefined
   /** Who approved it. */
   readonly approvedBy?: string
   /** What goes on if its stopped batch is resumed, so not the drafts that nobody has approved yet. */
