@@ -72,7 +72,8 @@ function parseCell(field: string, cell: string): FieldValue {
   // Texts and keys are used exactly as they were written, with their outer spaces.
   if (kind === 'text' || kind === 'key') return fromCsvCell(cell)
   if (kind === 'line') return fromCsvCell(cell)?.trim() ?? null
-  const value = fromCsvCell(withoutInvisible(cell).trim())
+  // Zero-width spaces, direction marks, byte order marks: pasted along with ids, and seen by no one.
+  const value = fromCsvCell(cell.replace(/\p{Cf}/gu, '').trim())
   if (value === null || value.length > maxShortLength) return value
   if (kind === 'flag') return parseFlag(value) ?? value
   if (kind === 'word') return value.toLowerCase()
@@ -96,23 +97,10 @@ const noValue = 'is how a program writes that there is no value; leave the cell 
 const shortenedNumber =
   'is a number that a spreadsheet has shortened, and its last digits are lost; format the column as text before you paste the values'
 
-/** Zero-width spaces, direction marks, byte order marks: pasted along with ids, and seen by no one. */
-function withoutInvisible(text: string): string {
-  return text.replace(/\p{Cf}/gu, '')
-}
-
-/** Word processors replace hyphens and quotes; `="…"` keeps a spreadsheet from changing it; `7.0` is how pandas writes 7. */
+/** Spaces and quotes stand around ids. Word processors replace hyphens and quotes; `="…"` keeps a spreadsheet from changing it; `7.0` is how pandas writes 7. */
 function toId(text: string): string {
-  const bare = withoutQuotes(text.replace(/^="?|"$/g, ''))
+  const bare = text.replace(/^[\s"'{‘’“”„«»=]+/, '').replace(/[\s"'}‘’“”„«»]+$/, '')
   return /^\d{1,15}\.0$/.test(bare) ? bare.slice(0, -2) : bare.replace(/[‐‑‒–—−]/g, '-')
-}
-
-/** Spaces and quotes around an id. No expression, because those that look for the end of a text try every place in it. */
-function withoutQuotes(text: string): string {
-  let [from, to] = [0, text.length]
-  while (from < to && /[\s"'{‘’“”„«»]/.test(text.charAt(from))) from += 1
-  while (from < to && /[\s"'}‘’“”„«»]/.test(text.charAt(to - 1))) to -= 1
-  return text.slice(from, to)
 }
 
 /** SQL databases write a space, and leave out the minutes of a whole zone. */
@@ -136,29 +124,33 @@ export type CsvHeader = {
 
 type HeaderColumn = { readonly field: string }
 
-type HeaderResult =
-  | { readonly ok: true; readonly header: CsvHeader }
-  | { readonly ok: false; readonly mistakes: readonly RequestMistake[] }
-
 /** Each row costs time for each column, so a hostile file must not have millions. */
 const maxColumns = 1_000
 
 /** Column names may be in any order and case, with or without spaces. */
-export function parseHeader(cells: readonly string[], ignore: IgnoredColumns = []): HeaderResult {
+export function parseHeader(
+  cells: readonly string[],
+  ignore: IgnoredColumns = [],
+): { ok: true; header: CsvHeader } | { ok: false; mistakes: readonly RequestMistake[] } {
   if (cells.length > maxColumns) return { ok: false, mistakes: [toMistake(null, 'has more than 1000 columns')] }
   if (!namesColumns(cells)) return { ok: false, mistakes: [toMistake(null, noHeader, cells.join(', '))] }
-  const columns = cells.map((cell) => toColumn(cell, ignore))
-  const mistakes = [
-    ...cells.flatMap((cell, index) => (columns[index] === 'unknown' ? [unknownColumn(cell, index)] : [])),
-    ...repeatedColumns(columns),
-    ...(columns.some((column) => isField(column) && column.field === 'operation') ? [] : [missingOperation]),
-  ]
-  const known = columns.filter((column) => column !== 'unknown')
-  if (mistakes.length > 0 || known.length < columns.length) return { ok: false, mistakes }
-  const ignored = cells.filter(
-    (cell, index) => known[index] === 'ignored' && toColumnKey(cell) !== '' && !isOwnColumn(cell),
-  )
-  return { ok: true, header: { cells, columns: known, ignored: ignored.map(toColumnTitle) } }
+  const columns: CsvHeader['columns'][number][] = []
+  const ignored: string[] = []
+  const mistakes: RequestMistake[] = []
+  for (const [index, cell] of cells.entries()) {
+    const [known, key] = [knownColumn(cell), toColumnKey(cell)]
+    const isListed = ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)
+    // Exports and files of mistakes have columns of their own, and their import needs no word about them.
+    const isOwn = known !== undefined && !isRequestColumn(known)
+    if (isRequestColumn(known) && !isListed) columns.push({ field: known })
+    else if (isListed || isOwn || ignore === 'all') columns.push('ignored')
+    else columns.push('unnamed')
+    if (columns[index] === 'ignored' && key !== '' && !isOwn) ignored.push(toColumnTitle(cell))
+    if (columns[index] === 'unnamed' && key !== '') mistakes.push(unknownColumn(cell, index))
+  }
+  mistakes.push(...repeatedColumns(columns))
+  if (!columns.some((column) => isField(column) && column.field === 'operation')) mistakes.push(missingOperation)
+  return mistakes.length > 0 ? { ok: false, mistakes } : { ok: true, header: { cells, columns, ignored } }
 }
 
 /** Whether at least one cell is the name of a column. Otherwise the row holds something else. */
@@ -169,20 +161,6 @@ export function namesColumns(cells: readonly string[]): boolean {
 const noHeader = `does not name the columns; the first row must have names like ${requestColumns.slice(0, 4).join(', ')}`
 
 const missingOperation = toMistake('operation', 'column is missing; the first row must name the columns')
-
-function toColumn(cell: string, ignore: IgnoredColumns): HeaderColumn | 'ignored' | 'unnamed' | 'unknown' {
-  const [field, key] = [knownColumn(cell), toColumnKey(cell)]
-  if (ignore !== 'all' && key !== '' && ignore.some((name) => toColumnKey(name) === key)) return 'ignored'
-  if (isRequestColumn(field)) return { field }
-  if (field !== undefined || ignore === 'all') return 'ignored'
-  return key === '' ? 'unnamed' : 'unknown'
-}
-
-/** Exports and files of mistakes have such columns, and their import needs no word about them. */
-function isOwnColumn(cell: string): boolean {
-  const column = knownColumn(cell)
-  return column !== undefined && !isRequestColumn(column)
-}
 
 export function isField(column: unknown): column is HeaderColumn {
   return typeof column === 'object'

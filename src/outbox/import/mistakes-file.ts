@@ -13,35 +13,29 @@ import { jsonLineColumn, mistakeColumns, requestColumns, toCsvCell, toHarmlessCe
 import type { FileForm } from './file-form.ts'
 import type { ImportLine } from './parse-lines.ts'
 
-type MistakesFile = {
-  readonly write: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
-  /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
-  readonly publish: () => Promise<number>
-  /** Removes a file that was not published. Call it when done, also after an error. */
-  readonly discard: () => Promise<void>
-}
-
 /** `imported`: the path of the imported file; null for standard input. Throws UserError if they are the same. */
-export async function createMistakesFile(path: string, imported: string | null, form: FileForm): Promise<MistakesFile> {
+export async function createMistakesFile(path: string, imported: string | null, form: FileForm) {
   await rejectSameFile(path, imported)
   const encode = createEncoder(form)
   let file: OutputFile | null = null
   let rows = 0
   return {
-    async write({ source, row }, mistakes) {
+    async write({ source, row }: ImportLine, mistakes: readonly RequestMistake[]): Promise<void> {
       if (source.format === 'csv header') return
       // A file without mistakes leaves the file of an earlier import as it is.
       file ??= await createOutputFile(path, { overwrite: true })
-      if (rows === 0) await file.output.write(encode(toHeaderCells(source)))
+      if (rows === 0) await file.output.write(encode([...mistakeColumns, ...toHeaderCells(source)]))
       rows += 1
       await file.output.write(encode([String(row), mistakes.map(mistakeText).join('; '), ...toCells(source)]))
     },
-    async publish() {
+    /** Gives the file its name, and returns how many rows it has. Without any there is no file. */
+    async publish(): Promise<number> {
       await file?.publish()
       file = null
       return rows
     },
-    async discard() {
+    /** Removes a file that was not published. Call it when done, also after an error. */
+    async discard(): Promise<void> {
       await file?.discard()
     },
   }
@@ -49,22 +43,19 @@ export async function createMistakesFile(path: string, imported: string | null, 
 
 type RowSource = Exclude<ImportLine['source'], { readonly format: 'csv header' }>
 
-/** Without the columns of an earlier file of mistakes. */
 function toHeaderCells(source: RowSource): readonly string[] {
-  if (source.format === 'jsonl') return [...mistakeColumns, ...requestColumns, jsonLineColumn]
-  const names = keptIndexes(source.header.cells).map((index) => source.header.cells[index] ?? '')
-  return [...mistakeColumns, ...names.map(toHarmlessCell)]
+  if (source.format === 'jsonl') return [...requestColumns, jsonLineColumn]
+  return withoutMistakes(source.header.cells, source.header.cells).map(toHarmlessCell)
 }
 
 function toCells(source: RowSource): readonly string[] {
   if (source.format === 'jsonl') return toJsonCells(source.text)
-  const kept = new Set(keptIndexes(source.header.cells))
-  const cells = source.cells.filter((_, index) => kept.has(index) || index >= source.header.cells.length)
-  return cells.map(toHarmlessCell)
+  return withoutMistakes(source.cells, source.header.cells).map(toHarmlessCell)
 }
 
-function keptIndexes(header: readonly string[]): readonly number[] {
-  return header.flatMap((name, index) => (mistakeColumns.some((column) => column === name) ? [] : [index]))
+/** Without the columns of an earlier file of mistakes. */
+function withoutMistakes(cells: readonly string[], header: readonly string[]): readonly string[] {
+  return cells.filter((_, index) => !mistakeColumns.some((column) => column === header[index]))
 }
 
 /** The fields of a JSON line; a line that is not an object as it is. */

@@ -7,7 +7,7 @@
 import { tmpdir } from 'node:os'
 import { documentFoot, documentHead } from '../../document/document-frame.ts'
 import { type Cell, type Column, table, tableHeader, tableRow } from '../../document/table.ts'
-import type { ExportColumn, ExportRow } from '../../export/core/export.ts'
+import type { ExportColumn, ExportValue } from '../../export/core/export.ts'
 import { createCsvWriter } from '../../export/csv-writer.ts'
 import { createOutputFile, type OutputFile, type OverwriteOptions } from '../../export/output-file.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
@@ -25,25 +25,6 @@ import type { CheckedReview, ReviewGroup, ReviewSummary } from '../core/review-s
 import { reviewActions } from '../core/writeback-request.ts'
 import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
 
-/** Holds text of any length in an unnamed temporary file, to be read once it is complete. */
-type TextBuffer = {
-  readonly write: (text: string) => Promise<void>
-  readonly read: () => AsyncGenerator<Uint8Array>
-  /** Call it when done, also after an error. */
-  readonly close: () => Promise<void>
-}
-
-async function openTextBuffer(): Promise<TextBuffer> {
-  const file = await createUnnamedFile(tmpdir())
-  return {
-    write: async (text) => {
-      await file.appendFile(text)
-    },
-    read: () => readFromStart(file),
-    close: () => file.close(),
-  }
-}
-
 /** A place for a review, which shows its counts first. */
 export type ReviewOutput = {
   readonly write: (reviews: readonly CheckedReview[]) => Promise<void>
@@ -58,7 +39,7 @@ export async function openCsvOutput(path: string, options: OverwriteOptions): Pr
   const file = await createOutputFile(path, options)
   const writer = createCsvWriter(reviewColumns, file.output, { forSpreadsheets: true })
   return publishing(file, {
-    write: (reviews) => writer.write(reviews.map(toReviewCells)),
+    write: (reviews) => writer.write(reviews.map((review) => reviewColumns.map(({ cell }) => cell(review)))),
     finish: () => writer.end(),
     close: async () => {},
   })
@@ -68,15 +49,15 @@ export async function openCsvOutput(path: string, options: OverwriteOptions): Pr
 export async function openPageOutput(path: string, options: OverwriteOptions): Promise<ReviewOutput> {
   const file = await createOutputFile(path, options)
   const { output } = file
-  const rows = await openTextBuffer()
+  const rows = await createUnnamedFile(tmpdir())
   return publishing(file, {
-    write: (reviews) => rows.write(reviews.map(reviewPageRow).join('')),
+    write: (reviews) => rows.appendFile(reviews.map(reviewPageRow).join('')),
     finish: async (summary, text) => {
       await output.write(Buffer.from(reviewPageHead(text, summary)))
-      for await (const chunk of rows.read()) await output.write(chunk)
+      for await (const chunk of readFromStart(rows)) await output.write(chunk)
       await output.write(Buffer.from(reviewPageFoot))
     },
-    close: rows.close,
+    close: () => rows.close(),
   })
 }
 
@@ -85,13 +66,13 @@ export async function openLinesOutput(
   toLine: (review: CheckedReview) => string,
   print: (bytes: Uint8Array) => Promise<void>,
 ): Promise<ReviewOutput> {
-  const lines = await openTextBuffer()
+  const lines = await createUnnamedFile(tmpdir())
   return {
-    write: (reviews) => lines.write(reviews.map((review) => `${toLine(review)}\n`).join('')),
+    write: (reviews) => lines.appendFile(reviews.map((review) => `${toLine(review)}\n`).join('')),
     finish: async () => {
-      for await (const chunk of lines.read()) await print(chunk)
+      for await (const chunk of readFromStart(lines)) await print(chunk)
     },
-    close: lines.close,
+    close: () => lines.close(),
   }
 }
 
@@ -112,40 +93,31 @@ function publishing(file: OutputFile, output: ReviewOutput): ReviewOutput {
   }
 }
 
-/** A review as CSV for spreadsheets: one line for each row. */
-const reviewColumns: readonly ExportColumn[] = [
-  { name: 'row', type: 'integer' },
-  { name: 'id', type: 'text' },
-  { name: 'operation', type: 'text' },
-  { name: 'target', type: 'text' },
-  { name: 'visitor_name', type: 'text' },
-  { name: 'outcome', type: 'text' },
-  { name: 'reason', type: 'text' },
-  { name: 'why', type: 'text' },
-  { name: 'old', type: 'text' },
-  { name: 'new', type: 'text' },
-  { name: 'visitor_last_words', type: 'text' },
-  { name: 'visitor_last_words_at', type: 'time' },
-  { name: 'first_words', type: 'text' },
-  { name: 'after_row', type: 'integer' },
-  { name: 'expect', type: 'text' },
-  { name: 'expires_at', type: 'time' },
-  { name: 'checked_outcome', type: 'text' },
-  { name: 'checked_why', type: 'text' },
-  { name: 'checked_differs', type: 'boolean' },
-  { name: 'checked_at', type: 'time' },
-]
+type ReviewColumn = ExportColumn & { readonly cell: (review: CheckedReview) => ExportValue }
 
-function toReviewCells(review: CheckedReview): ExportRow {
-  const { position, id, operation, target, visitorName, outcome, reason, why, changes } = review
-  const { lastWords, firstWords, after, expect, expiresAt, check } = review
-  return [
-    ...[position, id, operation, target, visitorName, outcome, reason, why],
-    ...[describeSide(changes, 'old'), describeSide(changes, 'new')],
-    ...[lastWords?.text ?? null, lastWords?.at ?? null, firstWords, after, expect, expiresAt],
-    ...[check?.outcome ?? null, check?.why ?? null, check?.differs ?? null, check?.checkedAt ?? null],
-  ]
-}
+/** A review as CSV for spreadsheets: one line for each row. */
+const reviewColumns: readonly ReviewColumn[] = [
+  { name: 'row', type: 'integer', cell: ({ position }) => position },
+  { name: 'id', type: 'text', cell: ({ id }) => id },
+  { name: 'operation', type: 'text', cell: ({ operation }) => operation },
+  { name: 'target', type: 'text', cell: ({ target }) => target },
+  { name: 'visitor_name', type: 'text', cell: ({ visitorName }) => visitorName },
+  { name: 'outcome', type: 'text', cell: ({ outcome }) => outcome },
+  { name: 'reason', type: 'text', cell: ({ reason }) => reason },
+  { name: 'why', type: 'text', cell: ({ why }) => why },
+  { name: 'old', type: 'text', cell: ({ changes }) => describeSide(changes, 'old') },
+  { name: 'new', type: 'text', cell: ({ changes }) => describeSide(changes, 'new') },
+  { name: 'visitor_last_words', type: 'text', cell: ({ lastWords }) => lastWords?.text ?? null },
+  { name: 'visitor_last_words_at', type: 'time', cell: ({ lastWords }) => lastWords?.at ?? null },
+  { name: 'first_words', type: 'text', cell: ({ firstWords }) => firstWords },
+  { name: 'after_row', type: 'integer', cell: ({ after }) => after },
+  { name: 'expect', type: 'text', cell: ({ expect }) => expect },
+  { name: 'expires_at', type: 'time', cell: ({ expiresAt }) => expiresAt },
+  { name: 'checked_outcome', type: 'text', cell: ({ check }) => check?.outcome ?? null },
+  { name: 'checked_why', type: 'text', cell: ({ check }) => check?.why ?? null },
+  { name: 'checked_differs', type: 'boolean', cell: ({ check }) => check?.differs ?? null },
+  { name: 'checked_at', type: 'time', cell: ({ check }) => check?.checkedAt ?? null },
+]
 
 /** Null if nothing changes; of several fields `name: Ada; email: none`. */
 function describeSide(changes: WritebackReview['changes'], side: 'old' | 'new'): string | null {
