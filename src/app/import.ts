@@ -13,7 +13,7 @@ import {
   needsApproval,
   toQueuedImport,
 } from '../outbox/import/import-file.ts'
-import type { OnReviews } from '../outbox/review/review-source.ts'
+import type { OnReviews } from '../outbox/review/review-rows.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'

@@ -7,8 +7,13 @@ import type { ReviewSummary } from '../outbox/core/review-summary.ts'
 import { approvable, requireBatch } from '../outbox/decide.ts'
 import { type ImportFile, readImportLines } from '../outbox/import/import-file.ts'
 import { checkSource } from '../outbox/review/check-rows.ts'
-import type { ReviewSource } from '../outbox/review/review-rows.ts'
-import { batchSource, importSource, type OnReviews, reviewSource } from '../outbox/review/review-source.ts'
+import {
+  batchSource,
+  importSource,
+  type OnReviews,
+  type ReviewSource,
+  reviewSource,
+} from '../outbox/review/review-rows.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { EpochMs } from '../values/time.ts'

@@ -14,7 +14,7 @@ import type {
   ExportValue,
   RowWriter,
 } from './core/export.ts'
-import { findObjects, type RowRequest, selectRows } from './core/selection.ts'
+import { findObjects, type RowRequest, selectRows } from './core/export.ts'
 import { createCsvWriter } from './csv-writer.ts'
 import { createOutputFile, isFolder, type OutputFile, type OverwriteOptions } from './output-file.ts'
 import { createParquetWriter } from './parquet-writer.ts'

@@ -1,5 +1,7 @@
-/** Renders a review: counts by group first, then samples of each. */
+/** Shows a review: counts by group with samples, and beside them all rows on standard output, one HTML page, CSV. */
 
+import { Option } from 'commander'
+import type { Config } from '../../config/config.ts'
 import {
   describeDifference,
   describeEffect,
@@ -9,10 +11,21 @@ import {
 } from '../../outbox/core/review-labels.ts'
 import type { CheckedReview, ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
 import { operationTypes, reviewActions } from '../../outbox/core/writeback-request.ts'
+import {
+  openCsvOutput,
+  openLinesOutput,
+  openPageOutput,
+  type ReviewOutput,
+  type ReviewPageText,
+} from '../../outbox/review/review-files.ts'
+import type { OnReviews } from '../../outbox/review/review-rows.ts'
 import { formatAge, formatCount, pluralize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
+import type { CommandContext } from '../command-context.ts'
+import { createProgressLine, type Display } from './display.ts'
 import { renderMore, truncate } from './outbox.ts'
+import { formatBudget } from './progress.ts'
 import { alignColumns } from './table.ts'
 
 /** Fits beside the other columns on a wide terminal; a page shows more. */
@@ -49,7 +62,7 @@ function withoutEmptyColumns(rows: readonly (readonly string[])[]): readonly (re
 }
 
 /** One line for each row, for lists of any length. */
-export function renderReviewRow(review: CheckedReview): string {
+function renderReviewRow(review: CheckedReview): string {
   const { position, outcome, action, lastWords } = review
   const words = lastWords === null ? [] : [`last words ${quote(lastWords.text)}`]
   const cells = [String(position).padStart(6), outcomeLabels[outcome].padEnd(17), reviewActions[action][0].padEnd(15)]
@@ -84,4 +97,71 @@ function quote(text: string | null): string {
 
 function toCell(text: string): string {
   return truncate(text, widestCell)
+}
+
+export type ReviewOutputOptions = {
+  readonly all?: true
+  readonly html?: string
+  readonly csv?: string
+  readonly force?: true
+}
+
+export const reviewOutputOptions = () => [
+  new Option('--all', 'list every row, after the counts').conflicts('json'),
+  new Option('--html <file>', 'write all of it as one page to look at and to pass on'),
+  new Option('--csv <file>', 'write all rows as CSV'),
+  new Option('--force', 'overwrite the files of --html and --csv'),
+]
+
+type ReviewOutputs = {
+  /** Null if nothing needs the rows. */
+  readonly onReviews: OnReviews | null
+  /** Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints nothing. */
+  readonly finish: (summary: ReviewSummary, text: ReviewPageText, lines: readonly string[] | null) => Promise<void>
+  /** Call it when done, also after an error. */
+  readonly close: () => Promise<void>
+}
+
+/** Throws UserError if a file cannot be created. */
+export async function openReviewOutputs(
+  context: CommandContext,
+  { all, html, csv, force }: ReviewOutputOptions,
+): Promise<ReviewOutputs> {
+  const outputs: ReviewOutput[] = []
+  const close = async () => {
+    for (const output of outputs) await output.close()
+  }
+  const overwrite = force === true
+  try {
+    if (html !== undefined) outputs.push(await openPageOutput(html, { overwrite }))
+    if (csv !== undefined) outputs.push(await openCsvOutput(csv, { overwrite }))
+    if (all === true) outputs.push(await openLinesOutput(renderReviewRow, context.openStdout().write))
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const onReviews: OnReviews = async (reviews) => {
+    for (const output of outputs) await output.write(reviews)
+  }
+  return {
+    onReviews: outputs.length === 0 ? null : onReviews,
+    finish: async (summary, text, lines) => {
+      if (lines !== null) context.writeOut(`${[...lines, ...(all === true ? ['', 'all rows:'] : [])].join('\n')}\n`)
+      for (const output of outputs) await output.finish(summary, text)
+      const written = [html, csv].flatMap((path) => (path === undefined ? [] : [`wrote ${path}\n`]))
+      if (lines !== null) context.writeOut(written.join(''))
+    },
+    close,
+  }
+}
+
+/** What a check with the service needs, and where it shows its progress. */
+export async function toCheckRequest(context: CommandContext, config: Config, display: Display, limit: number) {
+  const handlers = createProgressLine(
+    display,
+    0,
+    (rows, budget) => `${pluralize(rows, 'row')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
+  )
+  const signal = context.openInterruptSignal(display, 'the rows in progress')
+  return { limit, signal, log: await context.openLog(config, display), ...handlers }
 }

@@ -8,9 +8,14 @@ import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
 import type { Display } from '../render/display.ts'
-import { renderReview } from '../render/review.ts'
+import {
+  openReviewOutputs,
+  type ReviewOutputOptions,
+  renderReview,
+  reviewOutputOptions,
+  toCheckRequest,
+} from '../render/review.ts'
 import { renderBatch, renderBatches, renderBatchProgress } from './render-batch.ts'
-import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions, toCheckRequest } from './review-outputs.ts'
 
 type Options = CommonOptions & { readonly limit: number; readonly before?: string }
 

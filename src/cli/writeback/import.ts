@@ -22,9 +22,14 @@ import {
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import { renderReview } from '../render/review.ts'
+import {
+  openReviewOutputs,
+  type ReviewOutputOptions,
+  renderReview,
+  reviewOutputOptions,
+  toCheckRequest,
+} from '../render/review.ts'
 import { renderImport, renderPreview } from './render-import.ts'
-import { openReviewOutputs, type ReviewOutputOptions, reviewOutputOptions, toCheckRequest } from './review-outputs.ts'
 
 const examples = `
 A line is one write-back, as JSON or as a row of CSV:

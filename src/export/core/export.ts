@@ -1,5 +1,10 @@
-/** What an export reads and reports: objects of the warehouse, their columns, rows and values. */
-import type { Ms } from '../../values/time.ts'
+/** What an export reads and reports: objects of the warehouse, found by name or pattern, and which columns and rows of them. Pure. */
+
+import { parseDate } from '../../analytics/core/report-period.ts'
+import { nearestNames } from '../../values/nearest-names.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type Ms, parseTime, rfc3339 } from '../../values/time.ts'
+import { UserError } from '../../values/user-error.ts'
 
 /** The types of exported columns; all key and text columns are `text`. */
 export type ExportType = 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date' | 'json'
@@ -76,4 +81,143 @@ export type ExportReport = {
   readonly format: ExportFormat
   readonly objects: readonly ExportedObject[]
   readonly tookMs: Ms
+}
+
+/** The state of deskmirror itself, which is exported only by its exact name. */
+const internalName = /^(sync_|_)/
+
+/** In the order of the names, each object once. In a name, `*` stands for any characters. Throws UserError. */
+export function findObjects(names: readonly string[], existing: readonly ObjectName[]): readonly ObjectName[] {
+  const found = names.flatMap((name) => {
+    const pattern = new RegExp(`^${name.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`)
+    const isIncluded = (object: ObjectName) => object.name === name || !internalName.test(object.name)
+    const matching = existing.filter((object) => pattern.test(object.name) && isIncluded(object))
+    if (matching.length === 0) throw unknownObject(name, existing)
+    return matching
+  })
+  return [...new Set(found)]
+}
+
+function unknownObject(name: string, existing: readonly ObjectName[]): UserError {
+  const names = existing.map((object) => object.name)
+  const next = proposeNames(
+    name.replaceAll('*', ''),
+    names,
+    names.filter((known) => !internalName.test(known)),
+  )
+  const why = 'the warehouse has no table or view of that name'
+  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
+}
+
+function proposeNames(name: string, names: readonly string[], choice = names): string {
+  const nearest = nearestNames(name, names)
+  return nearest.length > 0 ? `perhaps ${nearest.join(', ')}` : `choose from ${choice.join(', ')}`
+}
+
+/** Null or empty: not limited by it. */
+export type RowRequest = {
+  readonly columns: readonly string[]
+  readonly projectId: ProjectId | null
+  /** A date or an RFC 3339 time; `until` itself is excluded. A date begins at midnight UTC. */
+  readonly since: string | null
+  readonly until: string | null
+  /** The column that they are compared with; null = the object's usual one. */
+  readonly timeColumn: string | null
+  /** `value` null: the column has no value. */
+  readonly where: readonly { readonly column: string; readonly value: string | null }[]
+}
+
+/** Throws UserError if the object lacks a column, or a value does not fit its column. */
+export function selectRows(object: ExportObject, request: RowRequest): ExportSelection {
+  const { columns, projectId, where } = request
+  // Objects without the column belong to no project, and are exported whole.
+  const ofProject = projectId !== null && object.columns.some(({ name }) => name === 'project_id')
+  const equal = ofProject ? [{ column: 'project_id', value: projectId }, ...where] : where
+  return {
+    object,
+    columns: columns.length === 0 ? object.columns : columns.map((name) => findColumn(object, name)),
+    conditions: [
+      ...equal.map(({ column, value }) => equalTo(object, findColumn(object, column), value)),
+      ...timeConditions(object, request),
+    ],
+  }
+}
+
+function timeConditions(object: ExportObject, { since, until, timeColumn }: RowRequest): readonly ExportCondition[] {
+  if (since === null && until === null) return []
+  const column = timeColumn === null ? usualTimeColumn(object) : findColumn(object, timeColumn)
+  if (column === undefined || (column.type !== 'time' && column.type !== 'date')) {
+    const why = column === undefined ? 'it has no column with a time' : `${column.name} is not a time or a date`
+    throw selectionError(object, why, 'leave out --since and --until, or name a column with --time-column')
+  }
+  const bounds = [['>=', since] as const, ['<', until] as const]
+  return bounds.flatMap(([operator, text]) =>
+    text === null ? [] : [{ column, operator, value: toBound(object, column, text) }],
+  )
+}
+
+/** When deskmirror itself did something; never what an analyst means. */
+const ownTimes: readonly string[] = ['synced_at', 'deleted_at']
+
+/** `created_at`, or else the first time or date. */
+function usualTimeColumn({ columns }: ExportObject): ExportColumn | undefined {
+  const times = columns.filter(({ name, type }) => (type === 'time' || type === 'date') && !ownTimes.includes(name))
+  return times.find(({ name }) => name === 'created_at') ?? times[0]
+}
+
+function toBound(object: ExportObject, column: ExportColumn, text: string): string {
+  const isDate = parseDate(text) !== undefined
+  if (column.type === 'date') {
+    if (isDate) return text
+    throw selectionError(object, `${column.name} is a date, and ${text} is not`, 'write a date like 2026-01-31')
+  }
+  const time = parseExistingTime(isDate ? `${text}T00:00:00Z` : text)
+  if (time !== undefined) return time
+  throw selectionError(object, `${text} is neither a date nor a time`, 'write 2026-01-31 or 2026-01-31T08:00:00Z')
+}
+
+/** Undefined for 30 February, too, which JavaScript takes for a day in March. */
+function parseExistingTime(text: string): string | undefined {
+  const at = parseDate(text.slice(0, 10)) === undefined ? undefined : parseTime(text)
+  return at === undefined ? undefined : rfc3339(at)
+}
+
+/** `parse`: undefined if the text is not a value of the type. */
+type ValueType = { readonly name: string; readonly parse: (text: string) => ExportValue | undefined }
+
+const valueTypes: Readonly<Record<ExportType, ValueType>> = {
+  text: { name: 'a text', parse: (text) => text },
+  integer: { name: 'an integer', parse: parseInteger },
+  number: {
+    name: 'a number',
+    parse: (text) => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined),
+  },
+  boolean: { name: 'true or false', parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined) },
+  time: { name: 'a time', parse: parseExistingTime },
+  date: { name: 'a date', parse: parseDate },
+  json: { name: 'JSON, which cannot be compared', parse: () => undefined },
+}
+
+function parseInteger(text: string): bigint | undefined {
+  const value = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined
+  return value !== undefined && BigInt.asIntN(64, value) === value ? value : undefined
+}
+
+function equalTo(object: ExportObject, column: ExportColumn, text: string | null): ExportCondition {
+  const { name, parse } = valueTypes[column.type]
+  const value = text === null ? null : parse(text)
+  if (value !== undefined) return { column, operator: '=', value }
+  const why = `${column.name} is ${name}, and ${text} is not`
+  throw selectionError(object, why, 'write --where COLUMN=VALUE with a value of that type')
+}
+
+function findColumn(object: ExportObject, name: string): ExportColumn {
+  const column = object.columns.find((existing) => existing.name === name)
+  if (column !== undefined) return column
+  const names = object.columns.map((existing) => existing.name)
+  throw selectionError(object, `it has no column ${name}`, proposeNames(name, names))
+}
+
+function selectionError({ name }: ExportObject, why: string, next: string): UserError {
+  return new UserError({ what: `cannot export ${name}`, why, next, exitCode: 2 })
 }
