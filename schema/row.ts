@@ -1,6 +1,6 @@
 /** A row of the mirror, read from the service and not yet stored, and what is known to be missing. */
+import type { ExtraField } from '../src/values/field-path.ts'
 import type { Json, Scalar } from '../src/values/json.ts'
-
 import type { EpochSeconds } from '../src/values/time.ts'
 import type { StreamName } from './stream-specs.ts'
 
@@ -15,9 +15,6 @@ export type MirrorRow = {
   /** What is stored in place of that text where the columns hold the rest. */
   readonly storedRaw?: string
 }
-
-/** An undocumented field's value. `isJsonText`: the value is JSON text of an array or object. */
-export type ExtraField = { readonly value: Scalar; readonly isJsonText: boolean }
 
 /** A row that cannot be stored. `id` null: its id could not be read. */
 export type RejectedRow = { readonly id: string | null; readonly why: string }

@@ -1,8 +1,6 @@
 /** What a key allows: a short burst, the rest evenly paced, and no more than its slots in any window. */
-
 import { burstSlots } from '../../src/service/core/slot-usage.ts'
-import type { Rate } from '../../src/values/rate.ts'
-import type { EpochMs } from '../../src/values/time.ts'
+import type { EpochMs, Rate } from '../../src/values/time.ts'
 
 /** The share of the documented limit that a budget uses until its margin is learned. */
 const usedShare = 0.95

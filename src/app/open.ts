@@ -1,14 +1,9 @@
 /** Opens the warehouse that a URL names and migrates its schema. */
-import { sql } from 'kysely'
-import type { ServiceBehaviour } from '../../schema/row.ts'
-import type { StreamName } from '../../schema/stream-specs.ts'
-import type { ReportPeriod } from '../analytics/core/report-period.ts'
-import type { FactsSettings } from '../analytics/sql/facts-state.ts'
+import { runOn } from '../../schema/create-missing.ts'
 import { grantToAnalyst } from '../analytics/sql/grant.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import { readReportData } from '../analytics/sql/report-data.ts'
 import { showDiscoveredColumns } from '../analytics/sql/views.ts'
-import type { Retention } from '../config/retention.ts'
 import type { ExportSnapshot } from '../export/core/export.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
 import { createErasure } from '../maintenance/sql/erase.ts'
@@ -20,7 +15,6 @@ import { createJobFailures, createWorkers } from '../maintenance/sql/workers.ts'
 import { createAuditStore, deleteAudits } from '../mirror/sql/audits.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/sql/learned-behaviours.ts'
 import { createMirror, type MirrorOptions } from '../mirror/sql/mirror.ts'
-import type { RewriteOptions } from '../mirror/sql/rewrite-in-batches.ts'
 import { rememberRowCounts } from '../mirror/sql/row-counts.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
@@ -28,17 +22,16 @@ import { createDeliveries } from '../mirror/sql/webhook-deliveries.ts'
 import { createAuditLog } from '../outbox/sql/audit-log.ts'
 import { createOutbox, type Outbox } from '../outbox/sql/outbox.ts'
 import { createSends } from '../outbox/sql/sends.ts'
-import type { BudgetPolicy } from '../service/core/budget.ts'
 import { createBudgetHistory } from '../service/sql/budget-history.ts'
 import { createBudgetRecords } from '../service/sql/budget-records.ts'
-import { type RequestSource, recordRequests } from '../service/sql/request-counts.ts'
+import { recordRequests } from '../service/sql/request-counts.ts'
 import type { ProjectId } from '../values/project.ts'
-import { type EpochMs, type LocalDate, toTimestamp } from '../values/time.ts'
+import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { type ConnectionPool, openKysely } from '../warehouse/connection-pool.ts'
-import { readClock } from '../warehouse/database-clock.ts'
+import { readClock } from '../warehouse/dialect.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
-import { createProjectDb } from '../warehouse/project-db.ts'
+import { ofProject as bindProject, createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
 import { withSnapshotOf } from '../warehouse/snapshot.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
 import { prepareSchema, rewriteRows } from './prepare-schema.ts'
@@ -59,56 +52,53 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
   const { kind } = pool
   const db = openKysely(pool)
   const budgets = createBudgetRecords(pool)
-  const ofProject = (project: ProjectId) => createProjectDb(db, kind, project)
+  const projectDb = (project: ProjectId) => createProjectDb(db, kind, project)
+  const ofProject =
+    <A extends unknown[], R>(call: (context: ProjectDb, ...args: A) => R) =>
+    (project: ProjectId, ...args: A): R =>
+      call(projectDb(project), ...args)
   return {
     kind,
     /** What opening did to the schema; null for a reader. */
     migration,
+    /** For what a module of its own reads of the project. */
+    projectDb,
     /** Rewrites the rows that a migration has left to be rewritten. */
-    rewriteRows: (options: RewriteOptions) => rewriteRows(db, kind, options),
+    rewriteRows: rewriteRows.bind(null, db, kind),
     mirror: (project: ProjectId, options: MirrorOptions = {}) =>
       createMirror(db, kind, project, options, showDiscoveredColumns),
     /** The facts of the project for analysts, by these settings. */
-    facts: (project: ProjectId, settings: FactsSettings) => createProjectFacts(ofProject(project), settings),
+    facts: ofProject(createProjectFacts),
     /** The project's queue of write-backs. */
-    outbox: (project: ProjectId) => createOutbox(ofProject(project)),
+    outbox: ofProject(createOutbox),
     /** Reads of one state of the database. `work` must not use the warehouse otherwise meanwhile. */
     outboxSnapshot: <T>(project: ProjectId, work: (outbox: Outbox) => Promise<T>): Promise<T> =>
       withSnapshotOf(db, kind, (frozen) => work(createOutbox(createProjectDb(frozen, kind, project)))),
     /** The clock by which decisions, graces, expiries and claims go. */
-    readClock: () => readClock(db, kind),
+    readClock: readClock.bind(null, db, kind),
     /** How often the project has sent, and whether sending is held. */
-    sends: (project: ProjectId) => createSends(ofProject(project)),
+    sends: ofProject(createSends),
     /** Locks streams of the project for this process, and closes runs of dead processes. */
-    lockStreams: (project: ProjectId, streams: readonly string[], now: EpochMs) =>
-      acquireStreamLocks(ofProject(project), streams, now),
+    lockStreams: ofProject(acquireStreamLocks),
     /** What was learned about the service. */
-    behaviours: (project: ProjectId) => ({
-      read: () => readBehaviours(ofProject(project)),
-      record: (behaviours: readonly ServiceBehaviour[]) => recordBehaviours(ofProject(project), behaviours),
-    }),
-    status: (project: ProjectId, now: EpochMs, policy: BudgetPolicy, selected?: readonly StreamName[]) =>
-      readStatus(ofProject(project), now, policy, selected),
-    /** Remembers how many rows a stream has, for `status`. `changed`: how many rows a sync changed. */
-    rememberRowCounts: (project: ProjectId, changed: ReadonlyMap<StreamName, number>, now: EpochMs) =>
-      rememberRowCounts(ofProject(project), changed, now),
+    behaviours: ofProject((context) => bindProject(context, { read: readBehaviours, record: recordBehaviours })),
+    status: ofProject(readStatus),
+    /** Remembers how many rows a stream has, for `status`. */
+    rememberRowCounts: ofProject(rememberRowCounts),
     /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
-    grantToAnalyst: (role: string) => grantToAnalyst(db, kind, role),
+    grantToAnalyst: grantToAnalyst.bind(null, db, kind),
     /** The numbers of a report. Null: no facts of the project have been derived yet. */
-    reportData: (project: ProjectId, now: EpochMs, choosePeriod: (today: LocalDate) => ReportPeriod) =>
-      readReportData(db, kind, project, now, choosePeriod),
-    /** The database as the statements of the project see it, for modules that read with their own. */
-    projectDb: ofProject,
+    reportData: readReportData.bind(null, db, kind),
     /** Random samples of the project's mirror that are read again. */
-    audits: (project: ProjectId) => createAuditStore(ofProject(project)),
+    audits: ofProject(createAuditStore),
     /** Deletes audits that ended before that. */
-    deleteAudits: (before: EpochMs) => deleteAudits(db, before),
+    deleteAudits: deleteAudits.bind(null, db),
     auditLog: createAuditLog(db),
     budgetHistory: createBudgetHistory(db),
     /** The projects that anything has been read of, with the time zone of their facts. */
-    listProjects: () => listMirroredProjects(db),
+    listProjects: listMirroredProjects.bind(null, db),
     /** The project's open gaps, oldest first, up to a thousand. */
-    listGaps: (project: ProjectId) => listGaps(db, project),
+    listGaps: listGaps.bind(null, db),
     /** The request budget of that name, shared by all processes that have this warehouse open. */
     budgetRecord: budgets.record,
     /** When the key of that budget was last used, wherever the budget is stored. */
@@ -121,25 +111,22 @@ function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | n
     streamStates: createStreamStates(db),
     jobFailures: createJobFailures(db),
     /** Records how many requests something other than a sync run has sent so far. */
-    recordRequests: (source: RequestSource, requests: number, now: EpochMs) =>
-      recordRequests(db, source, requests, now),
+    recordRequests: recordRequests.bind(null, db),
     deliveries: createDeliveries(db, kind),
     /** Updates the statistics of all tables, which query planners need. */
-    analyzeTables: () => analyzeAllTables(db, kind),
+    analyzeTables: analyzeAllTables.bind(null, db, kind),
     /** Runs one SQL statement; rows as the database returns them. */
-    query: async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-      (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
+    query: runOn(db),
     /** Reads tables and views as they are when `work` begins. It must not use the warehouse otherwise meanwhile. */
     withSnapshot: <T>(work: (snapshot: ExportSnapshot) => Promise<T>): Promise<T> => withSnapshot(db, pool, work),
     /** Deletes runs that changed nothing and are older than that; returns how many. */
     deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
     /** Erases a visitor of the project. */
-    erasure: (project: ProjectId) => createErasure(ofProject(project)),
+    erasure: ofProject(createErasure),
     /** Deletes what has been kept long enough. */
-    deleteExpired: (retention: Retention, time: { readonly now: EpochMs; readonly until: number }) =>
-      deleteExpired(db, kind, retention, time),
+    deleteExpired: deleteExpired.bind(null, db, kind),
     /** Rejects if the database does not answer. */
-    ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
+    ping: async (): Promise<void> => void (await runOn(db)('select 1')),
     close: async (): Promise<void> => {
       await budgets.close()
       await pool.close()

@@ -71,75 +71,27 @@ export function createWarehouseRetry({
   }
 }
 
-/** Long work does without it, repeats it by itself, or does it before it begins. */
-const notRetried = <T>(member: T): T => member
-const retried =
-  <A extends unknown[], T>(call: (...args: A) => Promise<T>, retry: WarehouseRetry) =>
-  (...args: A): Promise<T> =>
-    retry.run(() => call(...args))
-const opensRetried =
-  <A extends unknown[], T extends object>(open: (...args: A) => T, retry: WarehouseRetry) =>
-  (...args: A): T =>
-    retryAllMethods(open(...args), retry)
-
-/** How each member is retried: the compiler asks for each new one. */
-const retryingMembers: {
-  readonly [Name in keyof Warehouse]: (member: Warehouse[Name], retry: WarehouseRetry) => Warehouse[Name]
-} = {
-  kind: notRetried,
-  migration: notRetried,
-  close: notRetried,
-  ping: notRetried,
-  query: notRetried,
-  withSnapshot: notRetried,
-  outboxSnapshot: notRetried,
-  grantToAnalyst: notRetried,
-  installationId: notRetried,
-  // Pages that people look at fail soon, and so do their decisions.
-  projectDb: notRetried,
-  auditLog: notRetried,
-  reportData: notRetried,
-  listProjects: notRetried,
-  erasure: notRetried,
-  // An audit and a migration continue when they are started again.
-  audits: notRetried,
-  deleteAudits: notRetried,
-  rewriteRows: notRetried,
-  // Budgets are given the retry where they are opened; the others are written again seconds later.
-  budgetRecord: notRetried,
-  keyUse: notRetried,
-  budgetHistory: notRetried,
-  recordRequests: notRetried,
-  // Asked between the rate limit and a send, which must not wait.
-  sends: notRetried,
-  // Workers repeat their jobs.
-  jobFailures: notRetried,
-  deliveries: notRetried,
-  analyzeTables: notRetried,
-  deleteIdleRuns: notRetried,
-  deleteExpired: notRetried,
-  readClock: retried,
-  rememberRowCounts: retried,
-  status: retried,
-  listGaps: retried,
-  workers: retryAllMethods,
-  projects: retryAllMethods,
-  streamStates: retryAllMethods,
-  facts: opensRetried,
-  behaviours: opensRetried,
-  mirror: (open, retry) => (project, options) => retryingMirror(open(project, options), retry),
-  outbox: (open, retry) => (project) => retryingOutbox(open(project), retry),
-  // A lock whose response was lost is held by no process, and expires.
-  lockStreams:
-    (lock, retry) =>
-    async (...args) =>
-      retryingLock(await retry.run(() => lock(...args)), retry),
-}
-
+/**
+ * What long work needs is retried. Everything else it does without, repeats by itself, or does before it begins: pages that
+ * people look at fail soon, workers repeat their jobs, an audit and a migration continue when they are started again, and
+ * between the rate limit and a send nothing may wait. Budgets are given the retry where they are opened.
+ */
 export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): Warehouse {
-  const wrap = <Name extends keyof Warehouse>(name: Name) => retryingMembers[name](warehouse[name], retry)
-  const names = Object.keys(retryingMembers) as (keyof Warehouse)[]
-  return Object.fromEntries(names.map((name) => [name, wrap(name)])) as Warehouse
+  const { mirror, outbox, lockStreams, facts, behaviours, workers, projects, streamStates } = warehouse
+  const { readClock, rememberRowCounts, status, listGaps } = warehouse
+  return {
+    ...warehouse,
+    ...retryAllMethods({ readClock, rememberRowCounts, status, listGaps }, retry),
+    workers: retryAllMethods(workers, retry),
+    projects: retryAllMethods(projects, retry),
+    streamStates: retryAllMethods(streamStates, retry),
+    facts: (...args) => retryAllMethods(facts(...args), retry),
+    behaviours: (project) => retryAllMethods(behaviours(project), retry),
+    mirror: (...args) => retryingMirror(mirror(...args), retry),
+    outbox: (project) => retryingOutbox(outbox(project), retry),
+    // A lock whose response was lost is held by no process, and expires.
+    lockStreams: async (...args) => retryingLock(await retry.run(() => lockStreams(...args)), retry),
+  }
 }
 
 /** Heartbeats are not retried: the next one follows a second later. */

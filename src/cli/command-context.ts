@@ -1,8 +1,7 @@
 /** The access of a command to the outside: streams, configuration, use cases. */
 import { userInfo } from 'node:os'
-import type { Config } from '../config/config.ts'
+import { type Config, collectSecrets } from '../config/config.ts'
 import { loadConfig, wantsStackTraces } from '../config/load.ts'
-import { collectSecrets } from '../config/secrets.ts'
 import type { ConfigNeeds } from '../config/sources.ts'
 import type { Logger } from '../log.ts'
 import { systemErrorText } from '../values/system-error-text.ts'

@@ -49,24 +49,21 @@ export function initCommand(context: CommandContext): Command {
 async function runInit(context: CommandContext, options: Options): Promise<CommandResult> {
   const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
   const hasYaml = existsSync(yamlFile)
-  if (!hasYaml && isConfigured(readIfThere(envFile))) throw configuredAlready()
+  if (!hasYaml && isConfigured(readIfThere(envFile))) {
+    const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/guide.md)'
+    throw alreadyThere('.env describes a project already', next)
+  }
   const project = await collect(options, isTerminal, hasYaml)
-  const files = hasYaml ? yamlTexts(project) : envTexts(project)
+  const files = textsWith(project, hasYaml)
   const items = await testProject(context, project)
   const checks = renderChecks([{ project: null, items, exit: worstExitCode(items.map(toExitCode)) }], [])
   if (checks.exit === 1 || checks.exit === 2) {
-    return {
-      ...checks,
-      lines: [...checks.lines, '', 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'],
-    }
+    const why = 'Nothing was written: correct what is wrong, and run `deskmirror init` again.'
+    return { ...checks, lines: [...checks.lines, '', why] }
   }
-  const names = files.map(({ name }) => name).join(' and ')
-  for (const { name, text } of files) writePrivate(name, text)
-  return {
-    ...checks,
-    lines: [...checks.lines, '', `Written to ${names}, which only you may read.`, ...nextSteps],
-    exit: 0,
-  }
+  for (const [name, text] of Object.entries(files)) writePrivate(name, text)
+  const written = `Written to ${Object.keys(files).join(' and ')}, which only you may read.`
+  return { ...checks, lines: [...checks.lines, '', written, ...nextSteps], exit: 0 }
 }
 
 const envFile = '.env'
@@ -81,13 +78,15 @@ const nextSteps = [
 ]
 
 async function collect(options: Options, isTerminal: boolean, hasYaml: boolean): Promise<NewProject> {
-  const missing = [
-    ...(options.baseUrl === undefined ? ['--base-url'] : []),
-    ...(options.projectId === undefined ? ['--project-id'] : []),
-    ...(options.apiKeyFile === undefined ? ['--api-key-file'] : []),
-    ...(hasYaml && options.name === undefined ? ['--name'] : []),
-  ]
-  if (missing.length > 0 && !isTerminal) throw needsOptions(missing)
+  const { baseUrl, projectId, apiKeyFile, name } = options
+  const needed = { '--base-url': baseUrl, '--project-id': projectId, '--api-key-file': apiKeyFile }
+  const missing = Object.entries(hasYaml ? { ...needed, '--name': name } : needed)
+    .filter(([, value]) => value === undefined)
+    .map(([option]) => option)
+  if (missing.length > 0 && !isTerminal) {
+    const next = `add ${missing.join(' and ')}, or run it on a terminal, where it asks`
+    throw wrongOption('something is missing, and nobody can be asked', next)
+  }
   const prompt = missing.length > 0 ? openPrompt() : null
   const answerOf = async (given: string | undefined, question: Question) => {
     const problem = given === undefined ? null : question.problemOf(given)
@@ -96,13 +95,10 @@ async function collect(options: Options, isTerminal: boolean, hasYaml: boolean):
   }
   try {
     return {
-      name: hasYaml ? await answerOf(options.name, questions.name) : 'default',
-      baseUrl: await answerOf(options.baseUrl, questions.baseUrl),
-      projectId: await answerOf(options.projectId, questions.projectId),
-      key:
-        options.apiKeyFile !== undefined
-          ? { file: options.apiKeyFile }
-          : { value: await answerOf(undefined, questions.key) },
+      name: hasYaml ? await answerOf(name, questions.name) : 'default',
+      baseUrl: await answerOf(baseUrl, questions.baseUrl),
+      projectId: await answerOf(projectId, questions.projectId),
+      key: apiKeyFile === undefined ? { value: await answerOf(undefined, questions.key) } : { file: apiKeyFile },
     }
   } finally {
     prompt?.close()
@@ -136,45 +132,23 @@ const questions: Readonly<Record<'name' | 'baseUrl' | 'projectId' | 'key', Quest
   },
 }
 
-function needsOptions(missing: readonly string[]): UserError {
-  const next = `add ${missing.join(' and ')}, or run it on a terminal, where it asks`
-  return new UserError({
-    what: 'cannot connect a project',
-    why: 'something is missing, and nobody can be asked',
-    next,
-    exitCode: 2,
-  })
+function wrongOption(why: string, next = '`deskmirror init --help` has examples'): UserError {
+  return new UserError({ what: 'cannot connect the project', why, next, exitCode: 2 })
 }
 
-function wrongOption(why: string): UserError {
-  return new UserError({
-    what: 'cannot connect the project',
-    why,
-    next: '`deskmirror init --help` has examples',
-    exitCode: 2,
-  })
+function alreadyThere(why: string, next: string): UserError {
+  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
 }
 
-type NewFile = { readonly name: string; readonly text: string }
-
-function envTexts(project: NewProject): readonly NewFile[] {
-  return [{ name: envFile, text: addToEnv(readIfThere(envFile), project) }]
-}
-
-function configuredAlready(): UserError {
-  const next = 'edit .env, or describe several projects in deskmirror.yaml (docs/guide.md)'
-  return new UserError({ what: 'nothing was changed', why: '.env describes a project already', next, exitCode: 2 })
-}
-
-function yamlTexts(project: NewProject): readonly NewFile[] {
-  const text = addToYaml(readIfThere(yamlFile), project)
-  if (text === null) {
-    const why = `${yamlFile} has a project of this name or id already`
-    throw new UserError({ what: 'nothing was changed', why, next: 'edit the file, or use another name', exitCode: 2 })
-  }
-  const yaml = { name: yamlFile, text }
-  if ('file' in project.key) return [yaml]
-  return [yaml, { name: envFile, text: addKeyToEnv(readIfThere(envFile), project.name, project.key.value) }]
+/** The new texts of the files, by name. */
+function textsWith(project: NewProject, hasYaml: boolean): Readonly<Record<string, string>> {
+  const env = readIfThere(envFile)
+  if (!hasYaml) return { [envFile]: addToEnv(env, project) }
+  const yaml = addToYaml(readIfThere(yamlFile), project)
+  const why = `${yamlFile} has a project of this name or id already`
+  if (yaml === null) throw alreadyThere(why, 'edit the file, or use another name')
+  const { name, key } = project
+  return { [yamlFile]: yaml, ...('file' in key ? {} : { [envFile]: addKeyToEnv(env, name, key.value) }) }
 }
 
 /** The same checks as those of `check`. */

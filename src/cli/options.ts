@@ -2,9 +2,9 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import { parsePersonName } from '../values/person-name.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts'
+import { parsePersonName } from '../values/trim.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The options that most commands have. */

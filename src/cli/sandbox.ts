@@ -1,5 +1,4 @@
 /** `deskmirror sandbox`: runs the mock server of the service as a process. */
-
 import { Command, Option } from 'commander'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Range, Size } from '../sandbox/seed-context.ts'

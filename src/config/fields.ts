@@ -2,12 +2,11 @@
 import { z } from 'zod'
 import { streamNames } from '../../schema/stream-specs.ts'
 import { parseBaseUrl } from '../values/base-url.ts'
-import { parsePersonName } from '../values/person-name.ts'
 import type { ProjectId } from '../values/project.ts'
-import { parseRate } from '../values/rate.ts'
 import { parseServerUrl } from '../values/server-url.ts'
-import { type EpochSeconds, type Ms, parseDuration, parseTime } from '../values/time.ts'
-import { containsApiKey } from './redaction.ts'
+import { type EpochSeconds, type Ms, parseDuration, parseRate, parseTime } from '../values/time.ts'
+import { parsePersonName } from '../values/trim.ts'
+import { containsApiKey } from './problems.ts'
 import { parseRetention } from './retention.ts'
 
 /** Text that `parse` understands; `allowed` is the message if it returns undefined. */

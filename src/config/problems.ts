@@ -1,4 +1,7 @@
-/** Problems in the configuration: all of them at once, each with its location, and never with a secret in it. */
+/**
+ * Problems in the configuration: all of them at once, each with its location. A secret can be anywhere by mistake, so nothing
+ * that may be one is repeated.
+ */
 import { UserError } from '../values/user-error.ts'
 
 /** `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what is wrong, and what is allowed. */
@@ -31,4 +34,48 @@ export class ConfigurationError extends UserError {
 function isNotConfigured(problems: readonly ConfigProblem[]): boolean {
   const isMissing = (name: string) => problems.some(({ where, why }) => where === name && why.startsWith('is missing'))
   return isMissing('DESKMIRROR_BASE_URL') && isMissing('DESKMIRROR_PROJECT_ID')
+}
+
+/** The end of the sentence about a setting. For a sensitive one, `allowed` is a whole predicate. */
+export function describeProblem(found: unknown, allowed: string, isSensitive: boolean): string {
+  if (found === undefined) return `is missing: ${allowed.replace(/^must be /, '')}`
+  if (isSensitive) return allowed
+  const text = redactValue(found)
+  return text === null ? `is not valid (its value is not repeated here): ${allowed}` : `is ${text}: ${allowed}`
+}
+
+/** Null: it may be a secret. */
+export function redactValue(value: unknown): string | null {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'a map'
+  const text = String(value)
+  return mayBeSecret(text) ? null : `"${text}"`
+}
+
+/** A user-chosen name of a setting, variable or project; `…` if it may be a secret. */
+export function redactName(name: string): string {
+  return mayBeSecret(name) ? '…' : name
+}
+
+/** Whether the text looks like a variable's name: `SHOP_KEY`. */
+export function isVariableName(text: string): boolean {
+  return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(text) && !mayBeSecret(text)
+}
+
+/** Whether the text is clearly a path (absolute, with a leading folder, or a YAML file) and not a secret by mistake. */
+export function isPlainPath(text: string): boolean {
+  return /^(\/|\.\.?\/|~\/|[A-Za-z]:[\\/])|\.ya?ml$/.test(text) && !mayBeSecret(text)
+}
+
+/** Whether the text contains an API key of the service. */
+export function containsApiKey(text: string): boolean {
+  return /svc_[a-z]+_/i.test(text)
+}
+
+const maxPrintedLength = 80
+
+/** Whether the text may be a secret: an address, a key, or letters mixed with digits that look random. */
+export function mayBeSecret(text: string): boolean {
+  if (text.length > maxPrintedLength || containsApiKey(text) || /.@|\n|:\/\//.test(text)) return true
+  return text.split(/[^A-Za-z0-9+=]+/).some((run) => run.length >= 16 && /[0-9+=]/.test(run) && /[A-Za-z]/.test(run))
 }

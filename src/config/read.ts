@@ -1,13 +1,19 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
 import type { Config } from './config.ts'
-import { type ConfigProblem, maxProblems } from './problems.ts'
+import { type ConfigProblem, containsApiKey, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
 import { allProjectSettings, type ProjectSettings, settingMaps, toProject } from './project-settings.ts'
-import { containsApiKey } from './redaction.ts'
 import { deferSecretErrors } from './secret-fields.ts'
 import { readVariables, variableName } from './setting.ts'
-import type { ConfigResult, ConfigSources, LocateSetting, RawSettings } from './sources.ts'
-import { asRecord, checkSettings, locationOf } from './sources.ts'
+import {
+  asRecord,
+  type ConfigResult,
+  type ConfigSources,
+  checkSettings,
+  type LocateSetting,
+  locationOf,
+  type RawSettings,
+} from './sources.ts'
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type Secret, secret } from '../values/secret.ts'
 import { passwordsInUrl } from '../values/server-url.ts'
 import { UserError } from '../values/user-error.ts'
-import { containsApiKey } from './redaction.ts'
+import { containsApiKey } from './problems.ts'
 
 export const secretReference = z.union([
   z.strictObject({ env: z.string().min(1) }),

@@ -1,7 +1,6 @@
 /** The sources of settings, and how messages name a location in them. */
 import { z } from 'zod'
-import { type ConfigProblem, maxProblems } from './problems.ts'
-import { describeProblem, redactName } from './redaction.ts'
+import { type ConfigProblem, describeProblem, maxProblems, redactName } from './problems.ts'
 import type { ReadSecret } from './secret-fields.ts'
 import type { Setting, Variables } from './setting.ts'
 import type { YamlFile } from './yaml-file.ts'

@@ -1,5 +1,4 @@
 /** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
-
 import { parseBaseUrl } from '../values/base-url.ts'
 import { stringifyJson } from '../values/json.ts'
 import type { EpochMs, Ms } from '../values/time.ts'

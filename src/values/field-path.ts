@@ -1,8 +1,9 @@
 /** Reads an undocumented field of a row by its dotted path, by the same rules by which columns are discovered. */
 
-import type { ExtraField } from '../../schema/row.ts'
-import type { Json } from './json.ts'
-import { asJsonObject, type JsonObject, stringifyJson } from './json.ts'
+import { asJsonObject, type Json, type JsonObject, type Scalar, stringifyJson } from './json.ts'
+
+/** An undocumented field's value. `isJsonText`: the value is JSON text of an array or object. */
+export type ExtraField = { readonly value: Scalar; readonly isJsonText: boolean }
 
 /** Column discovery follows nested objects to this depth; anything deeper is one JSON value. */
 export const maxDepth = 5

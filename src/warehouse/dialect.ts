@@ -1,14 +1,18 @@
 /** Parts of statements, and what differs in them between the two databases. */
 import { type RawBuilder, sql } from 'kysely'
 import { type ColumnType, type DatabaseKind, sqlTypes } from '../../schema/column-types.ts'
-import type { EpochSeconds } from '../values/time.ts'
+import type { EpochMs, EpochSeconds } from '../values/time.ts'
 import { type Db, sendStatement } from './connection-pool.ts'
 
 /** A parameter of a column's type: Postgres would otherwise guess it, and guess wrong within `select`. */
 export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBuilder<T> {
   if (kind === 'sqlite') return sql<T>`${value}`
-  // A key is a text; its collation belongs to the column.
-  return sql<T>`cast(${value} as ${sql.raw(sqlTypes.postgres[type === 'key' ? 'text' : type])})`
+  return sql<T>`cast(${value} as ${sql.raw(elementType(type))})`
+}
+
+/** A key is a text; its collation belongs to the column. */
+function elementType(type: ColumnType): string {
+  return sqlTypes.postgres[type === 'key' ? 'text' : type]
 }
 
 /**
@@ -104,4 +108,37 @@ export function* batchesOf<T>(rows: readonly T[], size: number): Generator<reado
 export function allOf(conditions: readonly (RawBuilder<unknown> | null)[]): RawBuilder<unknown> {
   const set = conditions.filter((condition) => condition !== null)
   return set.length === 0 ? sql`true` : sql.join(set, sql` and `)
+}
+
+/** As of now; it goes on by this process's monotonic clock. */
+export async function readClock(db: Db, kind: DatabaseKind): Promise<() => EpochMs> {
+  if (kind === 'sqlite') return Date.now
+  const { rows } = await sql<{ now: number }>`select ${databaseNowMs(kind)} as now`.execute(db)
+  const readAt = performance.now()
+  const now = rows[0]?.now ?? Date.now()
+  return () => Math.floor(now + performance.now() - readAt)
+}
+
+/** `project_id` first. */
+type InsertColumns = readonly { readonly name: string; readonly type: ColumnType }[]
+
+/** Texts of a statement are some megabytes at most. */
+export const rowsPerArrayInsert = 2000
+
+/**
+ * An insert of rows into Postgres, whose values are an array for each column. The driver and the server take several times as
+ * long for a parameter of each value, and the text does not depend on the number of rows, so it is prepared once.
+ */
+export function arrayInsert(
+  table: string,
+  columns: InsertColumns,
+  project: string,
+  valuesOf: (name: string) => readonly unknown[],
+): RawBuilder<unknown> {
+  const names = columns.map(({ name }) => sql.ref(name))
+  const arrays = columns
+    .slice(1)
+    .map(({ name, type }) => sql`cast(${valuesOf(name)} as ${sql.raw(`${elementType(type)}[]`)})`)
+  return sql`insert into ${sql.table(table)} (${sql.join(names)})
+    select cast(${project} as text), listed.* from unnest(${sql.join(arrays)}) as listed`
 }

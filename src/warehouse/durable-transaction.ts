@@ -1,10 +1,11 @@
 /** Transactions that survive a power failure: their writes are on disk before the caller continues. */
+
 import { sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { EpochMs } from '../values/time.ts'
 import { type Db, sendStatement } from './connection-pool.ts'
-import { readClock } from './database-clock.ts'
+import { readClock } from './dialect.ts'
 
 /** `clock`: within the transaction, that of the database. */
 type Context = { readonly db: Db; readonly kind: DatabaseKind; readonly clock?: () => EpochMs }

@@ -1,8 +1,7 @@
 /** Runs every parser over long runs of one character, in a process that can be killed: quadratic time takes minutes here. */
-
 import { Readable } from 'node:stream'
+import { mayBeSecret, redactValue } from '../../src/config/problems.ts'
 import { parseSchedule } from '../../src/config/project-settings.ts'
-import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
 import { parseWebhook } from '../../src/mirror/core/webhook-reference.ts'
 import { columnName } from '../../src/mirror/sql/discovered-columns/field-column.ts'
 import { conversations } from '../../src/mirror/streams/list-streams.ts'
@@ -19,9 +18,8 @@ import { parseBaseUrl } from '../../src/values/base-url.ts'
 import { toPrintable } from '../../src/values/format.ts'
 import { excerpt, showInvisible } from '../../src/values/invisible.ts'
 import { stringifyJson, tryParseJson } from '../../src/values/json.ts'
-import { parseRate } from '../../src/values/rate.ts'
 import { parseServerUrl } from '../../src/values/server-url.ts'
-import { parseDuration, parseTime } from '../../src/values/time.ts'
+import { parseDuration, parseRate, parseTime } from '../../src/values/time.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/warehouse/escape.ts'
 
 const request = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const

@@ -2,9 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { settingsNeedingRestart } from '../../src/config/config.ts'
+import { collectSecrets, settingsNeedingRestart } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { collectSecrets } from '../../src/config/secrets.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const folder = createTempFolder(afterAll)

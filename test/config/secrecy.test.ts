@@ -1,12 +1,13 @@
 /** Secrets in the wrong place: nothing that is printed repeats them. */
+
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
+import { collectSecrets } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { collectSecrets } from '../../src/config/secrets.ts'
 import { createLog } from '../../src/log.ts'
 import { explainOpenError } from '../../src/warehouse/explain-error.ts'
 import { locationLabel, parseDatabaseUrl } from '../../src/warehouse/location.ts'

@@ -5,9 +5,8 @@ import type { TableSpec } from '../../../schema/table-spec.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { withoutNullability } from '../../mirror/sql/stream-tables.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
-import { arrayParameter, compileArrayInsert, rowsPerArrayInsert } from '../../warehouse/array-parameter.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
-import { batchesOf, inList, rowsPerStatement } from '../../warehouse/dialect.ts'
+import { arrayInsert, batchesOf, inList, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Calendar } from '../core/calendar.ts'
 
@@ -73,19 +72,16 @@ export async function insertRows<T extends AnalyticsTable>(
   const spec: TableSpec = analyticsTables[table]
   const columns = Object.entries(spec.columns).map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
   // Texts come from the mirror, so they are encoded already.
-  const encode = (
-    row: Readonly<Record<string, string | number | boolean | null>>,
-    { name, type }: (typeof columns)[number],
-  ) => {
+  const types = new Map(columns.map(({ name, type }) => [name, type]))
+  const encode = (row: Readonly<Record<string, string | number | boolean | null>>, name: string) => {
     const value = row[name] ?? null
-    if (type === 'utc_time' && typeof value === 'number') return rfc3339(value)
+    if (types.get(name) === 'utc_time' && typeof value === 'number') return rfc3339(value)
     return typeof value === 'boolean' && kind === 'sqlite' ? Number(value) : value
   }
   if (kind === 'postgres') {
     for (const batch of batchesOf(rows, rowsPerArrayInsert)) {
-      const valuesIn = (column: (typeof columns)[number]) => batch.map((row) => encode(row, column))
-      const arrays = columns.slice(1).map((column) => arrayParameter(column.type, valuesIn(column)))
-      await sendStatement(db, CompiledQuery.raw(compileArrayInsert(db, table, columns), [project, ...arrays]))
+      const valuesOf = (column: string) => batch.map((row) => encode(row, column))
+      await sendStatement(db, arrayInsert(table, columns, project, valuesOf))
     }
     return
   }
@@ -93,7 +89,7 @@ export async function insertRows<T extends AnalyticsTable>(
   const insert = `insert into ${table} (${columns.map(({ name }) => name).join(', ')}) values `
   const values = `(${columns.map(() => '?').join(', ')})`
   for (const batch of batchesOf(rows, rowsPerStatement[0])) {
-    const parameters = batch.flatMap((row) => [project, ...columns.slice(1).map((column) => encode(row, column))])
+    const parameters = batch.flatMap((row) => [project, ...columns.slice(1).map(({ name }) => encode(row, name))])
     await db.executeQuery(CompiledQuery.raw(insert + batch.map(() => values).join(', '), parameters))
   }
 }

@@ -3,9 +3,7 @@ import { sql } from 'kysely'
 import { isListStream, type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import { tables } from '../../../schema/tables.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
-import type { ProjectId } from '../../values/project.ts'
-import { arrayInsert, arrayParameter, rowsPerArrayInsert } from '../../warehouse/array-parameter.ts'
-import { batchesOf, rowsPerStatement } from '../../warehouse/dialect.ts'
+import { arrayInsert, batchesOf, rowsPerArrayInsert, rowsPerStatement } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { messageFields } from '../core/message-fields.ts'
 import type { EncodedRow, InsertedColumn } from './encode-rows.ts'
@@ -37,7 +35,8 @@ export async function upsertRows(
     returning ${sql.ref(keyColumns(stream)[0] ?? 'id')} as id`
   const stored: string[] = []
   for (const batch of batchesOf(rows, kind === 'sqlite' ? rowsPerStatement[0] : rowsPerArrayInsert)) {
-    const insert = kind === 'sqlite' ? rowInsert(table, names, batch) : columnInsert(project, table, columns, batch)
+    const valuesOf = (name: string) => batch.map((row) => row[name] ?? null)
+    const insert = kind === 'sqlite' ? rowInsert(table, names, batch) : arrayInsert(table, columns, project, valuesOf)
     const result = await sql<{ id: string }>`${insert} ${onConflict}`.execute(db)
     for (const { id } of result.rows) stored.push(id)
   }
@@ -47,21 +46,6 @@ export async function upsertRows(
 function rowInsert(table: StoredTable, names: readonly string[], rows: readonly EncodedRow[]) {
   const values = rows.map((row) => sql`(${sql.join(names.map((name) => row[name] ?? null))})`)
   return sql`insert into ${sql.table(table)} (${sql.join(names.map((name) => sql.ref(name)))}) values ${sql.join(values)}`
-}
-
-function columnInsert(
-  project: ProjectId,
-  table: StoredTable,
-  columns: readonly InsertedColumn[],
-  rows: readonly EncodedRow[],
-) {
-  const arrays = columns.slice(1).map(({ name, type }) =>
-    arrayParameter(
-      type,
-      rows.map((row) => row[name] ?? null),
-    ),
-  )
-  return arrayInsert(table, columns, [project, ...arrays])
 }
 
 const excluded = (name: string) => sql.ref(`excluded.${name}`)

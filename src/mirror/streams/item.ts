@@ -1,7 +1,7 @@
 /** Items of the API → rows of the mirror. Documented fields become columns; other fields are passed on by their paths. */
 import { hash } from 'node:crypto'
-import type { ExtraField, MirrorRow } from '../../../schema/row.ts'
-import { escapeDots, maxDepth } from '../../values/field-path.ts'
+import type { MirrorRow } from '../../../schema/row.ts'
+import { type ExtraField, escapeDots, maxDepth } from '../../values/field-path.ts'
 import type { Json, Scalar } from '../../values/json.ts'
 import { type JsonObject, stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'

@@ -5,8 +5,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import { readClock } from '../../warehouse/database-clock.ts'
-import { acquireLock } from '../../warehouse/dialect.ts'
+import { acquireLock, readClock } from '../../warehouse/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

@@ -1,7 +1,6 @@
 /** Reads batches for people, and keeps the time at which each was finished. */
 import { type RawBuilder, sql } from 'kysely'
-import { readClock } from '../../warehouse/database-clock.ts'
-import { inList } from '../../warehouse/dialect.ts'
+import { inList, readClock } from '../../warehouse/dialect.ts'
 import { retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'

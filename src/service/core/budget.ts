@@ -6,9 +6,7 @@
  * requests that it counts within one window hold their slots at the same time, and no window, fixed or sliding, contains
  * more requests than there are slots. A limiter that counts at sending time cannot promise that.
  */
-
-import type { Rate } from '../../values/rate.ts'
-import type { EpochMs, Ms } from '../../values/time.ts'
+import type { EpochMs, Ms, Rate } from '../../values/time.ts'
 import {
   afterResponse,
   afterThrottle,

@@ -1,6 +1,6 @@
 /** Learned margins as behaviours of the service: what is stored in `service_behaviours`, and read by a budget that starts. */
 import type { ServiceBehaviour } from '../../../schema/row.ts'
-import type { Rate } from '../../values/rate.ts'
+import type { Rate } from '../../values/time.ts'
 import type { BudgetPolicy, Margins } from './budget.ts'
 import { type LearnedMargin, learnedMargin, marginPercent, wideMargin } from './margin.ts'
 

@@ -6,9 +6,7 @@
  * services do none of that, so the margin narrows once many windows near the limit brought no 429, and is wide again with
  * the first 429. A window with few requests proves nothing.
  */
-
-import type { Rate } from '../../values/rate.ts'
-import type { EpochMs } from '../../values/time.ts'
+import type { EpochMs, Rate } from '../../values/time.ts'
 
 /** Of requests, or of writes. */
 export type LearnedMargin = {

@@ -1,9 +1,10 @@
 /** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../../schema/column-types.ts'
-import type { ExtraField, MirrorRow } from '../../../../schema/row.ts'
+import type { MirrorRow } from '../../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
+import type { ExtraField } from '../../../values/field-path.ts'
 import type { ProjectId } from '../../../values/project.ts'
 import type { EpochMs } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'

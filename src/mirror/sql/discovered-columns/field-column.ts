@@ -1,7 +1,7 @@
 /** The column of an undocumented field: its name, its type, and the type that fits values of two types. */
 import { hash } from 'node:crypto'
 import type { ColumnType } from '../../../../schema/column-types.ts'
-import type { ExtraField } from '../../../../schema/row.ts'
+import type { ExtraField } from '../../../values/field-path.ts'
 import { isInt64, toTime } from '../encode-value.ts'
 
 export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' | 'json'
