@@ -97,7 +97,7 @@ function scalesOf({ from, to, series, kind, times, limit }: TimeChart): Scales {
 
 function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
   const { from, to, stepMs, formatTime, formatValue } = chart
-  const xTicks = chart.labels ?? scaleUtc([from, to]).ticks(6).map(Number)
+  const xTicks = chart.labels ?? scaleUtc([from, to], [plot.left, plot.right]).ticks(6).map(Number)
   // A label stands below the middle of its bar, and one that would be cut off is left out.
   const labelAt = (at: EpochMs) => x(at + stepMs / 2)
   return [

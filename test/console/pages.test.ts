@@ -182,6 +182,8 @@ test('bars stack from zero, lines have gaps, and the table has the numbers', () 
     ['second', 109],
     ['second', 27],
   ])
+  const labels = [...chart('lines').matchAll(/<text class="middle" x="([\d.]+)"[^>]*>(\d+)</g)]
+  expect(labels.map(([, , text]) => Number(text))).toEqual(expect.arrayContaining([0, 60_000]))
   expect(chart('lines')).toContain('<title>60000 · b 5</title>')
   expect(textOf({ html: chart('lines') })).toMatch(/01020 60000–5$/)
 })

@@ -3,7 +3,6 @@
 const storageName = 'deskmirror-keys'
 
 const state = document.querySelector('[data-live-state]')
-const pause = /** @type {HTMLButtonElement | null} */ (document.querySelector('[data-live-pause]'))
 let isPaused = false
 
 startKeys()
@@ -18,7 +17,7 @@ if (liveProject !== undefined) startLive(liveProject)
 function startKeys() {
   let isOn = localStorage.getItem(storageName) !== 'off'
   let isGoing = false
-  const button = /** @type {HTMLButtonElement | null} */ (document.querySelector('[data-keys]'))
+  const button = element('[data-keys]')
   const show = () => {
     if (button === null) return
     button.hidden = false
@@ -34,95 +33,65 @@ function startKeys() {
     show()
   })
   document.addEventListener('keydown', (event) => {
-    if (!isOn || event.ctrlKey || event.altKey || event.metaKey || isWriting(event.target)) return
+    const { target, key } = event
+    const isWriting = target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null
+    if (!isOn || event.ctrlKey || event.altKey || event.metaKey || isWriting) return
     const wasGoing = isGoing
-    isGoing = !wasGoing && event.key === 'g'
-    if (wasGoing) return follow(`[data-key="${CSS.escape(event.key)}"]`)
-    if (event.key === '/') return focusSearch(event)
-    if (event.key === 'p') return click('[data-live-pause]')
-    if (event.key === 'x') click('tr:focus-within input[name="id"]')
-    if (event.key === 'j' || event.key === 'k') moveRow(event.key === 'j' ? 1 : -1)
+    isGoing = !wasGoing && key === 'g'
+    if (wasGoing) return element(`a[data-key="${CSS.escape(key)}"]`)?.click()
+    const search = element('.search input')
+    if (key === '/' && search !== null) {
+      event.preventDefault()
+      search.focus()
+    }
+    if (key === 'p') element('[data-live-pause]')?.click()
+    if (key === 'x') element('tr:focus-within input[name="id"]')?.click()
+    if (key === 'j' || key === 'k') moveRow(key === 'j' ? 1 : -1)
   })
   show()
 }
 
-/** @param {EventTarget | null} target */
-function isWriting(target) {
-  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
-}
-
-/** @param {string} selector */
-function follow(selector) {
-  const link = document.querySelector(selector)
-  if (link instanceof HTMLAnchorElement) location.assign(link.href)
-}
-
-/** @param {string} selector */
-function click(selector) {
-  const button = document.querySelector(selector)
-  if (button instanceof HTMLElement) button.click()
-}
-
-/** @param {KeyboardEvent} event */
-function focusSearch(event) {
-  const field = document.querySelector('.search input')
-  if (!(field instanceof HTMLElement)) return
-  event.preventDefault()
-  field.focus()
+/** @param {string} selector @returns {HTMLElement | null} */
+function element(selector) {
+  return document.querySelector(selector)
 }
 
 /** The first link of each row. @param {1 | -1} step */
 function moveRow(step) {
-  const links = [...document.querySelectorAll('main tr, main .sentences li')].flatMap((row) => {
-    const link = row.querySelector('a')
-    return link === null ? [] : [link]
-  })
-  const { activeElement } = document
-  const at = activeElement instanceof HTMLAnchorElement ? links.indexOf(activeElement) : -1
+  const rows = [...document.querySelectorAll('main tr, main .sentences li')]
+  const links = rows.map((row) => row.querySelector('a')).filter((link) => link !== null)
+  const at = links.findIndex((link) => link === document.activeElement)
   links[Math.min(links.length - 1, Math.max(0, at + step))]?.focus()
 }
 
 /** Picking rows: how many are picked, Shift for a span, and one box for all of the page. Without it, the boxes work alone. */
 function startPicks() {
   const form = document.querySelector('form[data-picks]')
-  if (!(form instanceof HTMLFormElement)) return
+  if (form === null) return
   const boxes = /** @type {HTMLInputElement[]} */ ([...form.querySelectorAll('input[name="id"]')])
   const text = form.querySelector('[data-picked]')
-  const all = addBoxForAll(form, boxes)
-  /** @type {HTMLInputElement | null} */
-  let last = null
+  const all = document.createElement('input')
+  all.type = 'checkbox'
+  all.setAttribute('aria-label', 'Pick all rows of this page')
+  if (boxes.length > 1) form.querySelector('thead th')?.replaceChildren(all)
+  let last = -1
   const show = () => {
     const count = boxes.filter(({ checked }) => checked).length
     if (text !== null) text.textContent = count === 0 ? 'Pick rows to decide about some of them:' : `${count} picked:`
     for (const button of form.querySelectorAll('button')) button.toggleAttribute('disabled', count === 0)
-    if (all !== null) all.checked = count === boxes.length
+    all.checked = count === boxes.length
   }
   form.addEventListener('click', (event) => {
     const { target } = event
     if (!(target instanceof HTMLInputElement)) return
-    if (target === all) for (const box of boxes) box.checked = target.checked
-    else if (event.shiftKey && last !== null) pickSpan(boxes, last, target)
-    if (target !== all) last = target
+    const at = boxes.indexOf(target)
+    const isSpan = /** @type {MouseEvent} */ (event).shiftKey && last >= 0 && at >= 0
+    const span = isSpan ? boxes.slice(Math.min(last, at), Math.max(last, at) + 1) : []
+    for (const box of target === all ? boxes : span) box.checked = target.checked
+    if (target !== all) last = at
     show()
   })
   show()
-}
-
-/** @param {HTMLInputElement[]} boxes @param {HTMLInputElement} from @param {HTMLInputElement} to */
-function pickSpan(boxes, from, to) {
-  const [first, second] = [boxes.indexOf(from), boxes.indexOf(to)]
-  for (const box of boxes.slice(Math.min(first, second), Math.max(first, second) + 1)) box.checked = to.checked
-}
-
-/** @param {HTMLFormElement} form @param {HTMLInputElement[]} boxes */
-function addBoxForAll(form, boxes) {
-  const head = form.querySelector('thead th')
-  if (head === null || boxes.length < 2) return null
-  const box = document.createElement('input')
-  box.type = 'checkbox'
-  box.setAttribute('aria-label', 'Pick all rows of this page')
-  head.replaceChildren(box)
-  return box
 }
 
 /**
@@ -138,77 +107,52 @@ function startLive(project) {
   const channel = new BroadcastChannel(name)
   channel.onmessage = ({ data }) => receive(data)
   showPause()
-  /** @param {Message | null} message */
-  const share = (message) => {
-    channel.postMessage(message)
-    receive(message)
+  const openStream = () => {
+    const source = new EventSource(`/console/p/${encodeURIComponent(project)}/live`)
+    /** @param {Message | null} message null: the connection is lost */
+    const share = (message) => {
+      channel.postMessage(message)
+      receive(message)
+    }
+    source.onmessage = ({ data }) => share(JSON.parse(data))
+    source.onerror = () => share(null)
+    return source
   }
-  const address = `/console/p/${encodeURIComponent(project)}/live`
-  if ('locks' in navigator) void navigator.locks.request(name, () => holdStream(address, share))
-  else openWhileVisible(address, share)
+  // It never ends, so that the lock is held until the tab is closed.
+  const hold = () => new Promise(() => openStream())
+  // Web Locks are missing on plain http of another machine.
+  if ('locks' in navigator) void navigator.locks.request(name, hold)
+  else openWhileVisible(openStream)
 }
 
-/**
- * Never ends, so that the lock is held until the tab is closed.
- *
- * @param {string} address
- * @param {(message: Message | null) => void} share
- */
-function holdStream(address, share) {
-  openStream(address, share)
-  return new Promise(() => {})
-}
-
-/**
- * Web Locks are missing on plain http of another machine.
- *
- * @param {string} address
- * @param {(message: Message | null) => void} share
- */
-function openWhileVisible(address, share) {
+/** @param {() => EventSource} openStream */
+function openWhileVisible(openStream) {
   /** @type {EventSource | null} */
   let source = null
   const update = () => {
     source?.close()
-    source = document.hidden ? null : openStream(address, share)
+    source = document.hidden ? null : openStream()
   }
   document.addEventListener('visibilitychange', update)
   update()
-}
-
-/**
- * @param {string} address
- * @param {(message: Message | null) => void} share null: the connection is lost
- */
-function openStream(address, share) {
-  const source = new EventSource(address)
-  source.onmessage = ({ data }) => share(JSON.parse(data))
-  source.onerror = () => share(null)
-  return source
 }
 
 /** @param {Message | null} message */
 function receive(message) {
   showState(message === null ? 'not connected' : isPaused ? 'paused' : 'live')
   if (message === null || isPaused) return
-  for (const element of document.querySelectorAll('[data-live]')) {
-    const text = message.texts[element.getAttribute('data-live') ?? '']
-    if (text !== undefined && element.textContent !== text) element.textContent = text
+  for (const shown of document.querySelectorAll('[data-live]')) {
+    const text = message.texts[shown.getAttribute('data-live') ?? '']
+    if (text !== undefined && shown.textContent !== text) shown.textContent = text
   }
   for (const bar of document.querySelectorAll('[data-live-value]')) {
     const value = message.texts[bar.getAttribute('data-live-value') ?? '']
     if (value !== undefined) bar.setAttribute('value', value)
   }
-  showNewer(message)
-}
-
-/** Rows are never exchanged while a person reads them: a link appears. @param {Message} message */
-function showNewer(message) {
-  const shown = document.querySelector('[data-live-shape]')
-  const newer = document.querySelector('[data-live-newer]')
-  if (shown === null || newer === null) return
-  const shape = message.shapes[shown.getAttribute('data-live-about') ?? '']
-  newer.toggleAttribute('hidden', shape === shown.getAttribute('data-live-shape'))
+  // Rows are never exchanged while a person reads them: a link appears.
+  const shape = element('[data-live-shape]')?.dataset ?? {}
+  const isSame = message.shapes[shape.liveAbout ?? ''] === shape.liveShape
+  element('[data-live-newer]')?.toggleAttribute('hidden', isSame)
 }
 
 /** @param {string} text */
@@ -217,6 +161,7 @@ function showState(text) {
 }
 
 function showPause() {
+  const pause = element('[data-live-pause]')
   if (pause === null) return
   pause.hidden = false
   pause.addEventListener('click', () => {
