@@ -128,3 +128,9 @@ function navigation(page: Page, { project, viewer }: Frame): Html {
   return html`<nav id="navigation" popover aria-label="Console">${project === null ? nothing : ofProject(path`/console/p/${project}`)}${all}
 <p class="keys"><button type="button" ${attribute('data-keys', true)} ${attribute('hidden', true)}>Keys</button></p></nav>`
 }
+
+/** A page in place of the one that was asked for. */
+export function problemPage(title: string, text: string, to: string | null): Page {
+  const link = to === null ? nothing : html`<p><a class="button" href="${to}">Continue</a></p>`
+  return { title, section: null, content: html`<p ${attribute('role', 'alert')}>${text}</p>${link}` }
+}

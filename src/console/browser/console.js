@@ -60,7 +60,7 @@ function element(selector) {
 function moveRow(step) {
   const rows = [...document.querySelectorAll('main tr, main .sentences li')]
   const links = rows.map((row) => row.querySelector('a')).filter((link) => link !== null)
-  const at = links.findIndex((link) => link === document.activeElement)
+  const at = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement))
   links[Math.min(links.length - 1, Math.max(0, at + step))]?.focus()
 }
 

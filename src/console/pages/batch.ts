@@ -34,7 +34,7 @@ export async function showBatch(request: ScreenRequest): Promise<Page | null> {
   const { project, frame } = request
   const found = await readBatchData(request)
   if (found === null) return null
-  const offered = offeredForBatch(found.report, found.undoUntil, { ...frame, ...project })
+  const offered = offeredForBatch(found.report, found.undoUntil, { ...frame, approveOwn: project.approveOwn })
   const data = visibleTo(frame, found)
   const { batch } = data.report
   const content = html`<p>${batchStateOf(batch.state, frame)} · ${describeBatch(data, frame)}</p>

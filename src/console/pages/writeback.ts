@@ -21,7 +21,7 @@ export async function showWriteback(request: ScreenRequest): Promise<Page | null
   const found = await readWritebackData(request)
   if (found === null) return null
   const { writeback, ...report } = visibleTo(frame, found.report)
-  const offered = offeredForWriteback(writeback, found.undoUntil, { ...frame, ...project })
+  const offered = offeredForWriteback(writeback, found.undoUntil, { ...frame, approveOwn: project.approveOwn })
   const { digest } = found.named
   const conversation =
     writeback.conversationId === null ? null : await readConversation(db, writeback.conversationId, null)

@@ -1,7 +1,8 @@
-/** Signing in and out. */
+/** Signing in and out: by name and token, or by a one-time link, which a person confirms so that no preview uses it up. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyText } from '../../http/auth.ts'
-import { signInPage } from '../pages/sign-in.ts'
+import { html, nothing } from '../../values/html.ts'
+import type { Page } from '../page.ts'
 import { cookieName } from './admit.ts'
 import { approver, sessionMs } from './session.ts'
 import { type Site, textsOf } from './site.ts'
@@ -24,11 +25,8 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
     return null
   }
 
-  const sendForm = (reply: FastifyReply, status: number, { code, name, next }: Form, problem: string | null) => {
-    const isByLinkOnly = !sessions.hasTokens()
-    const page = signInPage({ code: code === '' ? null : code, name, next: safeNext(next), isByLinkOnly, problem })
-    return send(reply.code(status), page)
-  }
+  const sendForm = (reply: FastifyReply, status: number, form: Form, problem: string | null) =>
+    send(reply.code(status), signInPage(form, problem, sessions.hasTokens()))
 
   const usedLink = (name: string) =>
     sessions.isTaken(name)
@@ -88,4 +86,22 @@ function setCookie(request: FastifyRequest, reply: FastifyReply, value: string, 
   const isSecure = request.protocol === 'https' || request.headers['x-forwarded-proto'] === 'https'
   const options = { path: '/console', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge } as const
   reply.setCookie(cookieName(request), value, options)
+}
+
+/** `problem`: why the last attempt failed. `hasTokens`: otherwise there are only links to sign in with. */
+function signInPage({ code, name, next }: Form, problem: string | null, hasTokens: boolean): Page {
+  const why = problem === null ? nothing : html`<p class="problem" role="alert">${problem}</p>`
+  const nameField = html`<label>Your name <input name="name" value="${name}" required maxlength="60" autocomplete="username"></label>`
+  const tokenField = html`<label>Token <input name="token" type="password" required autocomplete="current-password"></label>`
+  const hidden = (field: string, value: string) => html`<input type="hidden" name="${field}" value="${value}">`
+  const form = html`<form method="post" action="/console/sign-in" class="stacked">
+${why}
+${hidden('next', safeNext(next))}${code === '' ? nothing : hidden('code', code)}
+${nameField}
+${code === '' ? tokenField : nothing}
+<button type="submit" class="primary">Sign in</button>
+<p class="faint">${code === '' ? 'The token comes from whoever runs deskmirror. ' : ''}Your name stands beside every decision that you make here.</p></form>`
+  const byLink = html`${why}<p>Open the link that <code>deskmirror start</code> printed, or let <code>deskmirror console --link</code> print a new one.
+A link works once, for 15 minutes. To sign in with a token instead, name people in <code>deskmirror.yaml</code> or set <code>DESKMIRROR_HTTP_TOKEN</code>.</p>`
+  return { title: 'Sign in', section: null, content: hasTokens || code !== '' ? form : byLink }
 }
