@@ -8,6 +8,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import { batchesOf } from '../../warehouse/dialect.ts'
 import { writeComments } from '../../warehouse/migrate.ts'
 import { analyticsViews } from '../views/all-views.ts'
 import { type AnalyticsView, describeColumn } from '../views/analytics-view.ts'
@@ -25,8 +26,12 @@ export async function updateAnalyticsViews(trx: Db, kind: DatabaseKind): Promise
   const isCurrent = views.every(([name]) => existing.has(name) && created.get(name) === fingerprint)
   if (isCurrent && created.size === views.length) return
   rejectForeignObjects(existing, created)
-  if (kind === 'sqlite') await recreateViews(trx, kind, existing, created)
-  else await replaceViews(trx, kind, existing, created)
+  // Views that read others come after them, in the registry as well.
+  const old = [registryName, ...[...created.keys()].reverse()].filter((name) => existing.has(name))
+  if (kind === 'sqlite' || !(await replaceViews(trx, kind, old))) {
+    await dropViews(trx, old)
+    await createViews(trx, kind, 'create view')
+  }
   await createRegistry(trx, fingerprint)
   if (kind === 'postgres') await writeViewComments(trx)
   await writeMetabaseMetadata(trx)
@@ -76,42 +81,28 @@ function rejectForeignObjects(existing: ReadonlySet<string>, created: ReadonlyMa
 
 /**
  * Postgres: views keep the rights that were granted on them, and views of users that read them, as long as their columns
- * stay. Else they are created anew.
+ * stay. Else they are to be created anew: false.
  */
-async function replaceViews(
-  trx: Db,
-  kind: DatabaseKind,
-  existing: ReadonlySet<string>,
-  created: ReadonlyMap<string, string>,
-): Promise<void> {
+async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[]): Promise<boolean> {
   await sql`savepoint replacing`.execute(trx)
-  try {
-    const retired = [...created.keys()].filter((name) => !(name in analyticsViews))
-    await dropViews(
-      trx,
-      [registryName, ...retired].filter((name) => existing.has(name)),
+  const retired = old.filter((name) => !(name in analyticsViews))
+  const isReplaced = await dropViews(trx, retired)
+    .then(() => createViews(trx, kind, 'create or replace view'))
+    .then(
+      () => true,
+      async (error: unknown) => {
+        if (!hasCode(error, invalidTableDefinition)) throw error
+        await sql`rollback to savepoint replacing`.execute(trx)
+        return false
+      },
     )
-    for (const [name, view] of views)
-      await sql`create or replace view ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
-  } catch (error) {
-    if (!hasCode(error, invalidTableDefinition)) throw error
-    await sql`rollback to savepoint replacing`.execute(trx)
-    await recreateViews(trx, kind, existing, created)
-  }
   await sql`release savepoint replacing`.execute(trx)
+  return isReplaced
 }
 
-async function recreateViews(
-  trx: Db,
-  kind: DatabaseKind,
-  existing: ReadonlySet<string>,
-  created: ReadonlyMap<string, string>,
-): Promise<void> {
-  // Views that read others come after them, in the registry as well.
-  const old = [registryName, ...[...created.keys()].reverse()].filter((name) => existing.has(name))
-  await dropViews(trx, old)
+async function createViews(trx: Db, kind: DatabaseKind, create: 'create view' | 'create or replace view') {
   for (const [name, view] of views)
-    await sql`create view ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
+    await sql`${sql.raw(create)} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
 }
 
 /** Shows the columns that a mirrored table has now in the view of its rows. `without`: a column about to be widened. */
@@ -159,32 +150,24 @@ async function createRegistry(trx: Db, fingerprint: string): Promise<void> {
 }
 
 async function writeViewComments(trx: Db): Promise<void> {
-  const objects = views.map(([name, { note, caveat, columns }]) => ({
-    type: 'view' as const,
-    name,
-    note: caveat === null ? note : `${note} ${caveat}`,
-    columns: Object.fromEntries(
-      Object.entries(columns).map(([column, described]) => [column, describeColumn(described)]),
-    ),
-  }))
+  const objects = analyticsObjects
+    .filter(({ type }) => type === 'view')
+    .map(({ name, note, caveat, columns }) => {
+      const notes = Object.entries(columns).map(([column, described]) => [column, describeColumn(described)])
+      const text = caveat === null ? note : `${note} ${caveat}`
+      return { type: 'view' as const, name, note: text, columns: Object.fromEntries(notes) }
+    })
   const registry = {
-    type: 'view' as const,
-    name: registryName,
-    note: 'Which views deskmirror created, and from what.',
+    ...{ type: 'view' as const, name: registryName, note: 'Which views deskmirror created, and from what.' },
     columns: { name: 'name of the view', fingerprint: 'changes with the definitions of the views' },
   }
   await writeComments(trx, [...objects, registry])
 }
 
 async function writeMetabaseMetadata(trx: Db): Promise<void> {
-  const rows = metabaseMetadata()
   await trx.deleteFrom('_metabase_metadata').execute()
-  for (let i = 0; i < rows.length; i += 500) {
-    await trx
-      .insertInto('_metabase_metadata')
-      .values(rows.slice(i, i + 500))
-      .execute()
-  }
+  for (const rows of batchesOf(metabaseMetadata(), 500))
+    await trx.insertInto('_metabase_metadata').values(rows).execute()
 }
 
 type Column = { readonly name: string; readonly declared: string }

@@ -1,6 +1,7 @@
 /** The work of humans: of each agent, and of all by day. */
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
 import {
+  columnsByDay,
   countIf,
   type MergedSource,
   median,
@@ -9,6 +10,7 @@ import {
   mergedView,
   p90,
   percentileSource,
+  percentilesByDay,
   queryView,
 } from './by-windows.ts'
 import { observedSecondsOfHour } from './hours.ts'
@@ -59,40 +61,25 @@ function agentsBy(period: 'day' | 'month', column: 'date' | 'month'): AnalyticsV
 
 /** Substitutes for handle time and occupancy, which cannot be computed: named as what they are. */
 const shown: readonly MergedSource[] = [
-  {
-    key: ['project_id', 'handled_date'],
-    columns: {
-      last_handled_conversations: [kind.count('conversations whose last handling was on this day'), 'count(*)'],
-      last_handled_with_human: countIf('of these, those in which a human wrote', 'human_messages > 0'),
-      human_turns: [kind.count('runs of human messages in these'), 'sum(human_turns)'],
-      human_messages: [kind.count('human messages in these'), 'sum(human_messages)'],
-    },
-    from: 'fct_conversation where handled_date is not null group by project_id, handled_date',
-  },
-  percentileSource({
-    groups: { project_id: 'project_id', date: 'handled_date' },
-    value: 'human_span_seconds',
-    from: 'fct_conversation where human_span_seconds is not null and handled_date is not null',
-    columns: {
-      human_span_median_seconds: median('median of the span from the first to the last human message'),
-      human_span_p90_seconds: p90('nine tenths of these spans are this long at most'),
-    },
+  columnsByDay('fct_conversation', 'handled_date', {
+    last_handled_conversations: [kind.count('conversations whose last handling was on this day'), 'count(*)'],
+    last_handled_with_human: countIf('of these, those in which a human wrote', 'human_messages > 0'),
+    human_turns: [kind.count('runs of human messages in these'), 'sum(human_turns)'],
+    human_messages: [kind.count('human messages in these'), 'sum(human_messages)'],
   }),
-  {
-    key: ['project_id', 'human_answered_date'],
-    columns: { human_answers: [kind.count('answers of humans given on this day'), 'count(*)'] },
-    from: 'fct_wait where human_answered_date is not null group by project_id, human_answered_date',
-  },
-  {
-    key: ['project_id', 'date'],
-    columns: {
-      agent_seconds: [
-        kind.seconds('seconds times agents online; only while the availability was observed'),
-        'sum(agent_seconds)',
-      ],
-    },
-    from: 'fct_availability_hour group by project_id, date',
-  },
+  percentilesByDay('fct_conversation', 'handled_date', 'human_span_seconds', {
+    human_span_median_seconds: median('median of the span from the first to the last human message'),
+    human_span_p90_seconds: p90('nine tenths of these spans are this long at most'),
+  }),
+  columnsByDay('fct_wait', 'human_answered_date', {
+    human_answers: [kind.count('answers of humans given on this day'), 'count(*)'],
+  }),
+  columnsByDay('fct_availability_hour', 'date', {
+    agent_seconds: [
+      kind.seconds('seconds times agents online; only while the availability was observed'),
+      'sum(agent_seconds)',
+    ],
+  }),
 ]
 
 /** Of the hours in which the availability was observed. */
@@ -107,13 +94,9 @@ const observed: readonly MergedSource[] = [
           and w.human_answered_date is not null and a.observed_seconds > 0
         group by w.project_id, w.human_answered_date`,
   },
-  {
-    key: ['project_id', 'date'],
-    columns: {
-      agent_hours: [orNull.mean(''), `sum(cast(agent_seconds as double precision) / ${observedSecondsOfHour})`],
-    },
-    from: 'fct_availability_hour group by project_id, date',
-  },
+  columnsByDay('fct_availability_hour', 'date', {
+    agent_hours: [orNull.mean(''), `sum(cast(agent_seconds as double precision) / ${observedSecondsOfHour})`],
+  }),
 ]
 
 const perConversation = (what: string) =>

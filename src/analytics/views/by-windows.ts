@@ -167,6 +167,17 @@ export function percentilesOf({ groups, value, from }: PercentileSource): string
     where row_of_group = 1`
 }
 
+/** Columns of a table by one of its dates, as a query to merge. */
+export function columnsByDay(table: string, date: string, columns: MergedSource['columns']): MergedSource {
+  return { key: ['project_id', date], columns, from: `${table} where ${date} is not null group by project_id, ${date}` }
+}
+
+/** Percentiles of a column of a table by one of its dates, as a query to merge. */
+export function percentilesByDay(table: string, date: string, value: string, columns: MergedSource['columns']) {
+  const from = `${table} where ${value} is not null and ${date} is not null`
+  return percentileSource({ groups: { project_id: 'project_id', date }, value, from, columns })
+}
+
 /** Percentiles as a query to merge; its key are the groups. */
 export function percentileSource({
   columns,

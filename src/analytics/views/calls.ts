@@ -1,6 +1,6 @@
 /** Calls, one by one and by day. */
 import { type AnalyticsView, kind, orNull, projectId } from './analytics-view.ts'
-import { countIf, median, mergedView, percentileSource, queryView } from './by-windows.ts'
+import { columnsByDay, countIf, median, mergedView, percentilesByDay, queryView } from './by-windows.ts'
 import { localSeconds, type SqlDialect } from './sql-dialect.ts'
 
 /**
@@ -77,26 +77,17 @@ export const callViews = {
     caveat: 'Lengths are known only where the calls show them: compare with_length with calls.',
     key: { project_id: projectId, date: kind.date('the day on which the calls started') },
     sources: [
-      {
-        key: ['project_id', 'started_date'],
-        columns: {
-          calls: [kind.count('calls'), 'count(*)'],
-          callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
-          with_recording: countIf('calls with a recording', 'has_recording'),
-          with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
-          seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
-          // Its place in the view; the next query has its value.
-          median_seconds: [medianLength[0], 'null'],
-          longest_seconds: [orNull.duration('length of the longest'), 'max(seconds)'],
-        },
-        from: 'fct_call where started_date is not null group by project_id, started_date',
-      },
-      percentileSource({
-        groups: { project_id: 'project_id', date: 'started_date' },
-        value: 'seconds',
-        from: 'fct_call where seconds is not null and started_date is not null',
-        columns: { median_seconds: medianLength },
+      columnsByDay('fct_call', 'started_date', {
+        calls: [kind.count('calls'), 'count(*)'],
+        callers: [kind.distinct('different visitors, as far as they are known'), 'count(distinct visitor_id)'],
+        with_recording: countIf('calls with a recording', 'has_recording'),
+        with_length: [kind.count('calls whose length is known'), 'count(seconds)'],
+        seconds: [kind.seconds('total length of these'), 'sum(seconds)'],
+        // Its place in the view; the next query has its value.
+        median_seconds: [medianLength[0], 'null'],
+        longest_seconds: [orNull.duration('length of the longest'), 'max(seconds)'],
       }),
+      percentilesByDay('fct_call', 'started_date', 'seconds', { median_seconds: medianLength }),
     ],
   }),
 } satisfies Record<string, AnalyticsView>

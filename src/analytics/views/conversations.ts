@@ -1,6 +1,15 @@
 /** Conversations by the day and month of their creation, and those that are open now. */
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
-import { columnsFrom, countIf, median, mergedView, p90, percentileSource, queryView } from './by-windows.ts'
+import {
+  columnsByDay,
+  columnsFrom,
+  countIf,
+  median,
+  mergedView,
+  p90,
+  percentileSource,
+  queryView,
+} from './by-windows.ts'
 
 export const conversationViews = {
   report_conversation_day: mergedView({
@@ -8,27 +17,23 @@ export const conversationViews = {
     caveat: 'What happened later counts for the day of creation, so the newest days still change.',
     key: { project_id: projectId, date: kind.date('the day of creation') },
     sources: [
-      {
-        key: ['project_id', 'created_date'],
-        columns: {
-          started: [kind.count('conversations created on this day'), 'count(*)'],
-          incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
-          unanswered_conversations: countIf('in which nobody of us wrote', "answered_by = 'nobody'"),
-          ai_only: countIf('in which the AI wrote and no human', "answered_by = 'ai'"),
-          human_and_ai: countIf('in which both wrote', "answered_by = 'human and ai'"),
-          human_only: countIf('in which humans wrote and not the AI', "answered_by = 'human'"),
-          one_touch: countIf(
-            'handled after one run of human messages, with no reopening seen; see history_complete',
-            'is_one_touch',
-          ),
-          reopened: countIf('with a reopening seen; see history_complete', 'reopens_seen > 0'),
-          history_complete: countIf(
-            'watched from their creation on: shares of one_touch and reopened are exact only of these',
-            'history_complete',
-          ),
-        },
-        from: 'fct_conversation where created_date is not null group by project_id, created_date',
-      },
+      columnsByDay('fct_conversation', 'created_date', {
+        started: [kind.count('conversations created on this day'), 'count(*)'],
+        incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
+        unanswered_conversations: countIf('in which nobody of us wrote', "answered_by = 'nobody'"),
+        ai_only: countIf('in which the AI wrote and no human', "answered_by = 'ai'"),
+        human_and_ai: countIf('in which both wrote', "answered_by = 'human and ai'"),
+        human_only: countIf('in which humans wrote and not the AI', "answered_by = 'human'"),
+        one_touch: countIf(
+          'handled after one run of human messages, with no reopening seen; see history_complete',
+          'is_one_touch',
+        ),
+        reopened: countIf('with a reopening seen; see history_complete', 'reopens_seen > 0'),
+        history_complete: countIf(
+          'watched from their creation on: shares of one_touch and reopened are exact only of these',
+          'history_complete',
+        ),
+      }),
       percentileSource({
         groups: { project_id: 'project_id', date: 'created_date' },
         value: 'first_human_seconds',

@@ -1,6 +1,7 @@
 /** The day and the month in one row: the numbers that a lead reads first. */
 import { type AnalyticsView, kind, projectId } from './analytics-view.ts'
 import {
+  columnsByDay,
   countIf,
   type MergedSource,
   median,
@@ -16,15 +17,11 @@ import { answersByDay } from './durations.ts'
 const byDay = (from: string, columns: MergedSource['columns']) => ({ key: ['project_id', 'date'], columns, from })
 
 const sources: readonly MergedSource[] = [
-  {
-    key: ['project_id', 'created_date'],
-    columns: {
-      started: [kind.count('conversations created'), 'count(*)'],
-      ai_only: countIf('of these, those in which the AI wrote and no human', "answered_by = 'ai'"),
-      incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
-    },
-    from: 'fct_conversation where created_date is not null group by project_id, created_date',
-  },
+  columnsByDay('fct_conversation', 'created_date', {
+    started: [kind.count('conversations created'), 'count(*)'],
+    ai_only: countIf('of these, those in which the AI wrote and no human', "answered_by = 'ai'"),
+    incomplete: countIf('of these, those whose messages, times or senders are not all known', 'not is_complete'),
+  }),
   byDay('report_wait_day', {
     waits: [kind.count('times that a visitor began to wait'), 'waits'],
     answered_by_human: [kind.count('of these, ended by a message of a human'), 'answered_by_human'],

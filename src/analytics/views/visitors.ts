@@ -1,6 +1,14 @@
 /** Visitors: what they did on the site, and how they came to write. */
 import { type AnalyticsView, kind, orNull, projectId, weighted } from './analytics-view.ts'
-import { countIf, mergedView, queryView } from './by-windows.ts'
+import { columnsByDay, countIf, mergedView, queryView } from './by-windows.ts'
+
+const contacts = `(
+          select project_id, visitor_id, created_date,
+            row_number() over (partition by project_id, visitor_id order by created_at, conversation_id)
+              as contact_number
+          from fct_conversation
+          where visitor_id is not null and created_date is not null
+        ) contacts`
 
 export const visitorViews = {
   report_visitor_day: mergedView({
@@ -8,39 +16,24 @@ export const visitorViews = {
     caveat: 'New means new to the mirror: a visitor whose earlier activity the service no longer shows counts as new.',
     key: { project_id: projectId, date: kind.date('the local day') },
     sources: [
-      {
-        key: ['project_id', 'started_date'],
-        columns: {
-          visits: [kind.count('visits: runs of activity without a long gap'), 'count(*)'],
-          visitors: [kind.distinct('different visitors who made them'), 'count(distinct visitor_id)'],
-          new_visitors: countIf('of these, those whose first visit this was', 'visit_number = 1'),
-          returning_visitors: [
-            kind.distinct('of these, those who had visited before'),
-            'count(distinct visitor_id) - count(case when visit_number = 1 then 1 end)',
-          ],
-          entries: [kind.count('activity entries of the visits'), 'sum(entries)'],
-          visit_seconds: [kind.seconds('total length of the visits'), 'sum(seconds)'],
-        },
-        from: 'fct_visit group by project_id, started_date',
-      },
-      {
-        key: ['project_id', 'created_date'],
-        columns: {
-          contacting_visitors: [
-            kind.distinct('different visitors who began a conversation'),
-            'count(distinct visitor_id)',
-          ],
-          first_contacts: countIf('of these, those whose first conversation it was', 'contact_number = 1'),
-        },
-        from: `(
-          select project_id, visitor_id, created_date,
-            row_number() over (partition by project_id, visitor_id order by created_at, conversation_id)
-              as contact_number
-          from fct_conversation
-          where visitor_id is not null and created_date is not null
-        ) contacts
-        group by project_id, created_date`,
-      },
+      columnsByDay('fct_visit', 'started_date', {
+        visits: [kind.count('visits: runs of activity without a long gap'), 'count(*)'],
+        visitors: [kind.distinct('different visitors who made them'), 'count(distinct visitor_id)'],
+        new_visitors: countIf('of these, those whose first visit this was', 'visit_number = 1'),
+        returning_visitors: [
+          kind.distinct('of these, those who had visited before'),
+          'count(distinct visitor_id) - count(case when visit_number = 1 then 1 end)',
+        ],
+        entries: [kind.count('activity entries of the visits'), 'sum(entries)'],
+        visit_seconds: [kind.seconds('total length of the visits'), 'sum(seconds)'],
+      }),
+      columnsByDay(contacts, 'created_date', {
+        contacting_visitors: [
+          kind.distinct('different visitors who began a conversation'),
+          'count(distinct visitor_id)',
+        ],
+        first_contacts: countIf('of these, those whose first conversation it was', 'contact_number = 1'),
+      }),
     ],
   }),
   /** The way to the first message: what a visitor did on the site before a conversation began. */
