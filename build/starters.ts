@@ -4,10 +4,9 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
-import { cubeModel } from '../src/analytics/starters/cube-model.ts'
-import { dbtSources } from '../src/analytics/starters/dbt-sources.ts'
 import { grafanaDashboard } from '../src/analytics/starters/grafana.ts'
 import { metabaseDashboard } from '../src/analytics/starters/metabase.ts'
+import { cubeModel, dbtSources } from '../src/analytics/starters/models.ts'
 
 const yamlHead = '# Made by `node build/starters.ts`.\n'
 const toJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`

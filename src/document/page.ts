@@ -1,7 +1,7 @@
-/** A page as data, and as one HTML file; `markdown.ts` has it as Markdown. Texts are not escaped yet. */
-import { formatCount } from '../values/format.ts'
+/** A page as data, as one HTML file, and as Markdown. Texts are not escaped yet. */
+import { formatCount, toPrintable } from '../values/format.ts'
 import { type Html, html } from '../values/html.ts'
-import { drawHeatMap, drawTimeChart, figure, type HeatMap, type TimeChart } from './chart.ts'
+import { drawHeatMap, drawTimeChart, figure, type HeatMap } from './chart.ts'
 import { documentFoot, documentHead } from './document-frame.ts'
 import { type Column, table } from './table.ts'
 
@@ -30,21 +30,15 @@ export type Table = {
   readonly rows: readonly (readonly string[])[]
 }
 
-type ChartTexts = { readonly title: string; readonly description: string }
-
-/** `values` of a line: one for each label; null = a gap. */
-export type Chart =
-  | (ChartTexts & {
-      readonly kind: 'bars'
-      readonly name: string
-      readonly bars: readonly { readonly label: string; readonly value: number }[]
-    })
-  | (ChartTexts & {
-      readonly kind: 'lines'
+/** `values` of a series: one for each label; null = a gap. */
+export type Chart = { readonly title: string; readonly description: string } & (
+  | {
+      readonly kind: 'bars' | 'lines'
       readonly labels: readonly string[]
-      readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
-    })
-  | (ChartTexts & { readonly kind: 'heat map' } & HeatMap)
+      readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
+    }
+  | ({ readonly kind: 'heat map' } & HeatMap)
+)
 
 /** `parts`: sentences, tables, and other blocks as they are. */
 export function section(title: string, ...parts: readonly (string | Table | Block)[]): Section {
@@ -98,36 +92,76 @@ function tableOf({ rows, ...rest }: Table): Html {
   return table({ ...rest, rows: rows.map((row) => row.map((cell) => html`<bdi>${cell}</bdi>`)) }, 'lines')
 }
 
-/** `id`: unique in the page. */
-export function renderChart(chart: Chart, id: string): Html {
-  switch (chart.kind) {
-    case 'heat map':
-      return drawHeatMap({ ...chart, id })
-    case 'bars': {
-      const series = [{ name: chart.name, style: 'bar', values: chart.bars.map(({ value }) => value) }]
-      const labels = chart.bars.map(({ label }) => label)
-      return overLabels({ ...chart, id, kind: 'stacked bars', series }, labels)
-    }
-    case 'lines': {
-      const series = chart.lines.map((line, n) => ({ ...line, style: `line-${n}` }))
-      return overLabels({ ...chart, id, kind: 'lines', series }, chart.labels)
-    }
-  }
-}
-
 const maxLabels = 9
 
-type Drawing = Required<Pick<TimeChart, 'id' | 'title' | 'description' | 'kind' | 'series'>>
-
-/** Each label takes one step in place of a time. */
-function overLabels(drawing: Drawing, labels: readonly string[]): Html {
+/** `id`: unique in the page. Each label takes one step in place of a time. */
+export function renderChart(chart: Chart, id: string): Html {
+  if (chart.kind === 'heat map') return drawHeatMap({ ...chart, id })
+  const { title, description, kind, labels, series } = chart
   const times = labels.map((_, index) => index)
   const every = Math.max(1, Math.ceil(labels.length / maxLabels))
   return drawTimeChart({
-    ...drawing,
+    ...{ id, title, description, kind: kind === 'bars' ? 'stacked bars' : kind },
+    series: series.map((one, n) => ({ ...one, style: kind === 'bars' ? 'bar' : `line-${n}` })),
     ...{ times, from: 0, to: Math.max(1, labels.length), stepMs: 1, isNamed: true },
     labels: times.filter((index) => index % every === 0),
     formatTime: (index) => labels[index] ?? '',
     formatValue: formatCount,
   })
+}
+
+/** Charts appear as their tables. */
+export function renderMarkdown({ title, parts }: Page): string {
+  const body = parts.flatMap((part) => markdownPart(part, parts.length > 1))
+  // A single part says what the page is about.
+  const heading = parts.length > 1 ? [`# ${escapeMarkdown(title)}`] : []
+  return `${[...heading, ...body].join('\n\n')}\n`
+}
+
+function markdownPart({ title, notes, sections }: PagePart, isOneOfSeveral: boolean): string[] {
+  const level = isOneOfSeveral ? '##' : '#'
+  return [
+    `${level} ${escapeMarkdown(title)}`,
+    ...(notes.length === 0 ? [] : [notes.map(escapeMarkdown).join('\\\n')]),
+    ...sections.flatMap((one) => [`${level}# ${escapeMarkdown(one.title)}`, ...one.blocks.map(markdownBlock)]),
+  ]
+}
+
+function markdownBlock(block: Block): string {
+  switch (block.kind) {
+    case 'text':
+      return escapeMarkdown(block.text)
+    case 'list':
+      return block.items.map((item) => `- ${escapeMarkdown(item)}`).join('\n')
+    case 'table':
+    case 'chart':
+      return markdownTable(block.table)
+  }
+}
+
+function markdownTable({ caption, columns, rows }: Table): string {
+  const cells = [columns.map(({ title }) => escapeMarkdown(title)), ...rows.map((row) => row.map(escapeMarkdown))]
+  const widths = columns.map((_, index) => Math.max(4, ...cells.map((row) => row[index]?.length ?? 0)))
+  const toLine = (row: readonly string[]) =>
+    `| ${row.map((cell, n) => (columns[n]?.isNumber ? cell.padStart(widths[n] ?? 0) : cell.padEnd(widths[n] ?? 0))).join(' | ')} |`
+  const rule = columns.map(({ isNumber }, n) => `${'-'.repeat((widths[n] ?? 4) - 1)}${isNumber ? ':' : '-'}`)
+  const [header = [], ...body] = cells
+  return [`**${escapeMarkdown(caption)}**`, '', toLine(header), `| ${rule.join(' | ')} |`, ...body.map(toLine)].join(
+    '\n',
+  )
+}
+
+/**
+ * Text that shows as it is: on one line, without markup, HTML, links, formulas or mentions. Nothing of a report is at the
+ * start of a line but titles and sentences of our own.
+ */
+export function escapeMarkdown(text: string): string {
+  return toPrintable(text.toWellFormed())
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/@/g, '&commat;')
+    .replace(/[\\`*_[\]|~#!$^]/g, '\\$&')
+    .replace(/:\/\//g, '\\://')
+    .replace(/\bwww\./gi, (www) => `${www.slice(0, 3)}\\.`)
 }

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { analystObjects } from '../../src/analytics/views/layer.ts'
+import { analystObjects } from '../../src/analytics/views/all-views.ts'
 
 type Item = Record<string, unknown> & { id: number }
 type Fields = Map<number, Item & { table: string; name: string }>

@@ -1,7 +1,7 @@
 /** The questions of docs/analytics.md can be asked of every database, and the definitions name only what exists. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { analyticsObjects } from '../../src/analytics/views/layer.ts'
+import { analyticsObjects } from '../../src/analytics/views/all-views.ts'
 import { openViewsWarehouse } from '../analytics/sql/view-fixtures.ts'
 import { databases } from '../support/databases.ts'
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { logEvents } from '../../schema/log-events.ts'
-import { analyticsObjects, relationOf } from '../../src/analytics/views/layer.ts'
+import { analyticsObjects, relationOf } from '../../src/analytics/views/all-views.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 test('every event of the log is described, and no other', () => {

@@ -24,11 +24,12 @@ export function volumeSection({ volume, days, hours: hourRows }: Report): Sectio
 }
 
 function waitsByDay(days: readonly Day[]): Block {
-  const bars = days.map(({ date, waits }) => ({ label: date, value: waits }))
-  const description = `How often visitors began to wait on each day: ${describeRange(bars.map(({ value }) => value))}.`
+  const values = days.map(({ waits }) => waits)
+  const description = `How often visitors began to wait on each day: ${describeRange(values)}.`
+  const labels = days.map(({ date }) => date)
   return {
     kind: 'chart',
-    chart: { kind: 'bars', name: 'waits', title: 'Waits by day', description, bars },
+    chart: { kind: 'bars', title: 'Waits by day', description, labels, series: [{ name: 'waits', values }] },
     table: {
       caption: 'Day by day',
       columns: columns(['Day', ''], ['Conversations started', 'Waits', 'Median until a human answered']),
@@ -88,13 +89,13 @@ function backlogByDay(days: readonly Day[]): Block {
   const title = 'Backlog at the end of each day'
   const range = known.length === 0 ? 'not known' : describeRange(known)
   const description = `Open conversations: ${range}. Waiting visitors are the lower line.`
-  const lines = [
+  const series = [
     { name: 'open', values: open },
     { name: 'waiting', values: days.map(({ waitingAtEnd }) => waitingAtEnd) },
   ]
   return {
     kind: 'chart',
-    chart: { kind: 'lines', title, description, labels: days.map(({ date }) => date), lines },
+    chart: { kind: 'lines', title, description, labels: days.map(({ date }) => date), series },
     table: {
       caption: title,
       columns: columns(['Day'], ['Handlings', 'Open', 'Waiting']),

@@ -4,7 +4,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { UserError } from '../../values/user-error.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../warehouse/dialect.ts'
-import { analystObjectNames } from '../views/layer.ts'
+import { analystObjectNames } from '../views/all-views.ts'
 
 /** What a role may read after `migrate --grant`. */
 export type GrantReport = {

@@ -1,7 +1,7 @@
 /** The starter dashboard for Metabase: what deploy/metabase/setup.ts creates over its API. */
 
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { analystObjects, relationsOf } from '../views/layer.ts'
+import { analystObjects, relationsOf } from '../views/all-views.ts'
 import { sqlDialects } from '../views/sql-dialect.ts'
 import { type Chart, type ChartFilters, charts } from './charts.ts'
 

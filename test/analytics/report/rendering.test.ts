@@ -3,8 +3,7 @@ import { expect, test } from 'vitest'
 import { buildReport } from '../../../src/analytics/report/report.ts'
 import { reportPage } from '../../../src/analytics/report/report-page.ts'
 import type { ReportData } from '../../../src/analytics/sql/report-data.ts'
-import { escapeMarkdown, renderMarkdown } from '../../../src/document/markdown.ts'
-import { type Chart, renderChart, renderHtml } from '../../../src/document/page.ts'
+import { type Chart, escapeMarkdown, renderChart, renderHtml, renderMarkdown } from '../../../src/document/page.ts'
 import { hostileTexts, now, periodData, reportData } from './report-fixtures.ts'
 
 /** Everywhere where a text of the data can appear. */
@@ -129,8 +128,9 @@ const chart = (data: Chart) => renderChart(data, 'c').html
 
 const bars = (values: readonly number[]) =>
   chart({
-    ...{ kind: 'bars', name: 'waits', ...texts },
-    bars: values.map((value, n) => ({ label: `day ${n}`, value })),
+    ...{ kind: 'bars', ...texts },
+    labels: values.map((_, n) => `day ${n}`),
+    series: [{ name: 'waits', values }],
   })
 
 test('bars begin at zero, and the highest is within the chart', () => {
@@ -146,7 +146,7 @@ test('bars begin at zero, and the highest is within the chart', () => {
 test('a line has a gap where a value is missing, and its name beside its first value', () => {
   const markup = chart({
     ...{ kind: 'lines', ...texts, labels: ['a', 'b', 'c', 'd', 'e'] },
-    lines: [{ name: 'open', values: [1, 2, null, 3, null] }],
+    series: [{ name: 'open', values: [1, 2, null, 3, null] }],
   })
   expect(/ d="([^"]+)"/.exec(markup)?.[1]?.match(/M/g)).toHaveLength(2)
   expect([...markup.matchAll(/<circle/g)]).toHaveLength(3)
@@ -171,7 +171,7 @@ test('large numbers in a heat map are short, and exact where the pointer is', ()
 test('a chart without any value is still a chart', () => {
   const none = [
     bars([]),
-    chart({ kind: 'lines', ...texts, labels: ['a'], lines: [{ name: 'open', values: [null] }] }),
+    chart({ kind: 'lines', ...texts, labels: ['a'], series: [{ name: 'open', values: [null] }] }),
     chart({ kind: 'heat map', ...texts, rows: ['Mon'], columns: ['00'], values: [[0]] }),
   ]
   for (const markup of none) expect(markup).not.toMatch(/NaN|Infinity/)

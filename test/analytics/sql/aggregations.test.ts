@@ -1,6 +1,6 @@
 /** What the columns for analysts say about how their values combine, in random worlds. */
 import { expect, test } from 'vitest'
-import { analystObjects } from '../../../src/analytics/views/layer.ts'
+import { analystObjects } from '../../../src/analytics/views/all-views.ts'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import type { ProjectRows } from '../../support/analytics-model/raw-rows.ts'

@@ -1,7 +1,7 @@
 /** `migrate --grant`: a role of Postgres reads the objects for analysts, and nothing else. */
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { analystObjectNames } from '../../../src/analytics/views/layer.ts'
+import { analystObjectNames } from '../../../src/analytics/views/all-views.ts'
 import { openWarehouse, type Warehouse } from '../../../src/app/open.ts'
 import { createDatabaseWith, databases } from '../../support/databases.ts'
 import { openTestWarehouse } from '../../warehouse/test-warehouse.ts'

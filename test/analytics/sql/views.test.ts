@@ -1,9 +1,8 @@
 /** The views for analysts: the same names, columns and numbers on every database. */
 import { expect, test } from 'vitest'
 import { sqlTypes } from '../../../schema/column-types.ts'
-import { analyticsViews } from '../../../src/analytics/views/all-views.ts'
+import { analystObjects, analyticsObjects, analyticsViews } from '../../../src/analytics/views/all-views.ts'
 import type { AnalyticsView } from '../../../src/analytics/views/analytics-view.ts'
-import { analystObjects, analyticsObjects } from '../../../src/analytics/views/layer.ts'
 import { sqlDialects } from '../../../src/analytics/views/sql-dialect.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, visitor } from '../../warehouse/row-fixtures.ts'
