@@ -2,9 +2,7 @@
 import { parseArgs } from 'node:util'
 import { openWarehouse } from '../src/app/open.ts'
 import type { Switches } from '../src/sandbox/switches.ts'
-import { wideMargins } from '../src/service/core/budget.ts'
-import { learnedMargin } from '../src/service/core/margin.ts'
-import { changedMargins } from '../src/service/core/margin-behaviours.ts'
+import { changedMargins, learnedMargin, wideMargins } from '../src/service/core/margin.ts'
 
 /**
  * `--kind`: how the service counts. `--groups`: a pattern of the names of what is measured. `--minutes` after the first

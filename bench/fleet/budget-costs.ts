@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
 import { defaultMaxDurationMs } from '../../src/service/core/acquire-slot.ts'
 import type { BudgetRecord } from '../../src/service/core/budget-record.ts'
+import { createSharedStore } from '../../src/service/rate-limit/budget-store.ts'
 import { openRedisRecords } from '../../src/service/rate-limit/redis-record.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
-import { createSharedStore } from '../../src/service/rate-limit/shared-store.ts'
 import { redisUse, usedSince } from './redis-use.ts'
 
 /** Per request, from acquiring to releasing the slot. `serverMs`: CPU of Redis. */

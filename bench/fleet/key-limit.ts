@@ -1,5 +1,5 @@
 /** What a key allows: a short burst, the rest evenly paced, and no more than its slots in any window. */
-import { burstSlots } from '../../src/service/core/slot-usage.ts'
+import { burstSlots } from '../../src/service/core/slots.ts'
 import type { EpochMs, Rate } from '../../src/values/time.ts'
 
 /** The share of the documented limit that a budget uses until its margin is learned. */

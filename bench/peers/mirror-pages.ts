@@ -1,8 +1,7 @@
 /** Mirrors pages as a sync does: parses, checks and commits each with its cursor. */
 
 import { openWarehouse } from '../../src/app/open.ts'
-import { conversations } from '../../src/mirror/streams/list-streams.ts'
-import { messages } from '../../src/mirror/streams/messages.ts'
+import { conversations, messages } from '../../src/mirror/streams/all-streams.ts'
 import { itemsOf, type Pages } from './pages.ts'
 
 /** Seconds. `concurrency`: pages under way at once; a sync reads 16 conversations side by side. */

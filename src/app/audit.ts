@@ -9,20 +9,18 @@ import {
   estimateDifferences,
   pooledMs,
 } from '../mirror/core/audit.ts'
-import { isMassDeletion } from '../mirror/core/mass-deletion.ts'
-import type { AuditReport } from '../mirror/core/proof-reports.ts'
-import type { SyncProgress } from '../mirror/core/reports.ts'
-import { createRunStats } from '../mirror/sync/run-stats.ts'
-import { isStopped } from '../mirror/sync/stop.ts'
+import { isMassDeletion } from '../mirror/core/mirror.ts'
+import type { AuditReport, SyncProgress } from '../mirror/core/reports.ts'
+import { isStopped } from '../mirror/sync/concurrency.ts'
+import { createRunStats } from '../mirror/sync/run.ts'
 import { type AuditDeps, runAudit } from '../mirror/verify/audit.ts'
 import { auditedChild } from '../mirror/verify/compare-parent.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import { formatCount } from '../values/format.ts'
 import type { Warehouse } from './open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { withRequestCounting } from './request-counting.ts'
-import { fatalRunError, type Service, type ServiceOptions, withService } from './service.ts'
-import { runSyncUnderLock, type SyncRunOptions } from './sync-run.ts'
+import { fatalRunError, type Service, type ServiceOptions, withRequestCounting, withService } from './service.ts'
+import { runSyncUnderLock, type SyncRunOptions } from './sync.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
 type AuditOptions = {

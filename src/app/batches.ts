@@ -22,13 +22,13 @@ import { type RevertRequest, revertBatch } from '../outbox/revert.ts'
 import { compareWithChecks } from '../outbox/review/review-rows.ts'
 import { evaluateCircuits, outcomesConsidered } from '../outbox/send/circuit-breaker.ts'
 import type { Outbox } from '../outbox/sql/outbox.ts'
-import type { BudgetPolicy } from '../service/core/budget.ts'
+import type { BudgetPolicy } from '../service/core/margin.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
-import { readSlotLimits } from './learned-margins.ts'
 import type { Warehouse } from './open.ts'
 import { clockNotices, withOutbox } from './outbox.ts'
+import { readSlotLimits } from './request-budgets.ts'
 
 /** `before`: the name of a batch; only older ones are listed. */
 export function listBatches(

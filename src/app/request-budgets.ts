@@ -3,13 +3,12 @@ import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { BudgetPolicy, Margins } from '../service/core/budget.ts'
-import type { BudgetPause } from '../service/core/budget-history.ts'
-import { changedMargins, decodeMargins } from '../service/core/margin-behaviours.ts'
-import type { Priority } from '../service/core/priority.ts'
+import type { Priority } from '../service/core/api-request.ts'
+import type { SlotLimits } from '../service/core/budget.ts'
+import { type BudgetPause, steadyLimits } from '../service/core/estimate.ts'
+import { type BudgetPolicy, changedMargins, decodeMargins, type Margins } from '../service/core/margin.ts'
+import { type BudgetStore, createMemoryStore, createSharedStore } from '../service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../service/rate-limit/request-budget.ts'
-import { createSharedStore } from '../service/rate-limit/shared-store.ts'
-import { type BudgetStore, createMemoryStore } from '../service/rate-limit/state-store.ts'
 import { createUptime } from '../service/rate-limit/uptime.ts'
 import type { MinuteRequests } from '../service/sql/budget-history.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
@@ -202,4 +201,10 @@ function createBudgetRecorder(budgetHistory: Warehouse['budgetHistory'], now: ()
       await flush()
     },
   }
+}
+
+type BudgetedProject = BudgetPolicy & { readonly projectId: ProjectId }
+
+export async function readSlotLimits(warehouse: Warehouse, project: BudgetedProject): Promise<SlotLimits> {
+  return steadyLimits(project, decodeMargins(await warehouse.behaviours(project.projectId).read()))
 }

@@ -20,8 +20,7 @@ import type { EpochMs } from '../values/time.ts'
 import type { Warehouse } from './open.ts'
 import { withOutbox } from './outbox.ts'
 import { writebackDeps } from './push.ts'
-import { withRequestCounting } from './request-counting.ts'
-import { fatalRunError, reportBudget, withService } from './service.ts'
+import { fatalRunError, reportBudget, withRequestCounting, withService } from './service.ts'
 import { withRequestBudgets } from './with-resources.ts'
 
 /** A check with the service. */

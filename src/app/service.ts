@@ -1,19 +1,23 @@
 /** The service for one project: a client with the project's key, on the key's shared request budget. */
 
+import { randomUUID } from 'node:crypto'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { type Client, createClient } from '../service/client.ts'
-import type { Connections } from '../service/connections.ts'
 import {
   type ApiFailure,
   budgetUnavailable,
   describeFailure,
   isBudgetUnavailable,
 } from '../service/core/api-failure.ts'
+import type { Priority } from '../service/core/api-request.ts'
 import type { BudgetView } from '../service/core/budget.ts'
-import type { Priority } from '../service/core/priority.ts'
+import type { Connections } from '../service/exchange.ts'
 import type { RequestBudget } from '../service/rate-limit/request-budget.ts'
+import type { RequestPurpose } from '../service/sql/request-counts.ts'
+import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
+import type { Warehouse } from './open.ts'
 
 export type Service = {
   readonly client: Client
@@ -103,4 +107,36 @@ export function fatalRunError(project: ProjectConfig, failure: ApiFailure, hasSe
   if (hasServiceResponded || (failure.kind === 'transient' && failure.status !== null))
     return error(`the service fails ${location}`, `try again later: ${resumeHint}`, 1)
   return error(`the service does not answer ${location}`, `check DESKMIRROR_BASE_URL and the network; ${resumeHint}`, 1)
+}
+
+const recordEveryMs: Ms = 2000
+
+/** A count that cannot be written is skipped: no work depends on it. */
+export async function withRequestCounting<T>(
+  warehouse: Pick<Warehouse, 'recordRequests'>,
+  { projectId }: Pick<ProjectConfig, 'projectId'>,
+  purpose: RequestPurpose,
+  { client }: Service,
+  work: () => Promise<T>,
+): Promise<T> {
+  const source = { project: projectId, id: randomUUID(), purpose, since: Date.now() }
+  let recorded = 0
+  let lastWrite = Promise.resolve()
+  const write = async () => {
+    const requests = client.requestCount()
+    if (requests === recorded) return
+    recorded = requests
+    await warehouse.recordRequests(source, requests, Date.now()).catch(() => {})
+  }
+  const writeNext = () => {
+    lastWrite = lastWrite.then(write)
+    return lastWrite
+  }
+  const timer = setInterval(() => void writeNext(), recordEveryMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+    await writeNext()
+  }
 }

@@ -2,10 +2,16 @@
 import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/core/export.ts'
-import { createDayDigests, dayColumns, dayOf, digestOfMirror, identityColumns } from '../mirror/core/day-digests.ts'
-import { compareDigests } from '../mirror/core/digest-changes.ts'
-import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/core/proof-reports.ts'
-import { throwIfAborted } from '../mirror/sync/stop.ts'
+import {
+  compareDigests,
+  createDayDigests,
+  dayColumns,
+  dayOf,
+  digestOfMirror,
+  identityColumns,
+} from '../mirror/core/day-digests.ts'
+import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/core/reports.ts'
+import { throwIfAborted } from '../mirror/sync/concurrency.ts'
 import { readVerifyDocument } from '../mirror/verify/verify-document.ts'
 import type { ProjectId } from '../values/project.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'

@@ -2,7 +2,7 @@
 import { streamNames } from '../../schema/stream-specs.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import { isTimeZone } from '../config/fields.ts'
-import type { BudgetPolicy } from '../service/core/budget.ts'
+import type { BudgetPolicy } from '../service/core/margin.ts'
 import type { ProjectId } from '../values/project.ts'
 
 type Setting = 'name' | 'projectId' | 'timeZone' | 'streams' | 'approveOwn' | 'approveGraceMs' | 'search'

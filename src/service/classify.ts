@@ -5,11 +5,9 @@ import { asJsonObject } from '../values/json.ts'
 import type { EpochMs, EpochSeconds, Ms } from '../values/time.ts'
 import type { ApiFailure } from './core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from './core/api-request.ts'
-import { decodeUtf8 } from './decode.ts'
-import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
+import { attachItems, decodeUtf8, type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
-import { attachItems } from './items.ts'
-import type { SplitBody } from './row-batches.ts'
+import type { SplitBody } from './row-splitter.ts'
 
 /** What an outcome depends on besides the exchange. `redact` removes the key from a text. */
 type RequestContext = {

@@ -3,11 +3,11 @@
  * redirect and retries nothing. It uses undici's `dispatch`, because `request` does not report when sending starts.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
+import { createRequire } from 'node:module'
+import type { Dispatcher, Pool } from 'undici'
 import type { Ms } from '../values/time.ts'
-import { createDecompressStream, decompressBody, parseContentEncoding, tooLargeText } from './decode.ts'
-import { defaultResponseLimits, type ResponseLimits, type SplitBody, type UnreadableReason } from './row-batches.ts'
-import { createRowSplitter } from './row-splitter.ts'
+import { type BodyReader, createBodyReader } from './body-reader.ts'
+import type { SplitBody } from './row-splitter.ts'
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -192,64 +192,34 @@ export function networkErrorText(code: string): string | undefined {
   return networkErrorTexts.find(([pattern]) => pattern.test(code))?.[1]
 }
 
-/** Reads the body of a response as it arrives: decompressed and split on the way, so that its size needs no memory. */
-type BodyResult = { readonly ok: true; readonly splitBody: SplitBody } | ({ readonly ok: false } & UnreadableReason)
+// Only this part: the whole loads fetch, WebSocket and caches, too, four times as many files.
+const UndiciPool: typeof Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js')
 
-type BodyReader = {
-  /** Why the rest of the body need not be read; null: continue. */
-  readonly write: (chunk: Buffer) => UnreadableReason | null
-  readonly end: () => Promise<BodyResult>
+export type Connections = {
+  /** `origin`: like `https://service.example`. */
+  readonly forOrigin: (origin: string) => { readonly reads: Dispatcher; readonly writes: Dispatcher }
+  /** Aborts all exchanges under way. */
+  readonly close: () => Promise<void>
 }
 
-/** Bodies up to this size, nearly all, are decompressed at once, which is faster. */
-const singlePassBytes = 1 << 20
-
-/** `encoding`: the Content-Encoding header. */
-export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {
-  const limits: ResponseLimits = { ...defaultResponseLimits, bytes: maxBytes }
-  const names = parseContentEncoding(encoding)
-  if (names.length > 0) return compressedBodyReader(encoding, names, limits)
-  const splitter = createRowSplitter(limits)
-  return { write: splitter.write, end: async () => ({ ok: true, splitBody: splitter.end() }) }
-}
-
-/** Kept compressed, which is small, and decompressed at its end. */
-function compressedBodyReader(encoding: string | null, names: readonly string[], limits: ResponseLimits): BodyReader {
-  const chunks: Buffer[] = []
-  let size = 0
+/** Unlimited: the budget limits concurrency, and a slot that waits for a connection is wasted. */
+export function openConnections(connectTimeoutMs: Ms = 10_000): Connections {
+  const pools = new Map<string, { readonly reads: Pool; readonly writes: Pool }>()
+  const poolOptions = { allowH2: false, connect: { timeout: connectTimeoutMs } }
   return {
-    write: (chunk) => {
-      size += chunk.length
-      chunks.push(chunk)
-      return size > limits.bytes ? { why: tooLargeText(limits.bytes), isRetryable: true } : null
+    forOrigin: (origin) => {
+      const known = pools.get(origin)
+      if (known !== undefined) return known
+      const opened = {
+        reads: new UndiciPool(origin, poolOptions),
+        // Without keep-alive: a write must not be lost on a connection that the server is just closing.
+        writes: new UndiciPool(origin, { ...poolOptions, connections: 8, pipelining: 0 }),
+      }
+      pools.set(origin, opened)
+      return opened
     },
-    end: async () => {
-      const whole = decompressBody(Buffer.concat(chunks), encoding, Math.min(singlePassBytes, limits.bytes))
-      if (whole.ok) return splitAll([whole.bytes], limits)
-      const [name, ...others] = names
-      const isInChunks = whole.isTooLarge && name !== undefined && others.length === 0
-      return isInChunks ? decompressInChunks(chunks, name, limits) : { ok: false, why: whole.why, isRetryable: true }
+    close: async () => {
+      await Promise.all([...pools.values()].flatMap(({ reads, writes }) => [reads.destroy(), writes.destroy()]))
     },
   }
-}
-
-async function decompressInChunks(chunks: Buffer[], encoding: string, limits: ResponseLimits): Promise<BodyResult> {
-  const decompressed = createDecompressStream(encoding)
-  decompressed.end(Buffer.concat(chunks))
-  try {
-    return await splitAll(decompressed as AsyncIterable<Buffer>, limits)
-  } catch {
-    return { ok: false, why: `a body that is not ${encoding}`, isRetryable: true }
-  } finally {
-    decompressed.destroy()
-  }
-}
-
-async function splitAll(chunks: Iterable<Buffer> | AsyncIterable<Buffer>, limits: ResponseLimits): Promise<BodyResult> {
-  const splitter = createRowSplitter(limits)
-  for await (const chunk of chunks) {
-    const unreadable = splitter.write(chunk)
-    if (unreadable !== null) return { ok: false, ...unreadable }
-  }
-  return { ok: true, splitBody: splitter.end() }
 }

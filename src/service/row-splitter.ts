@@ -3,126 +3,193 @@
  * kilobytes may decompress to twenty million objects. It checks sizes, counts and nesting only; the parser that gets the
  * pieces finds out whether they are JSON.
  */
-import {
-  addRow,
-  checkTotalSize,
-  closeList,
-  createSplitterState,
-  defaultResponseLimits,
-  finishChunk,
-  openList,
-  type ResponseLimits,
-  rejectOversized,
-  type SplitBody,
-  type SplitterState,
-  toSplitBody,
-  type UnreadableReason,
-} from './row-batches.ts'
 
-type RowSplitter = {
-  /** Null, or why nothing more needs to be written. */
-  readonly write: (chunk: Buffer) => UnreadableReason | null
-  readonly end: () => SplitBody
+export type ResponseLimits = {
+  /** Bytes of a response, without those of dropped rows. */
+  readonly bytes: number
+  /** Bytes of all dropped rows. */
+  readonly droppedBytes: number
+  readonly rows: number
+  /** Limits of one row, and of all that is not a row of the list. */
+  readonly perPart: { readonly bytes: number; readonly levels: number; readonly values: number }
 }
 
-export function createRowSplitter(limits: ResponseLimits = defaultResponseLimits): RowSplitter {
-  const state = createSplitterState(limits)
-  return {
-    write: (chunk) => {
-      state.unreadable ??= checkTotalSize(state, chunk.length)
-      if (state.unreadable === null) splitChunk(state, chunk)
-      return state.unreadable
-    },
-    end: () => toSplitBody(state),
-  }
+const mebibyte = 1 << 20
+
+/**
+ * SQLite's own JSON functions read 1,000 levels. Source: its documentation, "JSON Functions And Operators". The other
+ * limits make any single response, with everything built from it, fit into 300 MB of memory.
+ */
+export const defaultResponseLimits: ResponseLimits = {
+  bytes: 40 * mebibyte,
+  droppedBytes: 512 * mebibyte,
+  rows: 150_000,
+  perPart: { bytes: 4 * mebibyte, levels: 1000, values: 100_000 },
 }
+
+/** Rows that are parsed together: a JSON array, with `null` in place of each dropped row. */
+export type RowBatch = { readonly bytes: Buffer; readonly dropped: ReadonlyMap<number, DroppedRow> }
+
+/** A row that is too large to be parsed: its first bytes, and why. */
+type DroppedRow = { readonly head: Buffer; readonly why: string }
+
+/** A response without the rows of its list. `batches` null: it has no list. */
+export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }
+
+/** Why a response cannot be read. `isRetryable`: another one may be readable. */
+export type UnreadableReason = { readonly why: string; readonly isRetryable: boolean }
+
+export function tooLarge(maxBytes: number): UnreadableReason {
+  return { why: `a body of more than ${maxBytes} bytes`, isRetryable: true }
+}
+
+/** A batch is parsed at once: about this many bytes and rows at most, or a single row. */
+const [batchBytes, batchRows] = [2 * mebibyte, 1000]
+const droppedHeadBytes = 4096
+
+/** A row, or all that is not a row. `droppedWhy`: it is too large, so only its first bytes are kept. */
+type Part = { segments: Buffer[]; size: number; values: number; droppedWhy: string | null }
+
+const emptyPart = (): Part => ({ segments: [], size: 0, values: 0, droppedWhy: null })
+const emptyBatch = () => ({ segments: [] as Buffer[], size: 0, count: 0, dropped: new Map<number, DroppedRow>() })
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d]
+const pieces = { start: Buffer.from('['), comma: Buffer.from(','), end: Buffer.from(']'), dropped: Buffer.from('null') }
 
-/** The bytes that have a meaning outside of strings. */
-const structural = new Uint8Array(256)
-for (const byte of [quote, comma, listStart, listEnd, objectStart, objectEnd]) structural[byte] = 1
+export function createRowSplitter(limits: ResponseLimits = defaultResponseLimits) {
+  const { bytes: maxPartBytes, levels: maxLevels, values: maxValues } = limits.perPart
+  const rest = emptyPart()
+  let row: Part | null = null
+  let batch = emptyBatch()
+  let batches: RowBatch[] | null = null
+  let unreadable: UnreadableReason | null = null
+  let [totalBytes, droppedBytes, rowCount] = [0, 0, 0]
+  /** `listLevel`: the level of the rows while within the list, else 0. */
+  let [level, listLevel] = [0, 0]
+  let stringState: 'none' | 'inside' | 'escaped' = 'none'
+  /** The first bytes of the last string outside of rows: the value that follows may be the list of this name. */
+  let name = ''
+  let inData = false
+  let chunk: Buffer = Buffer.alloc(0)
+  /** The bytes of the chunk before this index belong to finished parts, or are kept. */
+  let start = 0
 
-function splitChunk(state: SplitterState, chunk: Buffer): void {
-  const end = chunk.length
-  const maxValues = state.limits.perPart.values
-  let i = state.stringState === 'none' ? 0 : skipOuterString(state, chunk, 0)
-  while (state.unreadable === null) {
-    while (i < end && structural[chunk[i] as number] === 0) i += 1
-    if (i >= end) break
-    const byte = chunk[i]
-    if (byte === quote) {
-      i = state.listLevel > 0 ? skipRowString(state, chunk, i + 1) : startOuterString(state, chunk, i + 1)
-      continue
-    }
-    // Nearly all commas are between the members of a row.
-    if (byte === comma && state.level !== state.listLevel && state.values < maxValues) {
-      state.values += 1
-      i += 1
-      continue
-    }
-    if (byte === comma) handleComma(state, chunk, i)
-    else if (byte === listStart || byte === objectStart) handleOpening(state, chunk, i, byte)
-    else handleClosing(state, chunk, i)
-    i += 1
+  /** Keeps the bytes of the chunk before `end` for the part in hand. */
+  const keepUpTo = (end: number) => {
+    const part = row ?? rest
+    const bytes = chunk.subarray(start, end)
+    start = end
+    part.size += bytes.length
+    if (part.droppedWhy !== null) droppedBytes += bytes.length
+    else part.segments.push(bytes)
+    if (part.size > maxPartBytes) rejectPart(`is longer than ${maxPartBytes} bytes`)
   }
-  finishChunk(state, chunk)
-}
 
-/** Skips a string within a row: its text does not matter, and it nearly always ends within the chunk. */
-function skipRowString(state: SplitterState, chunk: Buffer, from: number): number {
-  const end = chunk.length
-  let i = from
-  for (; i < end && chunk[i] !== quote; i++) if (chunk[i] === backslash) i += 1
-  if (i >= end) state.stringState = i > end ? 'escaped' : 'inside'
-  return i + 1
-}
+  /** Drops an oversized row. Without the rest, no row can be used, so an oversized rest makes the response unreadable. */
+  const rejectPart = (why: string) => {
+    if (row === null) unreadable ??= { why: `a response that ${why}`, isRetryable: false }
+    if (row === null || row.droppedWhy !== null) return
+    row.droppedWhy = why
+    droppedBytes += row.size
+    row.segments = [Buffer.concat(row.segments, Math.min(row.size, droppedHeadBytes))]
+  }
 
-function startOuterString(state: SplitterState, chunk: Buffer, from: number): number {
-  state.stringState = 'inside'
-  state.name = ''
-  return skipOuterString(state, chunk, from)
-}
+  const countValue = (at: number) => {
+    const part = row ?? rest
+    part.values += 1
+    if (part.values <= maxValues || part.droppedWhy !== null) return
+    keepUpTo(at)
+    rejectPart(`has more than ${maxValues} values`)
+  }
 
-/** Returns the index after the string, or the end of the chunk. */
-function skipOuterString(state: SplitterState, chunk: Buffer, from: number): number {
-  const end = chunk.length
-  let i = state.stringState === 'escaped' ? from + 1 : from
-  for (; i < end && chunk[i] !== quote; i++) if (chunk[i] === backslash) i += 1
-  state.stringState = i < end ? 'none' : i > end ? 'escaped' : 'inside'
-  if (state.listLevel === 0 && state.level <= 2 && state.name.length < 8)
-    state.name += chunk.toString('latin1', from, Math.min(i, from + 8))
-  return i + 1
-}
+  const endRow = () => {
+    if (row === null) return
+    const { segments, size, droppedWhy } = row
+    if (droppedWhy !== null)
+      batch.dropped.set(batch.count, { head: segments[0] ?? Buffer.alloc(0), why: `it ${droppedWhy}` })
+    if (batch.count > 0) batch.segments.push(pieces.comma)
+    batch.segments.push(...(droppedWhy === null ? segments : [pieces.dropped]))
+    batch.size += droppedWhy === null ? size : 0
+    batch.count += 1
+    rowCount += 1
+    row = emptyPart()
+    if (rowCount > limits.rows) unreadable = { why: `a list of more than ${limits.rows} rows`, isRetryable: false }
+    if (batch.count >= batchRows || batch.size >= batchBytes) sealBatch()
+  }
 
-function handleComma(state: SplitterState, chunk: Buffer, i: number): void {
-  countValue(state, chunk, i)
-  if (state.listLevel > 0 && state.level === state.listLevel) addRow(state, chunk, i)
-}
+  const sealBatch = () => {
+    const { segments, count, dropped } = batch
+    batch = emptyBatch()
+    if (count > 0) batches?.push({ bytes: Buffer.concat([pieces.start, ...segments, pieces.end]), dropped })
+  }
 
-function handleOpening(state: SplitterState, chunk: Buffer, i: number, byte: number): void {
-  const isList = byte === listStart && state.listLevel === 0 && isRowList(state)
-  if (state.level === 1 && state.listLevel === 0) state.inData = state.name === 'data' && byte === objectStart
-  state.level += 1
-  countValue(state, chunk, i)
-  if (isList) openList(state, chunk, i)
-  else if (state.level - state.listLevel > state.limits.perPart.levels)
-    rejectOversized(state, chunk, i, `is nested more than ${state.limits.perPart.levels} levels deep`)
-}
+  const handleOpening = (byte: number, at: number) => {
+    // The list is `data.items`, or `data` itself.
+    const isNamed = (level === 1 && name === 'data') || (level === 2 && inData && name === 'items')
+    const isList = byte === listStart && listLevel === 0 && isNamed
+    if (level === 1 && listLevel === 0) inData = name === 'data' && byte === objectStart
+    level += 1
+    countValue(at)
+    if (isList) {
+      keepUpTo(at + 1)
+      // If a name occurs twice, JSON.parse takes the last list, and so does this.
+      ;[listLevel, row, batch, batches, rowCount] = [level, emptyPart(), emptyBatch(), [], 0]
+    } else if (level - listLevel > maxLevels) {
+      keepUpTo(at)
+      rejectPart(`is nested more than ${maxLevels} levels deep`)
+    }
+  }
 
-/** Whether the list that opens here is `data.items`, or `data` itself. */
-function isRowList({ level, name, inData }: SplitterState): boolean {
-  return (level === 1 && name === 'data') || (level === 2 && inData && name === 'items')
-}
+  const handleClosing = (at: number) => {
+    if (listLevel > 0 && level === listLevel) {
+      keepUpTo(at)
+      endRow()
+      sealBatch()
+      ;[listLevel, row] = [0, null]
+    }
+    level -= 1
+  }
 
-function handleClosing(state: SplitterState, chunk: Buffer, i: number): void {
-  if (state.listLevel > 0 && state.level === state.listLevel) closeList(state, chunk, i)
-  state.level -= 1
-}
+  const handleComma = (at: number) => {
+    countValue(at)
+    if (listLevel === 0 || level !== listLevel) return
+    keepUpTo(at)
+    endRow()
+    start = at + 1
+  }
 
-function countValue(state: SplitterState, chunk: Buffer, i: number): void {
-  state.values += 1
-  if (state.values > state.limits.perPart.values)
-    rejectOversized(state, chunk, i, `has more than ${state.limits.perPart.values} values`)
+  const handleInString = (byte: number) => {
+    if (stringState === 'escaped') stringState = 'inside'
+    else if (byte === backslash) stringState = 'escaped'
+    else if (byte === quote) stringState = 'none'
+    if (stringState !== 'none' && row === null && name.length < 8) name += String.fromCharCode(byte)
+  }
+
+  const write = (added: Buffer): UnreadableReason | null => {
+    totalBytes += added.length
+    if (droppedBytes > limits.droppedBytes) unreadable ??= tooLarge(limits.droppedBytes)
+    if (totalBytes - droppedBytes > limits.bytes) unreadable ??= tooLarge(limits.bytes)
+    ;[chunk, start] = [added, 0]
+    for (let at = 0; at < chunk.length && unreadable === null; at++) {
+      const byte = chunk[at] as number
+      if (stringState !== 'none') handleInString(byte)
+      else if (byte === quote) [stringState, name] = ['inside', '']
+      else if (byte === comma) handleComma(at)
+      else if (byte === listStart || byte === objectStart) handleOpening(byte, at)
+      else if (byte === listEnd || byte === objectEnd) handleClosing(at)
+    }
+    keepUpTo(chunk.length)
+    return unreadable
+  }
+
+  return {
+    /** Null, or why nothing more needs to be written. */
+    write,
+    end: (): SplitBody => {
+      endRow()
+      sealBatch()
+      return { rest: Buffer.concat(rest.segments), batches }
+    },
+  }
 }

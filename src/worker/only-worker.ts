@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Warehouse } from '../app/open.ts'
-import { startLockHeartbeat } from '../app/sync-run.ts'
+import { startLockHeartbeat } from '../app/sync.ts'
 import type { Logger } from '../log.ts'
 import { heartbeatTimeoutMs } from '../mirror/sql/stream-locks.ts'
 import { UserError } from '../values/user-error.ts'

@@ -2,14 +2,13 @@
 
 import type { Warehouse } from '../app/open.ts'
 import { keyFingerprint, type RequestBudgets } from '../app/request-budgets.ts'
-import { withRequestCounting } from '../app/request-counting.ts'
 import type { SendRecord } from '../app/send-record.ts'
-import { type Service, type ServiceOptions, withService } from '../app/service.ts'
+import { type Service, type ServiceOptions, withRequestCounting, withService } from '../app/service.ts'
 import type { ProjectConfig } from '../config/config.ts'
 import type { Metrics } from '../http/metrics.ts'
 import type { Logger } from '../log.ts'
-import type { Connections } from '../service/connections.ts'
 import { type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
+import type { Connections } from '../service/exchange.ts'
 import type { RequestPurpose } from '../service/sql/request-counts.ts'
 import type { Ms } from '../values/time.ts'
 

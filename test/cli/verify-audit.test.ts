@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { auditCommand } from '../../src/cli/audit.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
 import { type AuditResult, estimateDifferences } from '../../src/mirror/core/audit.ts'
-import { compareDigests } from '../../src/mirror/core/digest-changes.ts'
-import type { AuditReport, DigestComparison } from '../../src/mirror/core/proof-reports.ts'
+import { compareDigests } from '../../src/mirror/core/day-digests.ts'
+import type { AuditReport, DigestComparison } from '../../src/mirror/core/reports.ts'
 import { runCommand } from './run-command.ts'
 
 const now = Date.parse('2026-06-01T12:00:00Z')

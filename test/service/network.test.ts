@@ -5,8 +5,8 @@ import { type AddressInfo, type Server, createServer as tcpServer } from 'node:n
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/service/client.ts'
 import { networkErrorText } from '../../src/service/exchange.ts'
+import { createMemoryStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../src/service/rate-limit/request-budget.ts'
-import { createMemoryStore } from '../../src/service/rate-limit/state-store.ts'
 import { freePort } from '../support/private-server.ts'
 
 const rate = { requests: 1000, windowMs: 1000 }

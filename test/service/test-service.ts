@@ -5,9 +5,9 @@ import { onTestFinished } from 'vitest'
 import { type Client, type ClientOptions, createClient } from '../../src/service/client.ts'
 import { ApiError, type ApiFailure } from '../../src/service/core/api-failure.ts'
 import type { ApiRequest } from '../../src/service/core/api-request.ts'
-import type { BudgetPolicy } from '../../src/service/core/budget.ts'
+import type { BudgetPolicy } from '../../src/service/core/margin.ts'
+import { createMemoryStore } from '../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget, type RequestBudget } from '../../src/service/rate-limit/request-budget.ts'
-import { createMemoryStore } from '../../src/service/rate-limit/state-store.ts'
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 

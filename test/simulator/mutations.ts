@@ -53,7 +53,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     promise: 'the budget is closed after its record was lost',
-    file: 'src/service/rate-limit/shared-store.ts',
+    file: 'src/service/rate-limit/budget-store.ts',
     line: `state: closeBudget(policy, known, now, maxDurationMs)`,
     instead: `state: startBudget(known, now)`,
   },

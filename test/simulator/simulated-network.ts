@@ -8,7 +8,7 @@ import type { MemorySandbox } from '../../src/sandbox/memory-sandbox.ts'
 import type { ServiceResponse } from '../../src/sandbox/response.ts'
 import { dateHeader } from '../../src/sandbox/sandbox.ts'
 import { type ReceivedRequest, receiveRequest } from '../../src/sandbox/service.ts'
-import type { Connections } from '../../src/service/connections.ts'
+import type { Connections } from '../../src/service/exchange.ts'
 import type { Ms } from '../../src/values/time.ts'
 import type { Scheduler, SimulatedProcess } from './scheduler.ts'
 

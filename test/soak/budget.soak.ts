@@ -1,6 +1,6 @@
 /** Long versions of the tests of the budget: it is used fully, and never exceeded. */
 import { describe, expect, test } from 'vitest'
-import type { BudgetPolicy } from '../../src/service/core/budget.ts'
+import type { BudgetPolicy } from '../../src/service/core/margin.ts'
 import { countBetween, maxInWindow } from '../service/core/simulated-world.ts'
 import { startCountingService, startProcessGroup } from '../service/rate-limit/process-group.ts'
 import { injectFaults, storeKinds } from '../service/rate-limit/scenario.ts'

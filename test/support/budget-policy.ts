@@ -1,5 +1,5 @@
 /** The budget of a usual key. */
-import type { BudgetPolicy } from '../../src/service/core/budget.ts'
+import type { BudgetPolicy } from '../../src/service/core/margin.ts'
 
 const windowMs = 60_000
 

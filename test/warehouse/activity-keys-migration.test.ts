@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openWarehouse } from '../../src/app/open.ts'
-import { visitorActivity } from '../../src/mirror/streams/visitor-activity.ts'
+import { visitorActivity } from '../../src/mirror/streams/all-streams.ts'
 import { type JsonObject, stringifyJson } from '../../src/values/json.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 import { openReleased, openWithout } from './older-warehouse.ts'

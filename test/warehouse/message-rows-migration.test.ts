@@ -1,7 +1,7 @@
 /** Upgrading a warehouse whose messages are stored whole: with rows, and with what people have built on `messages`. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { migrationNames, released } from '../../schema/migrations/migrations.ts'
-import { messages } from '../../src/mirror/streams/messages.ts'
+import { messages } from '../../src/mirror/streams/all-streams.ts'
 import { type JsonObject, parseJson, stringifyJson } from '../../src/values/json.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 import { openOlderWarehouse, type Row, rowOf } from './older-warehouse.ts'

@@ -2,7 +2,7 @@
 
 import type { MirrorRow } from '../../schema/row.ts'
 import type { MirrorCommit } from '../../src/mirror/core/mirror.ts'
-import { toRow } from '../../src/mirror/streams/item.ts'
+import { toRow } from '../../src/mirror/streams/stream.ts'
 import type { Json, Scalar } from '../../src/values/json.ts'
 
 export const timeAt = (second: number): string =>

@@ -3,7 +3,7 @@
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { SyncProgress } from '../../mirror/core/reports.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
-import { burstSlots } from '../../service/core/slot-usage.ts'
+import { burstSlots } from '../../service/core/slots.ts'
 import { formatCount, formatDuration, pluralize } from '../../values/format.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 

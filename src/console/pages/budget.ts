@@ -1,7 +1,7 @@
 /** Where the request budget goes. */
 import { legend, timeChart } from '../../document/chart.ts'
-import type { BudgetData } from '../../service/core/budget-history.ts'
-import type { Priority } from '../../service/core/priority.ts'
+import type { Priority } from '../../service/core/api-request.ts'
+import type { BudgetData } from '../../service/core/estimate.ts'
 import { readBudget } from '../../service/sql/budget-history.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html } from '../../values/html.ts'

@@ -1,5 +1,5 @@
 /** The pages of a decision: before it, exactly what it is about; afterwards, what it did not do, or what has changed. */
-import { readSlotLimits } from '../../app/learned-margins.ts'
+import { readSlotLimits } from '../../app/request-budgets.ts'
 import { estimateBatchMs, type RevertReport, type SelectionMismatch } from '../../outbox/core/batches.ts'
 import { type DecisionName, decisions, isDecision } from '../../outbox/core/decisions.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'

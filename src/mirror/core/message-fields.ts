@@ -1,7 +1,5 @@
 /** The documented fields of messages: each has a column, which stores it, so that only the rest is stored as JSON. */
-
-import type { Json, Scalar } from '../../values/json.ts'
-import { type JsonObject, stringifyJson } from '../../values/json.ts'
+import { type Json, type JsonObject, type Scalar, stringifyJson } from '../../values/json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 
 /** By the service's name: the column, and the kind of value that it stores exactly. */
@@ -59,4 +57,22 @@ const isExact: Readonly<Record<'integer' | 'text' | 'time', (value: Json) => boo
 function isExactTime(text: string): boolean {
   const at = parseTime(text)
   return at !== undefined && /^[12]/.test(text) && rfc3339(at) === text
+}
+
+/** Which side wrote a message, by its sender type, of which only `agent` is documented. */
+
+export type MessageSide = 'team' | 'visitor' | 'unknown'
+
+/** In lower case. Where a message matters only if the team did not write it, an unknown sender counts as a visitor. */
+export const teamSenderTypes = [
+  ...['agent', 'human_agent', 'ai', 'ai_agent', 'assistant', 'bot'],
+  ...['system', 'automation', 'operator', 'team', 'workflow'],
+] as const
+
+const visitorPattern = /^(visitor|customer|user|end_?user|contact|guest|lead|client)$/
+
+export function toMessageSide(senderType: unknown): MessageSide {
+  const name = String(senderType ?? '').toLowerCase()
+  if (teamSenderTypes.some((type) => type === name)) return 'team'
+  return visitorPattern.test(name) ? 'visitor' : 'unknown'
 }

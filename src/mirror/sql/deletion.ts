@@ -4,7 +4,7 @@ import { childStreamsOf, type ListStreamName, streamSpecs } from '../../../schem
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { describeMassDeletion, isMassDeletion, massDeletionGapKey, sufficientRows } from '../core/mass-deletion.ts'
+import { describeMassDeletion, isMassDeletion, massDeletionGapKey, sufficientRows } from '../core/mirror.ts'
 import { readCursor, writeCursors } from './cursors.ts'
 import { openGap, readGapReason } from './gaps.ts'
 import { addPendingChildren, removePendingChildren } from './pending-children.ts'

@@ -8,7 +8,7 @@ import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { massDeletionGapKey } from '../core/mass-deletion.ts'
+import { massDeletionGapKey } from '../core/mirror.ts'
 
 /** Gaps with the same key are the same gap. */
 function dedupKeyOf({ from, to, reason, dedupKey }: Gap): string {

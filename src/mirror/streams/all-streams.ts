@@ -1,14 +1,26 @@
-/** All streams, in the order in which a sync reads them. Those that are no list are here. */
+/** All streams: how each is requested, and how its items become rows. */
 
-import { isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
+import type { MirrorRow } from '../../../schema/row.ts'
+import { isChildStream, type ListStreamName, listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
 import { pathSegment } from '../../service/core/path-segment.ts'
-import { asJsonObject } from '../../values/json.ts'
-import { daySeconds, hourSeconds, minuteSeconds, rfc3339, type Seconds } from '../../values/time.ts'
-import { type DocumentedFields, toRow } from './item.ts'
-import { listStreams } from './list-streams.ts'
-import { messages } from './messages.ts'
-import type { ChildObjectStream, DailyStream, SnapshotStream, Stream } from './stream.ts'
-import { visitorActivity } from './visitor-activity.ts'
+import { asJsonObject, type Json, type JsonObject, type Scalar } from '../../values/json.ts'
+import { daySeconds, hourSeconds, minuteSeconds, parseTime, rfc3339, type Seconds } from '../../values/time.ts'
+import { activityKey, contentHash, entryId, findKey, occurredAt, timesIn } from '../core/item-fields.ts'
+import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
+import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
+import {
+  type ChildListStream,
+  type ChildObjectStream,
+  type DailyStream,
+  type DocumentedFields,
+  itemIdentity,
+  type ListStream,
+  occurredAtFields,
+  parseItems,
+  type SnapshotStream,
+  type Stream,
+  toRow,
+} from './stream.ts'
 
 /** Recording metadata, one request per call. A recording can appear long after its call. */
 const recordingFields: DocumentedFields = { callId: ['call_id', 'text'], hasRecording: ['has_recording', 'boolean'] }
@@ -63,6 +75,160 @@ export const analytics: DailyStream = {
     extraFields: new Map(),
     item,
   }),
+}
+
+type ListDefinition = Pick<ListStream, 'scope' | 'rowPath'> &
+  Pick<ListEndpoint, 'lowerParam' | 'upperParam' | 'partitions'> & {
+    /** Likely names of the field with the id, best first. */
+    readonly idNames: readonly string[]
+    readonly documented: DocumentedFields
+    /** Columns that are computed from the whole item. */
+    readonly computed?: (item: JsonObject) => Readonly<Record<string, Scalar>>
+  }
+
+const definitions: { readonly [N in ListStreamName]: ListDefinition } = {
+  /** Without the texts of their messages. */
+  conversations: {
+    scope: 'conversations:read',
+    lowerParam: 'since',
+    upperParam: null,
+    partitions: [{ handled: true }, { handled: false }],
+    rowPath: (_project, id) => `/public/conversations/${pathSegment(id)}`,
+    idNames: ['id', 'conversationid'],
+    documented: {
+      visitorId: ['visitor_id', 'text'],
+      status: ['status', 'text'],
+      createdAt: ['created_at', 'time'],
+      lastMessageAt: ['last_message_at', 'time'],
+      lastMessageSenderType: ['last_message_sender_type', 'text'],
+      handledAt: ['handled_at', 'time'],
+      waitingSince: ['waiting_since', 'time'],
+      assignedAgentId: ['assigned_agent_id', 'text'],
+      origin: ['origin', 'text'],
+    },
+  },
+  visitors: {
+    scope: 'visitors:read',
+    lowerParam: 'since',
+    upperParam: null,
+    partitions: [],
+    rowPath: (project, id) => `/public/projects/${pathSegment(project)}/visitors/${pathSegment(id)}`,
+    idNames: ['id', 'visitorid', 'uuid'],
+    documented: { name: ['name', 'text'], email: ['email', 'text'] },
+  },
+  /** No field is documented. */
+  calls: {
+    scope: 'calls:read',
+    lowerParam: 'from',
+    upperParam: 'to',
+    partitions: [],
+    rowPath: (_project, id) => `/public/calls/${pathSegment(id)}`,
+    idNames: ['id', 'callid', 'uuid'],
+    documented: occurredAtFields,
+    computed: (item) => ({ occurred_at: occurredAt(item) }),
+  },
+}
+
+function createListStream(name: ListStreamName): ListStream {
+  const { scope, rowPath, idNames, documented, computed, ...endpoint } = definitions[name]
+  const itemId = (item: Json) => findKey(item, idNames)
+  const fields: DocumentedFields = { ...documented, id: ['id', 'text'] }
+  return {
+    kind: 'list',
+    name,
+    scope,
+    list: (project) => ({
+      ...endpoint,
+      name,
+      path: `/public/projects/${pathSegment(project)}/${name}`,
+      query: {},
+      isDocumented: true,
+      identify: (item) => itemIdentity(itemId(item), item),
+      times: timesIn,
+    }),
+    rowPath,
+    parseRows: (items, project = null) =>
+      parseItems(items, project, (item) => {
+        const id = itemId(item)
+        return id === null ? null : toRow(item, fields, { id, ...computed?.(item) })
+      }),
+  }
+}
+
+export const listStreams = Object.fromEntries(
+  listStreamNames.map((name) => [name, createListStream(name)]),
+) as Readonly<Record<ListStreamName, ListStream>>
+
+export const { conversations, visitors, calls } = listStreams
+
+export const messages: ChildListStream = {
+  kind: 'child-list',
+  name: 'messages',
+  scope: 'conversations:read',
+  parentShowsNewest: true,
+  isNumbered: false,
+  list: (_project, conversation) => ({
+    name: 'messages',
+    path: `/public/conversations/${pathSegment(conversation)}/messages`,
+    query: {},
+    lowerParam: 'since',
+    upperParam: 'before',
+    isDocumented: false,
+    partitions: [],
+    identify: (item) => itemIdentity(findKey(item, ['id']), item),
+    times: (item) => {
+      const at = parseTime(asJsonObject(item)?.createdAt)
+      return at === undefined ? new Map() : new Map([['createdAt', at]])
+    },
+  }),
+  parseRows: (items, conversation, { project = null } = {}) =>
+    parseItems(items, project, (item) => (findKey(item, ['id']) === null ? null : toMessage(item, conversation))),
+}
+
+function toMessage(item: JsonObject, conversation: string): MirrorRow {
+  const row = toRow(item, messageFields, { conversation_id: conversation })
+  return { ...row, storedRaw: fieldsNotInColumns(item, row.columns) }
+}
+
+export const visitorActivity: ChildListStream = {
+  kind: 'child-list',
+  name: 'visitor_activity',
+  scope: 'visitors:read',
+  parentShowsNewest: false,
+  isNumbered: true,
+  list: (project, visitor) => ({
+    name: 'visitor_activity',
+    path: `/public/projects/${pathSegment(project)}/visitors/${pathSegment(visitor)}/activity`,
+    query: {},
+    lowerParam: null,
+    upperParam: 'before',
+    isDocumented: true,
+    partitions: [],
+    identify: (item) => activityKey(item, occurredAt(item)),
+    times: timesIn,
+  }),
+  parseRows: (items, visitor, { project = null, duplicateCounts = new Map() } = {}) => {
+    const distinct = items.filter((item) => !isRepeated(item, duplicateCounts))
+    return parseItems(distinct, project, (item) => {
+      const at = occurredAt(item)
+      const key = activityKey(item, at)
+      const ordinal = countDuplicate(duplicateCounts, key)
+      const own = { visitor_id: visitor, entry_hash: key, ordinal, occurred_at: at }
+      return toRow(item, { ...occurredAtFields, visitorId: ['visitor_id', 'text'] }, own)
+    })
+  },
+}
+
+/** An entry with an id that a page shows twice, alike, is one entry. Without an id, it may be two. */
+function isRepeated(item: Json, counts: Map<string, number>): boolean {
+  return entryId(item) !== null && countDuplicate(counts, `content:${contentHash(item)}`) > 0
+}
+
+/** How many there were before this one. */
+function countDuplicate(counts: Map<string, number>, key: string): number {
+  const before = counts.get(key) ?? 0
+  counts.set(key, before + 1)
+  return before
 }
 
 const streams = {

@@ -2,7 +2,6 @@
  * Reads the streams that belong to parents: messages, activity and recordings. Pending children are a query over the
  * warehouse, so a parent that failed is retried later and does not block the others.
  */
-
 import { type ChildStreamName, streamSpecs } from '../../../schema/stream-specs.ts'
 import {
   ApiError,
@@ -11,16 +10,17 @@ import {
   isRefused,
   unreadableRowReason,
 } from '../../service/core/api-failure.ts'
-import type { Priority } from '../../service/core/priority.ts'
+import type { Priority } from '../../service/core/api-request.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
-import type { EpochSeconds, Ms } from '../../values/time.ts'
+import { asJsonObject } from '../../values/json.ts'
+import { type EpochSeconds, type Ms, parseTime, rfc3339, type Seconds } from '../../values/time.ts'
 import type { PendingParent } from '../core/mirror.ts'
 import { allTime, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
-import { listStreams } from '../streams/list-streams.ts'
-import { mapConcurrently } from './map-concurrently.ts'
-import { markRowDeleted } from './missing-rows.ts'
+import { calls, listStreams } from '../streams/all-streams.ts'
+import type { ChildObjectStream } from '../streams/stream.ts'
+import { mapConcurrently, throwIfSliceOver } from './concurrency.ts'
+import { markRowDeleted } from './rows-by-id.ts'
 import type { SyncRun } from './run.ts'
-import { throwIfSliceOver } from './stop.ts'
 
 /** `lowWatermark`: no row that is added from now on is dated before this time. */
 export type ChildReader = (parent: PendingParent, priority: Priority, lowWatermark: EpochSeconds) => Promise<void>
@@ -143,4 +143,65 @@ async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: 
 /** Half a minute at first, doubled with each attempt, at most a day. */
 function retryDelayMs(attempts: number): Ms {
   return Math.min(86_400_000, 30_000 * 2 ** Math.min(attempts, 12))
+}
+
+/** Recorded if the service answers 404 for a call without a recording, instead of `hasRecording: false`. */
+const noRecordingBehaviour = 'call_recordings.none'
+
+export function childObjectReader(run: SyncRun, stream: ChildObjectStream): ChildReader {
+  const hasNoRecording = serialize((call) => confirmNoRecording(run, call))
+  return async (parent, priority) => {
+    const response = await run.get(stream.path(parent.parentId), {}, priority).catch(async (error) => {
+      if (isNotFound(error) && (await hasNoRecording(parent.parentId))) return null
+      throw error
+    })
+    const item = response === null ? null : asJsonObject(response.data)
+    const now = response?.cursorLimit ?? run.cursorLimit()
+    const rereadAfter = stream.rereadAfter(item, ageOf(parent, now))
+    const { parentId, requestedVersion } = parent
+    const result = await run.mirror.commit({
+      stream: stream.name,
+      rows: [stream.parseRow(item, parentId, now)],
+      requestedAt: response?.requestedAt ?? run.now(),
+      childRead: {
+        stream: stream.name,
+        parentId,
+        requestedVersion,
+        cursor: parent.cursor ?? rfc3339(now),
+        completeness: 'complete',
+        dueAt: rereadAfter === null ? null : run.now() + rereadAfter * 1000,
+      },
+    })
+    run.stats.recordPage(stream.name, 1, result)
+  }
+}
+
+/** The time since the call, or since its first read if it shows no time or a future one. */
+function ageOf({ parentLastActiveAt: calledAt, cursor }: PendingParent, now: EpochSeconds): Seconds {
+  return now - (calledAt !== null && calledAt <= now ? calledAt : (parseTime(cursor) ?? now))
+}
+
+/** Runs the checks one after the other, so that the result of the first one saves the requests of the others. */
+function serialize(check: (call: string) => Promise<boolean>): (call: string) => Promise<boolean> {
+  let previous: Promise<unknown> = Promise.resolve()
+  return (call) => {
+    const result = previous.then(() => check(call))
+    previous = result.catch(() => {})
+    return result
+  }
+}
+
+/** A 404 means only that there is no recording if the call itself exists. Checked once for all calls. */
+async function confirmNoRecording(run: SyncRun, call: string): Promise<boolean> {
+  if ((await run.mirror.readBehaviours()).has(noRecordingBehaviour)) return true
+  try {
+    const { requestId, requestedAt } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
+    const evidence = `call ${call} exists and its recording was answered 404, request ${requestId ?? 'without id'}`
+    const observations = [{ name: noRecordingBehaviour, value: 'answered 404', evidence }]
+    await run.mirror.commit({ stream: 'call_recordings', rows: [], requestedAt, observations })
+    return true
+  } catch (error) {
+    if (isNotFound(error)) return false
+    throw error
+  }
 }

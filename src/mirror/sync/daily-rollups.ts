@@ -5,7 +5,6 @@
 
 import { listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
 import { ApiError, describeFailure, isBudgetUnavailable } from '../../service/core/api-failure.ts'
-import type { Priority } from '../../service/core/priority.ts'
 import { type LocalDay, localDaysBetween } from '../../values/days.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import type { StoredRollup } from '../core/mirror.ts'
@@ -18,12 +17,18 @@ import {
   writeRereadCounts,
 } from '../core/rollups.ts'
 import type { DailyStream } from '../streams/stream.ts'
-import { createPresentTime } from './clocks.ts'
-import { fetchDay, unreadableDayReason } from './fetch-rollup.ts'
-import { findRollupHistory, type RollupHistory } from './rollup-history.ts'
-import { confirmZone, outdatedRollups, unconfirmedZoneReason } from './rollup-time-zone.ts'
-import { priorityFor, type SyncRun } from './run.ts'
-import { throwIfAborted, throwIfSliceOver } from './stop.ts'
+import { throwIfAborted, throwIfSliceOver } from './concurrency.ts'
+import { commitWithoutRows } from './pages.ts'
+import {
+  confirmZone,
+  fetchDay,
+  findRollupHistory,
+  outdatedRollups,
+  type RollupHistory,
+  unconfirmedZoneReason,
+  unreadableDayReason,
+} from './rollup-days.ts'
+import { createPresentTime, priorityFor, type SyncRun } from './run.ts'
 
 /** How many days a reconcile still has to read again. The times of their last reads show which ones. */
 const rereadCursor = 'analytics:again'
@@ -31,7 +36,9 @@ const rereadCursor = 'analytics:again'
 export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promise<void> {
   const unconfirmed = await unconfirmedZoneReason(run.mirror, run.timeZone)
   if (unconfirmed !== null) return run.stats.fail(stream.name, `${unconfirmed}; ${confirmZone}`)
-  const history = await findRollupHistory(run, listReadStatuses(run))
+  const reports = run.stats.reports().filter(({ failed }) => failed === null)
+  const thisRun = reports.map(({ stream: name, skipped }) => [name, skipped === null ? 'complete' : 'skipped'] as const)
+  const history = await findRollupHistory(run, new Map(thisRun))
   if (history.kind === 'waiting') return recordWaiting(run, stream, history.lists)
   // Before the first response only this machine's clock shows the current day.
   const present = await createPresentTime(run)
@@ -39,24 +46,25 @@ export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promi
     run.notices.add('The start date lies in the future: no rollup is read before that day.')
     return
   }
-  const assumedTime = present()
-  const isDayRight = () => isSameDay(present(), assumedTime, run.timeZone)
   const reader = createDayReader(run, stream, present)
-  const isDone = await readDays(run, stream, history, { ...reader, present, isDayRight })
-  if (!isDone) await readDays(run, stream, history, { ...reader, present, isDayRight: () => true })
+  const now = present()
+  const isRightDay = () => isSameDay(present(), now, run.timeZone)
+  const isDone = await readDays(run, stream, history, reader, { now, isRightDay })
+  if (!isDone) await readDays(run, stream, history, reader, { now: present(), isRightDay: () => true })
   reader.throwIfNoneRead()
 }
 
-type DayClock = { readonly present: () => EpochSeconds; readonly isDayRight: () => boolean }
+/** `isRightDay`: no response has shown that the current day is another one. */
+type DayClock = { readonly now: EpochSeconds; readonly isRightDay: () => boolean }
 
-/** False if the first response shows that the current day is another one; that response is not stored. */
+/** False if a response shows that the current day is another one; that response is not stored. */
 async function readDays(
   run: SyncRun,
   stream: DailyStream,
   history: RollupHistory,
-  { readDay, present, isDayRight }: DayClock & Pick<ReturnType<typeof createDayReader>, 'readDay'>,
+  { readDay }: ReturnType<typeof createDayReader>,
+  { now, isRightDay }: DayClock,
 ): Promise<boolean> {
-  const now = present()
   const stored = await run.mirror.readRollups()
   const days = daysToMirror(run, history, stored, now)
   // An interrupted reconcile continues with its remaining days.
@@ -68,12 +76,10 @@ async function readDays(
   const all = [...unsettled, ...missing, ...last, ...older]
   run.stats.setRemaining(stream.name, all.length + failed.length)
   for (const [index, day] of all.entries()) {
-    const left = Math.max(0, Math.min(last.length + older.length, all.length - index - 1))
-    const rereads = { last: Math.max(0, left - older.length), older: Math.min(left, older.length) }
-    const isFirst = missing.includes(day)
     const isReread = run.mode === 'reconcile' && index >= unsettled.length + missing.length
-    const options = { priority: priorityFor(run, isFirst), rereads: isReread ? rereads : null, isDayRight }
-    if (!(await readDay(day, options))) return false
+    const left = all.length - index - 1
+    const rereads = { last: Math.max(0, left - older.length), older: Math.min(left, older.length) }
+    if (!(await readDay(day, missing.includes(day), isRightDay, isReread ? rereads : null))) return false
     // The days that every run reads do not use up a time slice, so that a short one makes progress with the others.
     if (index < unsettled.length) throwIfAborted(run.signal)
     else if (index < all.length - 1) throwIfSliceOver(run)
@@ -82,7 +88,7 @@ async function readDays(
   for (const day of failed) {
     throwIfAborted(run.signal)
     if (run.isSliceOver?.() === true) break
-    await readDay(day, { priority: priorityFor(run, true), rereads: null, isDayRight: () => true })
+    await readDay(day, true, () => true, null)
   }
   return true
 }
@@ -96,13 +102,6 @@ function daysToMirror(run: SyncRun, history: RollupHistory, stored: readonly Sto
 
 async function readGapKeys(run: SyncRun, stream: DailyStream): Promise<ReadonlySet<string>> {
   return new Set((await run.mirror.listOpenGaps(stream.name)).map(({ dedupKey = '' }) => dedupKey))
-}
-
-type DayRead = {
-  readonly priority: Priority
-  /** What a reconcile still has to read again afterwards; null = the day is not one of those. */
-  readonly rereads: RereadCounts | null
-  readonly isDayRight: () => boolean
 }
 
 /** From so many failures in a row on it is not the days that cannot be read. */
@@ -120,29 +119,28 @@ function createDayReader(run: SyncRun, stream: DailyStream, present: () => Epoch
     if (why === null || (inARow >= maxFailuresInARow && !isOfDays)) throw error
     return why
   }
-  return {
-    /** Stores the day, or a gap for it. False: its response shows that the current day is another one. */
-    readDay: async (day: LocalDay, { priority, rereads, isDayRight }: DayRead): Promise<boolean> => {
-      const cursors = rereads === null ? {} : { [rereadCursor]: writeRereadCounts(rereads) }
-      const dedupKey = dayGapKey(day)
-      const fetched = await fetchDay(run, stream, day, priority, present()).catch(recordFailure)
-      if (!isDayRight()) return false
-      if (typeof fetched === 'string') {
-        const gap = { stream: stream.name, from: day.from, to: day.to - 1, reason: fetched, dedupKey }
-        await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), cursors, gaps: [gap] })
-        return true
-      }
-      ;[inARow, hasRead] = [0, true]
-      const { data, requestedAt } = fetched
-      const rows = [stream.parseRow(data, day, run.timeZone, present())]
-      const page = { stream: stream.name, rows, requestedAt, cursors, resolvedGapKeys: [dedupKey] }
-      run.stats.recordPage(stream.name, 1, await run.mirror.commit(page))
+  /** Stores the day, or a gap for it. `rereads`: what a reconcile still has to read again afterwards. */
+  const readDay = async (day: LocalDay, isFirst: boolean, isRightDay: () => boolean, rereads: RereadCounts | null) => {
+    const cursors = rereads === null ? {} : { [rereadCursor]: writeRereadCounts(rereads) }
+    const dedupKey = dayGapKey(day)
+    const fetched = await fetchDay(run, stream, day, priorityFor(run, isFirst), present()).catch(recordFailure)
+    if (!isRightDay()) return false
+    if (typeof fetched === 'string') {
+      const gap = { stream: stream.name, from: day.from, to: day.to - 1, reason: fetched, dedupKey }
+      await commitWithoutRows(run, stream.name, { cursors, gaps: [gap] })
       return true
-    },
-    throwIfNoneRead: () => {
-      if (!hasRead && firstError !== undefined) throw firstError
-    },
+    }
+    ;[inARow, hasRead] = [0, true]
+    const rows = [stream.parseRow(fetched.data, day, run.timeZone, present())]
+    const { requestedAt } = fetched
+    const page = { stream: stream.name, rows, requestedAt, cursors, resolvedGapKeys: [dedupKey] }
+    run.stats.recordPage(stream.name, 1, await run.mirror.commit(page))
+    return true
   }
+  const throwIfNoneRead = () => {
+    if (!hasRead && firstError !== undefined) throw firstError
+  }
+  return { readDay, throwIfNoneRead }
 }
 
 /** Null if no other day can be read either: the key is denied, the run is stopped, or nothing may be sent. */
@@ -157,19 +155,13 @@ function isSameDay(a: EpochSeconds, b: EpochSeconds, zone: string): boolean {
   return localDaysBetween(a, b, zone).length === 1 && localDaysBetween(b, a, zone).length === 1
 }
 
-/** The read statuses of the lists that this run has already read. */
-function listReadStatuses(run: SyncRun): ReadonlyMap<StreamName, 'complete' | 'skipped'> {
-  const read = run.stats.reports().filter(({ failed }) => failed === null)
-  return new Map(read.map(({ stream, skipped }) => [stream, skipped === null ? 'complete' : 'skipped']))
-}
-
 /** Requests nothing, because a history that begins today would look complete. */
 async function recordWaiting(run: SyncRun, stream: DailyStream, lists: readonly StreamName[]): Promise<void> {
   const reason =
     `no rollup has been read, as ${lists.join(', ')} ${lists.length === 1 ? 'has' : 'have'} never been read to the end, ` +
     'so the first day is unknown (a start date would define it)'
-  const gaps = [{ stream: stream.name, from: null, to: null, reason, dedupKey: historyGapKey }]
-  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), gaps })
+  const gap = { stream: stream.name, from: null, to: null, reason, dedupKey: historyGapKey }
+  await commitWithoutRows(run, stream.name, { gaps: [gap] })
   run.waitingStreams.add(stream.name)
 }
 
@@ -184,7 +176,7 @@ async function noticeTimeZoneChange(run: SyncRun, stream: DailyStream, stored: r
   )
   const reason = `the rollups of these days are read again, as days of ${run.timeZone}`
   const gap = { stream: stream.name, from: oldest.from, to: newest.to - 1, reason, dedupKey: historyGapKey }
-  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), gaps: [gap] })
+  await commitWithoutRows(run, stream.name, { gaps: [gap] })
 }
 
 /** Every day from the first known one has been read, or is a gap of its own. */
@@ -196,10 +188,7 @@ async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHist
   const isUnknown = history.kind === 'unknown'
   const current = new Set(days.map(dayGapKey))
   const outdated = [...(await readGapKeys(run, stream))].filter((key) => key !== historyGapKey && !current.has(key))
-  await run.mirror.commit({
-    stream: stream.name,
-    rows: [],
-    requestedAt: run.now(),
+  await commitWithoutRows(run, stream.name, {
     cursors: { [rereadCursor]: null },
     gaps: isUnknown ? [gap] : [],
     resolvedGapKeys: [...outdated, ...(isUnknown ? [] : [historyGapKey])],

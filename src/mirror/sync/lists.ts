@@ -1,9 +1,8 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
 
-import type { Priority } from '../../service/core/priority.ts'
+import type { Priority } from '../../service/core/api-request.ts'
 import { daySeconds, type EpochMs, type Ms } from '../../values/time.ts'
-import { documentedPageSizes, type ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import { decodeProfile } from '../core/pagination/paging-profile.ts'
+import { decodeProfile, documentedPageSizes, type ListEndpoint } from '../core/pagination/paging-profile.ts'
 import {
   formatPendingRanges,
   isLessLeft,
@@ -13,13 +12,20 @@ import {
 } from '../core/pagination/pending-ranges.ts'
 import { gapReasons } from '../core/pagination/reading.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { findHiddenConversations, listParts, observeHandled, partSuffixes, retryHidden } from './list-parts.ts'
-import { needsBothBounds, recheckRows, resolveUnseenRows } from './missing-rows.ts'
-import { readOpenConversations, retryOpenFilter } from './open-conversations.ts'
-import { commitPage, readPages, toGaps } from './pages.ts'
+import { throwIfSliceOver } from './concurrency.ts'
+import {
+  findHiddenConversations,
+  listParts,
+  observeHandled,
+  partSuffixes,
+  readOpenConversations,
+  retryHidden,
+  retryOpenFilter,
+} from './conversation-lists.ts'
+import { commitPage, commitWithoutRows, readPages, toGaps } from './pages.ts'
+import { needsBothBounds, recheckRows, resolveUnseenRows } from './rows-by-id.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
-import { throwIfSliceOver } from './stop.ts'
 
 /** How many of the newest calls each run reads again, because late calls appear among them. They fit into one page. */
 const maxCallRereads = 150
@@ -94,8 +100,8 @@ async function isRelistedWhole(run: SyncRun, stream: ListStream, list: ListEndpo
   const { living } = await run.mirror.countUnseenRows('conversations', '', 'all')
   if (living <= (isHidden ? maxRelisted.ifHidden : maxRelisted.ifUnknown)) return true
   if (!isHidden) return false
-  const gaps = [{ stream: 'conversations' as const, from: null, to: null, reason: hiddenMessagesReason }]
-  await run.mirror.commit({ stream: 'conversations', rows: [], requestedAt: run.now(), gaps })
+  const gap = { stream: stream.name, from: null, to: null, reason: hiddenMessagesReason }
+  await commitWithoutRows(run, stream.name, { gaps: [gap] })
   run.notices.add(
     'The service lists conversations by creation time: an incremental sync finds a new message in an older conversation ' +
       'only while the conversation is open; `deskmirror sync --mode reconcile` finds the others.',
@@ -125,8 +131,12 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
     ({ from, to, reason }) => from === null && to === null && reason === gapReasons.unordered,
   )
   if (!isAnyMissing) await resolveUnseenRows(run, stream, seenRowsKey)
-  for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
-  await run.mirror.writeCursor(`${seenRowsKey}:since`, null)
+  await forgetWholeRead(run, seenRowsKey)
+}
+
+/** The cursors of a read of the whole list, and the rows that it has seen. */
+async function forgetWholeRead(run: SyncRun, seenRowsKey: string): Promise<void> {
+  for (const suffix of ['', ...partSuffixes, ':since']) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
   await run.mirror.forgetSeenRows(seenRowsKey)
 }
 
@@ -160,8 +170,7 @@ async function wholeListStart(run: SyncRun, stream: ListStream): Promise<EpochMs
   const age = run.now() - Number(startedAt)
   // One from the future began by a wrong clock: the gaps that it finds now would seem older than it.
   if (startedAt !== null && age >= 0 && age <= continuedWithinMs) return Number(startedAt)
-  await run.mirror.forgetSeenRows(seenRowsKey)
-  for (const suffix of ['', ...partSuffixes]) await run.mirror.writeCursor(`${seenRowsKey}${suffix}`, null)
+  await forgetWholeRead(run, seenRowsKey)
   await retryHidden(run, stream)
   const since = run.now()
   await run.mirror.writeCursor(sinceCursorName, String(since))
@@ -190,7 +199,7 @@ async function readRanges(run: SyncRun, stream: ListStream, read: RangesRead): P
     const cursor = formatPendingRanges(batch.pendingRanges)
     const parsed = stream.parseRows(batch.items, run.projectId)
     await commitPage(run, stream.name, batch, parsed, {
-      observations: [...batch.observations, ...(await observeHandled(run, list, parsed.rows))],
+      observations: await observeHandled(run, list, parsed.rows),
       cursors: (batch.isComplete ? endCursors?.(cursor) : undefined) ?? { [cursorName]: cursor },
       gaps: toGaps(stream.name, batch),
       ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),

@@ -1,24 +1,34 @@
-/** Reads the pages of a list for a sync, with the paging profile that earlier runs have stored. */
-
-import type { Gap, ServiceBehaviour } from '../../../schema/row.ts'
+/** Reads a list page by page: the requests of a reading, each response with what to commit, and how a sync stores it. */
+import type { Gap, RejectedRow, ServiceBehaviour } from '../../../schema/row.ts'
 import { isListStream, type StreamName } from '../../../schema/stream-specs.ts'
-import { asJsonObject } from '../../values/json.ts'
+import { ApiError } from '../../service/core/api-failure.ts'
+import type { ApiGet, ApiResponse, ListItems, Priority, QueryParams } from '../../service/core/api-request.ts'
+import { toItems } from '../../service/envelope.ts'
+import { asJsonObject, type Json } from '../../values/json.ts'
+import { rfc3339 } from '../../values/time.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
-import type { PagingProfile } from '../core/pagination/paging-profile.ts'
+import { findFutureDated, type ScanPage } from '../core/pagination/page-evidence.ts'
 import {
   decodeProfile,
+  emptyProfile,
   isBehaviourChange,
   isHasMoreKnownUnreliable,
+  type ListEndpoint,
   mergeProfiles,
+  type PagingProfile,
+  pageSizesOf,
   resetUnsupported,
   toForgotten,
+  toObservations,
   unknownValue,
 } from '../core/pagination/paging-profile.ts'
+import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
+import { type RangesToRead, readRanges } from '../core/pagination/read-ranges.ts'
+import type { MissedRange, PageRequest, Progress, RefusedParameter } from '../core/pagination/reading.ts'
+import { fillMissingTimes, type RowTimes } from '../core/pagination/sort-order.ts'
 import type { ParsedRows } from '../streams/stream.ts'
-import { recordFutureDated } from './clocks.ts'
-import { type ListReadOptions, type PageBatch, readList } from './list-reader.ts'
-import type { SyncRun } from './run.ts'
-import { throwIfAborted } from './stop.ts'
+import { throwIfAborted } from './concurrency.ts'
+import { recordFutureDated, type SyncRun } from './run.ts'
 
 type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & {
   readonly stream: StreamName
@@ -40,7 +50,8 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
       await reportObservations(run, stream, batch.observations)
     }
     recordFutureDated(run, stream, batch.futureDatedIds)
-    if (isList && isEmptyWithMore(batch)) run.emptyListsWithMore.add(stream)
+    const isEmpty = batch.isLastOfResponse && batch.items.length === 0 && batch.rejectedRows.length === 0
+    if (isList && isEmpty && isHasMoreSet(batch)) run.emptyListsWithMore.add(stream)
     yield batch
     throwIfAborted(run.signal)
   }
@@ -59,22 +70,26 @@ export async function commitPage(
     rows,
     rejectedRows: [...batch.rejectedRows, ...rejectedRows],
     requestedAt: batch.response?.requestedAt ?? run.now(),
-    observations: batch.observations,
     ...more,
+    observations: [...batch.observations, ...(more.observations ?? [])],
   })
   run.stats.recordPage(stream, rows.length, result)
   return result
+}
+
+/** Stores what is known of a stream apart from its rows. */
+export async function commitWithoutRows(
+  run: Pick<SyncRun, 'mirror' | 'now'>,
+  stream: StreamName,
+  found: Pick<MirrorCommit, 'cursors' | 'gaps' | 'resolvedGapKeys' | 'observations'>,
+): Promise<void> {
+  await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), ...found })
 }
 
 /** Of any list, also one that this run has read. */
 export async function isHasMoreUnreliable(run: SyncRun): Promise<boolean> {
   if ([...run.profiles.values()].some(({ isHasMoreReliableIfShort }) => isHasMoreReliableIfShort === false)) return true
   return isHasMoreKnownUnreliable(await run.mirror.readBehaviours())
-}
-
-function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: PageBatch): boolean {
-  const isEmpty = items.length === 0 && rejectedRows.length === 0
-  return isLastOfResponse && isEmpty && isHasMoreSet({ response })
 }
 
 export function isHasMoreSet({ response }: Pick<PageBatch, 'response'>): boolean {
@@ -92,7 +107,7 @@ async function loadProfile(run: SyncRun, { stream, list, isContinued = false }: 
   // Stored, as what was learned against the service holds for later runs, too, until something shows it anew.
   const observations = toForgotten(list, stored, { ...profile, order: stored.order, ends: stored.ends })
   for (const { name } of observations) run.forgotten.set(name, behaviours.get(name) ?? unknownValue)
-  if (observations.length > 0) await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), observations })
+  if (observations.length > 0) await commitWithoutRows(run, stream, { observations })
   return profile
 }
 
@@ -112,4 +127,164 @@ async function reportObservations(run: SyncRun, stream: StreamName, observations
 
 export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
   return batch.missedRanges.map(({ range: { lo, hi }, reason }) => ({ stream, from: lo || null, to: hi, reason }))
+}
+
+/** A response, or a part of one. Store all of it: a reading that stops after it continues from `pendingRanges`. */
+export type PageBatch = {
+  readonly items: readonly Json[]
+  /** Rows that are too large to be parsed. */
+  readonly rejectedRows: readonly RejectedRow[]
+  /** Whether these are the last rows of their response: a large one is yielded in parts. */
+  readonly isLastOfResponse: boolean
+  /** Null if the service refused the request. */
+  readonly response: ApiResponse | null
+  /** All that this run or the next must still read, and prove. */
+  readonly pendingRanges: PendingRanges
+  readonly missedRanges: readonly MissedRange[]
+  readonly observations: readonly ServiceBehaviour[]
+  readonly profile: PagingProfile
+  /** The ids of rows that are dated ahead of the clocks. */
+  readonly futureDatedIds: readonly string[]
+  /** All ranges have been read. */
+  readonly isComplete: boolean
+}
+
+export type ListReadOptions = RangesToRead & { readonly priority: Priority }
+
+/** Every page of the ranges, in an order that the service decides. Throws ApiError. */
+export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGenerator<PageBatch> {
+  const { list, priority } = options
+  const reading = readRanges(options)
+  let profile = options.profile ?? emptyProfile(list)
+  let hasPage = false
+  let step = reading.next()
+  // No request leads anywhere, which is to be stored, too.
+  if (step.done) return yield { ...withoutRows, ...step.value, observations: [], isComplete: true }
+  const { progress } = step.value
+  let pending = progress.pendingRanges
+  if (progress.missedRanges.length > 0) yield { ...withoutRows, ...progress, observations: [], isComplete: false }
+  while (!step.done) {
+    const request: PageRequest = step.value
+    const reply = await requestPage(get, list, request, priority)
+    hasPage ||= reply.kind === 'page'
+    step = reading.next(reply)
+    // Refused whatever is asked for, so it is not about a parameter.
+    if (step.done && reply.kind === 'refused' && !hasPage) throw reply.error
+    const after: Progress = step.done ? step.value : step.value.progress
+    const observations = toObservations(list, profile, after.profile, evidenceOf(request, reply))
+    yield* splitPage(reply, { ...after, observations, isComplete: step.done === true }, pending)
+    profile = after.profile
+    pending = after.pendingRanges
+  }
+}
+
+/** The rows of a response, batch by batch; the progress that it made comes with the last one. */
+function* splitPage(
+  reply: PageReply,
+  after: Progress & Pick<PageBatch, 'observations' | 'isComplete'>,
+  pendingBefore: PendingRanges,
+): Generator<PageBatch> {
+  if (reply.kind === 'refused') return yield { ...withoutRows, ...after }
+  const { response, page, items } = reply
+  const whole = { ...withoutRows, ...after, response, futureDatedIds: findFutureDated(after.profile.order, page) }
+  let previous: PageBatch | null = null
+  for (const rows of items.batches()) {
+    if (previous !== null) yield { ...previous, ...unfinished, pendingRanges: pendingBefore }
+    previous = { ...whole, ...rows }
+  }
+  yield previous ?? whole
+}
+
+const withoutRows = { items: [], rejectedRows: [], response: null, isLastOfResponse: true, futureDatedIds: [] }
+
+const unfinished = { isLastOfResponse: false, isComplete: false, missedRanges: [], observations: [] }
+
+function evidenceOf({ bounds, limit }: PageRequest, reply: PageReply): string {
+  const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
+  const until = bounds.upper === undefined ? '' : ` to ${rfc3339(bounds.upper)}`
+  const size = limit === null ? '' : ` with limit ${limit}`
+  const what = reply.kind === 'page' ? `a page of ${reply.items.count} rows` : 'a 400'
+  const requestId = reply.kind === 'page' ? reply.response.requestId : null
+  return `${what}${since}${until}${size}, request ${requestId ?? 'without id'}`
+}
+
+/** A page with its rows, or the parameter that the service refuses. */
+type PageReply =
+  | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly response: ApiResponse }
+  | { readonly kind: 'refused'; readonly parameter: RefusedParameter; readonly error: unknown }
+
+/** Requests one page. Throws ApiError. */
+async function requestPage(
+  get: ApiGet,
+  list: ListEndpoint,
+  { bounds, limit, part, progress: { profile } }: PageRequest,
+  priority: Priority,
+): Promise<PageReply> {
+  const sent: Record<string, string | number> = {}
+  if (list.lowerParam !== null && bounds.lower !== undefined) sent[list.lowerParam] = rfc3339(bounds.lower)
+  if (list.upperParam !== null && bounds.upper !== undefined) sent[list.upperParam] = rfc3339(bounds.upper)
+  if (profile.support.limit !== 'refused') sent.limit = limit ?? pageSizesOf(list).most
+  try {
+    const response = await get(list.path, { ...list.query, ...part, ...sent }, priority)
+    return { kind: 'page', ...parsePage(list, response), response }
+  } catch (error) {
+    const parameter = refusedParameter(error, list, profile, sent)
+    if (parameter === null) throw error
+    return { kind: 'refused', parameter, error }
+  }
+}
+
+/** The parameter that a 400 is about; null if it is about something else. */
+function refusedParameter(error: unknown, list: ListEndpoint, profile: PagingProfile, sent: QueryParams) {
+  const failure = error instanceof ApiError ? error.failure : null
+  if (failure?.kind !== 'refused' || failure.status !== 400) return null
+  const wasSent = (name: string | null) => name === null || sent[name] !== undefined
+  const isBounded = Object.keys(sent).some((name) => name !== 'limit')
+  if (list.isDocumented) {
+    const isMissing = !wasSent(list.lowerParam) || !wasSent(list.upperParam)
+    if (isMissing && !profile.requiresBothBounds) return 'missing bound'
+    return isBounded ? 'bound' : null
+  }
+  const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
+  if (sent.limit !== undefined && isLimitNamed) return 'limit'
+  if (isBounded) return 'bound'
+  return sent.limit !== undefined && profile.support.limit === 'unknown' ? 'limit' : null
+}
+
+/** A documented list may hold this many times the requested limit; more is not a page. */
+const maxPageFactor = 5
+
+function parsePage(list: ListEndpoint, response: ApiResponse): { page: ScanPage; items: ListItems } {
+  const { data, status, requestId } = response
+  const body = asJsonObject(data) ?? {}
+  const items = response.items ?? toItems(Array.isArray(data) ? data : body.items)
+  if (items === null) {
+    const why = `${list.path} answered without a list of items`
+    throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
+  }
+  if (list.isDocumented && items.count > maxPageFactor * pageSizesOf(list).most) {
+    const why = `${list.path} answered ${items.count} rows, where ${pageSizesOf(list).most} at most were asked for`
+    throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
+  }
+  const { cursorLimit } = response
+  return { page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit }, items }
+}
+
+function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids' | 'times'> {
+  const page = { ids: [] as string[], times: [] as RowTimes[], rows: [] as Json[] }
+  for (const batch of items.batches()) {
+    for (const item of batch.items) {
+      page.ids.push(list.identify(item))
+      page.times.push(list.times(item))
+      page.rows.push(items.count > maxPageFactor * pageSizesOf(list).most ? null : item)
+    }
+    // They were listed, so they count for the size of the page.
+    for (const { id, why } of batch.rejectedRows) {
+      page.ids.push(id ?? `refused: ${why}`)
+      page.times.push(new Map())
+      page.rows.push(null)
+    }
+  }
+  const isUnreadableTime = (row: number, field: string) => asJsonObject(page.rows[row])?.[field] != null
+  return { ids: page.ids, times: fillMissingTimes(page.times, isUnreadableTime) }
 }

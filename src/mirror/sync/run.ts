@@ -1,82 +1,198 @@
-/** The state of one sync run, shared by its streams. */
-
-import type { StreamName } from '../../../schema/stream-specs.ts'
+/** One sync run: what it needs from outside, and the state that its streams share. */
+import { childStreamNames, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
+import type { ClientLog, LogEvent } from '../../service/client.ts'
 import type { ApiFailure } from '../../service/core/api-failure.ts'
-import type { Priority } from '../../service/core/priority.ts'
-import type { EpochSeconds, Seconds } from '../../values/time.ts'
-import { clockOffsetCursor } from '../core/mirror.ts'
+import type { ApiGet, Priority } from '../../service/core/api-request.ts'
+import { clockToleranceSeconds, presentTime } from '../../values/cursor-limit.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochMs, type EpochSeconds, rfc3339, type Seconds } from '../../values/time.ts'
+import { type CommitResult, clockOffsetCursor, type StreamReport, type SyncMode } from '../core/mirror.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
-import type { SyncDeps } from './deps.ts'
-import { createRunStats, type RunStats } from './run-stats.ts'
+import type { SyncProgress } from '../core/reports.ts'
+import type { Mirror } from '../sql/mirror.ts'
 
-export type SyncRun = SyncDeps & {
-  readonly id: string
-  readonly stats: RunStats
-  /** Paging profiles by the name of the list. */
-  readonly profiles: Map<string, PagingProfile>
-  /** Behaviours that this run learns again, with what was known of them. */
-  readonly forgotten: Map<string, string>
-  readonly notices: Set<string>
-  /** Streams that cannot begin before others have been read. */
-  readonly waitingStreams: Set<StreamName>
-  /** Streams that were stopped before their end. */
-  readonly stoppedStreams: Set<StreamName>
-  /** The failures that ended streams early. */
-  readonly failures: Map<StreamName, ApiFailure>
-  /** The service has responded at least once. */
-  readonly hasServiceResponded: () => boolean
-  /** Ids of rows dated in the future, as the lists showed them. */
-  readonly futureDated: Map<StreamName, Set<string>>
-  /** Lists that were empty and had `hasMore` set. */
-  readonly emptyListsWithMore: Set<StreamName>
-  /** The earlier of the service's clock, by its last response, and this machine's. */
-  readonly cursorLimit: () => EpochSeconds
-  /** Seconds by which the service's clock was ahead of this machine's in this run; null = no response showed it. */
-  readonly clockOffset: () => Seconds | null
-  /** This machine's clock, and the service's by the last known offset. */
-  readonly clocks: () => { readonly localTime: EpochSeconds; readonly serviceTime: EpochSeconds }
+export type SyncDeps = {
+  /** The project's id at the service. */
+  readonly projectId: ProjectId
+  readonly mode: SyncMode
+  /** The streams that this run reads. */
+  readonly streams: ReadonlySet<StreamName>
+  /** All streams that the project mirrors. */
+  readonly mirrored: ReadonlySet<StreamName>
+  /** How far back calls, analytics and activity go; null = without limit. */
+  readonly startDate: EpochSeconds | null
+  readonly timeZone: string
+  /** How far behind its cursor an incremental sync begins. */
+  readonly lookBackSeconds: Seconds
+  readonly get: ApiGet
+  readonly mirror: Mirror
+  /** HTTP requests sent so far, retries included. */
+  readonly requestCount: () => number
+  readonly now: () => EpochMs
+  /** Stops the run after the current pages. */
+  readonly signal: AbortSignal
+  /** The time slice is over. Called only after progress was stored, so that a sequence of slices completes the work. */
+  readonly isSliceOver?: (() => boolean) | undefined
+  readonly onProgress: (progress: SyncProgress) => void
+  readonly log: ClientLog & { readonly info: LogEvent }
 }
 
-export async function startRun(deps: SyncDeps): Promise<SyncRun> {
-  const stats = createRunStats(deps.now, deps.onProgress)
+export type SyncRun = Awaited<ReturnType<typeof startRun>>
+
+export async function startRun(deps: SyncDeps) {
   const id = await deps.mirror.startRun(deps.mode, deps.now())
   // The offset that an earlier run stored applies until a response shows another one.
   let offset = Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0
   let measuredOffset: Seconds | null = null
   let hasServiceResponded = false
-  const localTime = () => Math.floor(deps.now() / 1000)
+  const localTime = (): EpochSeconds => Math.floor(deps.now() / 1000)
+  const get: ApiGet = async (...args) => {
+    const response = await deps.get(...args)
+    hasServiceResponded = true
+    if (response.serverDate !== null) offset = measuredOffset = response.serverDate - localTime()
+    return response
+  }
   return {
     ...deps,
     id,
-    stats,
-    profiles: new Map(),
-    forgotten: new Map(),
-    notices: new Set(),
-    waitingStreams: new Set(),
-    stoppedStreams: new Set(),
-    failures: new Map(),
+    get,
+    stats: createRunStats(deps.now, deps.onProgress),
+    notices: new Set<string>(),
+    /** Paging profiles by the name of the list. */
+    profiles: new Map<string, PagingProfile>(),
+    /** Behaviours that this run learns again, with what was known of them. */
+    forgotten: new Map<string, string>(),
+    /** Streams that cannot begin before others have been read. */
+    waitingStreams: new Set<StreamName>(),
+    /** Streams that were stopped before their end. */
+    stoppedStreams: new Set<StreamName>(),
+    /** The failures that ended streams early. */
+    failures: new Map<StreamName, ApiFailure>(),
+    /** Ids of rows dated in the future, as the lists showed them. */
+    futureDated: new Map<StreamName, Set<string>>(),
+    /** Lists that were empty and had `hasMore` set. */
+    emptyListsWithMore: new Set<StreamName>(),
     hasServiceResponded: () => hasServiceResponded,
-    futureDated: new Map(),
-    emptyListsWithMore: new Set(),
-    cursorLimit: () => localTime() + Math.min(0, offset),
+    /** The earlier of the service's clock, by its last response, and this machine's. */
+    cursorLimit: (): EpochSeconds => localTime() + Math.min(0, offset),
+    /** Seconds by which the service's clock was ahead of this machine's in this run; null = no response showed it. */
     clockOffset: () => measuredOffset,
-    clocks: () => {
-      const now = localTime()
-      return { localTime: now, serviceTime: now + offset }
-    },
-    get: async (path, query, priority) => {
-      const response = await deps.get(path, query, priority)
-      hasServiceResponded = true
-      if (response.serverDate !== null) {
-        measuredOffset = response.serverDate - localTime()
-        offset = measuredOffset
-      }
-      return response
-    },
+    /** This machine's clock, and the service's by the last known offset. */
+    clocks: () => ({ localTime: localTime(), serviceTime: localTime() + offset }),
   }
 }
 
 /** First reads and rereads are less urgent than new rows. */
-export function priorityFor(run: SyncRun, isFirst: boolean): Priority {
+export function priorityFor(run: Pick<SyncRun, 'mode'>, isFirst: boolean): Priority {
   return run.mode === 'incremental' ? (isFirst ? 'backfill' : 'fresh') : 'reconcile'
+}
+
+type StreamCounts = {
+  requests: number
+  rows: number
+  changed: number
+  left: number | null
+  skipped: string | null
+  failed: string | null
+  readonly startedAt: EpochMs
+  endedAt: EpochMs
+}
+
+export type RunStats = ReturnType<typeof createRunStats>
+
+export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
+  const counts = new Map<StreamName, StreamCounts>()
+  const count = (stream: StreamName): StreamCounts => {
+    const known = counts.get(stream)
+    if (known !== undefined) return known
+    const startedAt = now()
+    const zero = { requests: 0, rows: 0, changed: 0, left: null, skipped: null, failed: null }
+    const fresh: StreamCounts = { ...zero, startedAt, endedAt: startedAt }
+    counts.set(stream, fresh)
+    return fresh
+  }
+  const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
+    const { requests, rows, changed, left } = count(stream)
+    onProgress({ stream, state, rows, changed, requests, left })
+  }
+  return {
+    start: (stream: StreamName) => reportProgress(stream, 'running'),
+    recordRequest: (stream: StreamName) => {
+      count(stream).requests += 1
+    },
+    /** A page was stored. */
+    recordPage: (stream: StreamName, rows: number, { changed }: CommitResult) => {
+      const streamCounts = count(stream)
+      streamCounts.rows += rows
+      streamCounts.changed += changed
+      streamCounts.endedAt = now()
+      if (streamCounts.left !== null && streamCounts.left > 0) streamCounts.left -= 1
+      reportProgress(stream, 'running')
+    },
+    /** Requests still to make; null = unknown. */
+    setRemaining: (stream: StreamName, requests: number | null) => {
+      count(stream).left = requests
+      reportProgress(stream, 'running')
+    },
+    skip: (stream: StreamName, scope: string) => {
+      count(stream).skipped = scope
+      reportProgress(stream, 'skipped')
+    },
+    fail: (stream: StreamName, why: string) => {
+      count(stream).failed ??= why
+      reportProgress(stream, 'failed')
+    },
+    finish: (stream: StreamName) => {
+      const { skipped, failed } = count(stream)
+      count(stream).left = 0
+      if (skipped === null && failed === null) reportProgress(stream, 'done')
+    },
+    reports: (): readonly StreamReport[] =>
+      [...counts].map(([stream, { requests, rows, changed, startedAt, endedAt, skipped, failed }]) => {
+        const tookMs = endedAt - startedAt
+        return { stream, requests, rows, changed, tookMs, skipped, failed }
+      }),
+  }
+}
+
+/** Rows are counted up to this number. */
+const maxCounted = 10_000
+
+/** The current time by the clocks and the messages stored so far. */
+export async function createPresentTime({ mirror, clocks }: SyncRun): Promise<() => EpochSeconds> {
+  const newestMessage = (await mirror.latestMessageTime()) ?? 0
+  return () => presentTime({ ...clocks(), newestMessage })
+}
+
+/** Remembers rows of a page that are dated in the future. Rows of child streams are counted in the mirror instead. */
+export function recordFutureDated({ futureDated }: SyncRun, stream: StreamName, ids: readonly string[]): void {
+  if (ids.length === 0 || isChildStream(stream)) return
+  const known = futureDated.get(stream) ?? new Set<string>()
+  futureDated.set(stream, known)
+  for (const id of ids) if (known.size < maxCounted) known.add(id)
+}
+
+/** Notices for users after a run. */
+export async function clockNotices(run: SyncRun): Promise<string[]> {
+  const offset = run.clockOffset()
+  const counts = new Map([...run.futureDated].map(([stream, ids]) => [stream, ids.size]))
+  for (const stream of childStreamNames) {
+    if (!run.streams.has(stream)) continue
+    const limit = run.cursorLimit() + clockToleranceSeconds
+    counts.set(stream, await run.mirror.countFutureRows(stream, limit, maxCounted))
+  }
+  const rows = [...counts].filter(([, count]) => count > 0).map(([stream, count]) => futureDatedNotice(stream, count))
+  return offset === null || Math.abs(offset) <= clockToleranceSeconds ? rows : [clockOffsetNotice(run, offset), ...rows]
+}
+
+function clockOffsetNotice({ now }: SyncRun, offset: Seconds): string {
+  const here = Math.floor(now() / 1000)
+  const which = `this machine's clock says ${rfc3339(here)}, the service's ${rfc3339(here + offset)}`
+  return `The clocks differ: ${which}. No cursor moves beyond the earlier one, so rows may be read again; none is missed.`
+}
+
+function futureDatedNotice(stream: StreamName, count: number): string {
+  const many = count >= maxCounted ? `${maxCounted} or more` : String(count)
+  const are = count === 1 ? `1 row of ${stream} is` : `${many} rows of ${stream} are`
+  return `${are} dated in the future. They are stored, and read again until that time, because cursors stay behind them.`
 }

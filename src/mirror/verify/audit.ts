@@ -9,7 +9,7 @@
  */
 import { ApiError, isBudgetUnavailable, isRefused, unreadableRowReason } from '../../service/core/api-failure.ts'
 import { pathSegmentProblem } from '../../service/core/path-segment.ts'
-import type { AuditedStream, AuditResult } from '../core/audit.ts'
+import { type AuditedStream, type AuditResult, createSample, type Random } from '../core/audit.ts'
 import {
   type AuditRow,
   type AuditRowResult,
@@ -17,14 +17,12 @@ import {
   type OpenAudit,
   type OpenRowState,
 } from '../core/audit-store.ts'
-import { isMassDeletion } from '../core/mass-deletion.ts'
-import { createSample, type Random } from '../core/sample.ts'
+import { isMassDeletion } from '../core/mirror.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import { listStreams } from '../streams/list-streams.ts'
-import { mapConcurrently } from '../sync/map-concurrently.ts'
-import { type RereadDeps, rereadByIds } from '../sync/missing-rows.ts'
-import { throwIfSliceOver } from '../sync/stop.ts'
+import { listStreams } from '../streams/all-streams.ts'
+import { mapConcurrently, throwIfSliceOver } from '../sync/concurrency.ts'
+import { type RereadDeps, rereadByIds } from '../sync/rows-by-id.ts'
 import { auditedChild, type CompareDeps, compareParent, type ParentComparison } from './compare-parent.ts'
 import { learnListedFields } from './learn-listed-fields.ts'
 

@@ -9,7 +9,7 @@ import { stringifyJson } from '../../values/json.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { AuditStore } from '../sql/audits.ts'
 import type { Mirror } from '../sql/mirror.ts'
-import { listStreams } from '../streams/list-streams.ts'
+import { listStreams } from '../streams/all-streams.ts'
 import { type CompareDeps, storedHashOf } from './compare-parent.ts'
 import { differingFields } from './comparison.ts'
 

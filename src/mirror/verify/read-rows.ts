@@ -5,13 +5,13 @@ import type { ApiGet } from '../../service/core/api-request.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochSeconds } from '../../values/time.ts'
 import type { RowKey } from '../core/mirror.ts'
-import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { keyColumns } from '../sql/stream-tables.ts'
 import type { ChildListStream } from '../streams/stream.ts'
-import { readList } from '../sync/list-reader.ts'
+import { throwIfAborted } from '../sync/concurrency.ts'
+import { readList } from '../sync/pages.ts'
 import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
-import { throwIfAborted } from '../sync/stop.ts'
 
 export type ReadDeps = {
   readonly projectId: ProjectId

@@ -1,9 +1,9 @@
 /** Which waiting request may be sent now, and how long the others wait. Pure. */
 import type { EpochMs, Ms } from '../../values/time.ts'
+import { type Priority, priorities } from './api-request.ts'
 import {
   addWaiter,
   advanceTo,
-  type BudgetPolicy,
   type BudgetState,
   isBehindOthers,
   removeWaiter,
@@ -11,9 +11,16 @@ import {
   type SlotLimits,
   slotLimits,
 } from './budget.ts'
-import { type Priority, priorities } from './priority.ts'
-import { burstSlots, msUntilSlot, nextPacedAt, type SlotLimit, type SlotUsage } from './slot-usage.ts'
-import { addSlots, roundUpToGrain } from './slots.ts'
+import type { BudgetPolicy } from './margin.ts'
+import {
+  addSlots,
+  burstSlots,
+  msUntilSlot,
+  nextPacedAt,
+  roundUpToGrain,
+  type SlotLimit,
+  type SlotUsage,
+} from './slots.ts'
 
 /** One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most, once it is granted. */
 export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }

@@ -1,7 +1,7 @@
+/** A request to the service, and a readable response. */
 import type { RejectedRow } from '../../../schema/row.ts'
 import type { Json } from '../../values/json.ts'
 import type { EpochMs, EpochSeconds } from '../../values/time.ts'
-import type { Priority } from './priority.ts'
 
 /** A request to the service, before it is sent. `path` starts with a slash and is relative to the base URL. */
 export type ApiRequest = {
@@ -40,3 +40,10 @@ export type ApiResponse = {
 
 /** Reads from the service: waits for the request budget and retries. Throws ApiError. */
 export type ApiGet = (path: string, query: QueryParams, priority: Priority) => Promise<ApiResponse>
+
+/**
+ * What a request is for, most urgent first: a write-back or its checks, new rows, backfill, comparing all rows (`verify`,
+ * too). Each priority waits for the more urgent ones and uses the capacity that they leave.
+ */
+export const priorities = ['write', 'fresh', 'backfill', 'reconcile'] as const
+export type Priority = (typeof priorities)[number]

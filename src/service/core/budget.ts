@@ -10,27 +10,24 @@ import type { EpochMs, Ms, Rate } from '../../values/time.ts'
 import {
   afterResponse,
   afterThrottle,
+  type BudgetPolicy,
   type LearnedMargin,
+  type Margins,
   marginPercent,
   slotsWithin,
-  wideMargin,
+  wideMargins,
   widePercent,
 } from './margin.ts'
-import { emptyUsage, type SlotLimit, type SlotUsage } from './slot-usage.ts'
-import { addSlots, expireSlots, removeSlot, roundUpToGrain, shiftSlots } from './slots.ts'
-
-export type BudgetPolicy = {
-  readonly rate: Rate
-  readonly writeRate: Rate
-  /** The share of the slots, 0 to below 1, that is left to other programs that use the same key. */
-  readonly reserve: number
-  /** The share of the limit, 0 to below 1, that is not used; null: it is learned. */
-  readonly rateMargin: number | null
-}
-
-export type Margins = { readonly all: LearnedMargin; readonly writes: LearnedMargin }
-
-export const wideMargins: Margins = { all: wideMargin, writes: wideMargin }
+import {
+  addSlots,
+  emptyUsage,
+  expireSlots,
+  removeSlot,
+  roundUpToGrain,
+  type SlotLimit,
+  type SlotUsage,
+  shiftSlots,
+} from './slots.ts'
 
 /** The slot of a granted request. Release it; a slot that is not released expires one window after its deadline. */
 export type Slot = {
@@ -136,20 +133,6 @@ export function recordClockGain(policy: BudgetPolicy, before: BudgetState, now: 
   const state = advanceTo(before, now)
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   return { ...state, cautiousUntil: Math.max(state.cautiousUntil, state.at + maxDurationMs + windowMs) }
-}
-
-/** Requests of the same key that were made without this budget, the last of them `agoMs` ago. */
-export type PriorUsage = { readonly requests: number; readonly writes: number; readonly agoMs: Ms }
-
-/** Takes slots for earlier requests as if all were made at the time of the last one, which errs on the long side. */
-export function recordPriorUsage(policy: BudgetPolicy, before: BudgetState, now: EpochMs, usage: PriorUsage) {
-  const state = advanceTo(before, now)
-  const addUsage = (current: SlotUsage, count: number, { windowMs }: Rate): SlotUsage => {
-    const freeAt = roundUpToGrain(state.at - Math.max(0, usage.agoMs) + windowMs, windowMs)
-    return count <= 0 || freeAt <= state.at ? current : { ...current, taken: addSlots(current.taken, freeAt, count) }
-  }
-  const all = addUsage(state.all, usage.requests, policy.rate)
-  return { ...state, all, writes: addUsage(state.writes, usage.writes, policy.writeRate) }
 }
 
 /** The slots that may be used at `now`: less the margin and the reserve, and fewer after a 429. */

@@ -1,16 +1,15 @@
 /** What a budget reports: how much of it is in use, and how long a number of writes will take. Pure. */
-
 import type { EpochMs, Ms } from '../../values/time.ts'
-import type { BudgetView } from './budget.ts'
+import type { Priority } from './api-request.ts'
 import {
   advanceTo,
-  type BudgetPolicy,
   type BudgetState,
+  type BudgetView,
   initialBudgetState,
-  type Margins,
   type SlotLimits,
   slotLimits,
 } from './budget.ts'
+import type { BudgetPolicy, Margins } from './margin.ts'
 
 export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
   const state = advanceTo(before, clock)
@@ -44,3 +43,22 @@ export function estimateWritesMs({ writes: limit }: Pick<SlotLimits, 'writes'>, 
 export function estimateSendsMs(limits: SlotLimits, writes: number, reads: number): Ms {
   return Math.max(estimateWritesMs(limits, writes), estimateRequestsMs(limits, writes + reads))
 }
+
+/** `limit`: requests that the key allows in a minute; null = not known here. */
+export type BudgetData = {
+  readonly limit: number | null
+  readonly from: EpochMs
+  readonly to: EpochMs
+  /** Length of one bar. */
+  readonly stepMs: Ms
+  readonly bars: readonly BudgetBar[]
+  readonly pauses: readonly BudgetPause[]
+}
+
+export type BudgetBar = {
+  readonly at: EpochMs
+  readonly requests: Readonly<Partial<Record<Priority, number>>>
+  readonly throttled: number
+}
+
+export type BudgetPause = { readonly kind: 'throttled' | 'closed'; readonly from: EpochMs; readonly to: EpochMs }

@@ -7,8 +7,9 @@
  * their deadline. All slots of the lost record were granted earlier and are free by then, so none of it is needed.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'
-import { type BudgetPolicy, type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
-import { emptyUsage } from './slot-usage.ts'
+import { type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
+import type { BudgetPolicy } from './margin.ts'
+import { emptyUsage } from './slots.ts'
 
 /** `before`: the newest known state. A pause and a reduced share of the slots last as long as they would have from then. */
 export function closeBudget(policy: BudgetPolicy, before: BudgetState, now: EpochMs, maxDurationMs: Ms): BudgetState {

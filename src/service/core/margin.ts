@@ -6,6 +6,8 @@
  * services do none of that, so the margin narrows once many windows near the limit brought no 429, and is wide again with
  * the first 429. A window with few requests proves nothing.
  */
+
+import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs, Rate } from '../../values/time.ts'
 
 /** Of requests, or of writes. */
@@ -30,6 +32,19 @@ const quietWindowsToRetry = 1440
 const nearLimitShare = 0.95
 
 export const wideMargin: LearnedMargin = { quietWindows: 0, refusedPercent: 0, windowFrom: 0, responses: 0 }
+
+export type BudgetPolicy = {
+  readonly rate: Rate
+  readonly writeRate: Rate
+  /** The share of the slots, 0 to below 1, that is left to other programs that use the same key. */
+  readonly reserve: number
+  /** The share of the limit, 0 to below 1, that is not used; null: it is learned. */
+  readonly rateMargin: number | null
+}
+
+export type Margins = { readonly all: LearnedMargin; readonly writes: LearnedMargin }
+
+export const wideMargins: Margins = { all: wideMargin, writes: wideMargin }
 
 export function marginPercent({ quietWindows, refusedPercent }: LearnedMargin): number {
   const earned = widePercent - Math.max(0, quietWindows - quietWindowsNeeded + 1)
@@ -73,4 +88,40 @@ export function afterThrottle(before: LearnedMargin, rate: Rate, now: EpochMs, t
   const unusedPercent = Math.floor(100 * (1 - taken / rate.requests) + 1e-9)
   const refusedPercent = unusedPercent >= widePercent ? 0 : unusedPercent
   return { ...counted, quietWindows: 0, refusedPercent: Math.max(before.refusedPercent, refusedPercent) }
+}
+
+const names = { all: 'rate.margin', writes: 'write_rate.margin' } as const
+
+/** The margins that differ from `before`. */
+export function changedMargins(policy: BudgetPolicy, before: Margins, now: Margins): readonly ServiceBehaviour[] {
+  return [
+    ...changedMargin(names.all, policy.rate, before.all, now.all),
+    ...changedMargin(names.writes, policy.writeRate, before.writes, now.writes),
+  ]
+}
+
+function changedMargin(name: string, rate: Rate, before: LearnedMargin, now: LearnedMargin): ServiceBehaviour[] {
+  const value = encodeMargin(now)
+  if (value === encodeMargin(before)) return []
+  const near = `near ${rate.requests} in ${rate.windowMs / 1000} s`
+  const evidence =
+    now.quietWindows === 0
+      ? `the service answered 429 ${near}, with a margin of ${marginPercent(before)} %`
+      : `no 429 in ${Math.max(now.quietWindows, before.quietWindows + 1)} windows ${near}`
+  return [{ name, value, evidence }]
+}
+
+function encodeMargin(margin: LearnedMargin): string {
+  const reason = margin.refusedPercent === 0 ? '' : `, as ${margin.refusedPercent} % was too narrow`
+  return `${marginPercent(margin)} %${reason}`
+}
+
+/** From the values of behaviours by name. An unreadable value counts as unknown. */
+export function decodeMargins(behaviours: ReadonlyMap<string, string>): Margins {
+  return { all: decodeMargin(behaviours.get(names.all)), writes: decodeMargin(behaviours.get(names.writes)) }
+}
+
+function decodeMargin(value = ''): LearnedMargin {
+  const [, percent, refused = '0'] = /^([1-5]) %(?:, as ([1-4]) % was too narrow)?$/.exec(value) ?? []
+  return percent === undefined ? wideMargin : learnedMargin(Number(percent), Number(refused))
 }

@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto'
 import type { Ms } from '../../values/time.ts'
 import { grantTtlMs, type PendingRequest } from '../core/acquire-slot.ts'
 import { ApiError } from '../core/api-failure.ts'
+import { priorities } from '../core/api-request.ts'
 import type { BudgetView, Slot } from '../core/budget.ts'
-import { priorities } from '../core/priority.ts'
-import type { BudgetStore } from './state-store.ts'
+import type { BudgetStore } from './budget-store.ts'
 import { createUptime } from './uptime.ts'
 
 export type RequestBudget = {

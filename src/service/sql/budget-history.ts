@@ -5,8 +5,8 @@ import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
 import { epochSeconds } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { BudgetBar, BudgetData, BudgetPause } from '../core/budget-history.ts'
-import type { Priority } from '../core/priority.ts'
+import type { Priority } from '../core/api-request.ts'
+import type { BudgetBar, BudgetData, BudgetPause } from '../core/estimate.ts'
 
 export type MinuteRequests = {
   readonly project: ProjectId

@@ -1,8 +1,12 @@
 /** What audits show together, and which differences count. */
 import { describe, expect, test } from 'vitest'
-import { type AuditResult, describeEvidence, estimateDifferences } from '../../../src/mirror/core/audit.ts'
+import {
+  type AuditResult,
+  createSample,
+  describeEvidence,
+  estimateDifferences,
+} from '../../../src/mirror/core/audit.ts'
 import { confirmedDifferences, type SeenDifference } from '../../../src/mirror/core/audit-store.ts'
-import { createSample } from '../../../src/mirror/core/sample.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 const now = Date.parse('2026-06-30T12:00:00Z')

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { createDayDigests, type DayDigest, dayOf, type StreamDigest } from '../../../src/mirror/core/day-digests.ts'
-import { compareDigests, hasChanges } from '../../../src/mirror/core/digest-changes.ts'
+import {
+  compareDigests,
+  createDayDigests,
+  type DayDigest,
+  dayOf,
+  hasChanges,
+  type StreamDigest,
+} from '../../../src/mirror/core/day-digests.ts'
 
 const stream = (...days: DayDigest[]): StreamDigest => ({
   ...{ stream: 'messages', digest: '', days },

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { availability, callRecordings } from '../../../src/mirror/streams/all-streams.ts'
-import { calls, conversations, visitors } from '../../../src/mirror/streams/list-streams.ts'
-import { messages } from '../../../src/mirror/streams/messages.ts'
-import { visitorActivity } from '../../../src/mirror/streams/visitor-activity.ts'
-import type { Json } from '../../../src/values/json.ts'
-import { parseJson } from '../../../src/values/json.ts'
+import {
+  availability,
+  callRecordings,
+  calls,
+  conversations,
+  messages,
+  visitorActivity,
+  visitors,
+} from '../../../src/mirror/streams/all-streams.ts'
+import { type Json, parseJson } from '../../../src/values/json.ts'
 import { daySeconds, hourSeconds, minuteSeconds } from '../../../src/values/time.ts'
 
 describe('documented fields become columns, all others are passed on by their paths', () => {

@@ -1,8 +1,8 @@
 /** Audits that are killed, that meet each other, or whose service fails: what they then say is never too good. */
 import { expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
-import { listStreams } from '../../../src/mirror/streams/list-streams.ts'
-import { createRunStats } from '../../../src/mirror/sync/run-stats.ts'
+import { listStreams } from '../../../src/mirror/streams/all-streams.ts'
+import { createRunStats } from '../../../src/mirror/sync/run.ts'
 import { type AuditDeps, runAudit } from '../../../src/mirror/verify/audit.ts'
 import { ApiError } from '../../../src/service/core/api-failure.ts'
 import type { ApiGet } from '../../../src/service/core/api-request.ts'

@@ -2,16 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
 import {
-  type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
-  recordPriorUsage,
   recordThrottle,
   releaseSlot,
   type Slot,
 } from '../../../src/service/core/budget.ts'
 import { budgetView } from '../../../src/service/core/estimate.ts'
-import { maxDurationMs } from './simulated-world.ts'
+import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
+import { maxDurationMs, withTakenSlots } from './simulated-world.ts'
 
 const windowMs = 60_000
 const policy: BudgetPolicy = {
@@ -61,23 +60,11 @@ describe('a slot', () => {
     expect(budgetView(policy, after, 10).inUse).toBe(0)
     expect(after.writes.taken.total).toBe(0)
   })
-
-  test('for earlier requests is taken from the latest time at which they can have been sent', () => {
-    const state = recordPriorUsage(policy, initialBudgetState, 1000, { requests: 570, writes: 0, agoMs: 10_000 })
-    expect(acquireSlot(policy, state, 1000, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(policy, state, 50_999, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(policy, state, 51_000, 'me', [read]).decision).toHaveProperty('granted', 0)
-  })
-
-  test('for requests older than a window is free', () => {
-    const state = recordPriorUsage(policy, initialBudgetState, 100_000, { requests: 570, writes: 0, agoMs: windowMs })
-    expect(budgetView(policy, state, 100_000).inUse).toBe(0)
-  })
 })
 
 describe('a clock that is set back', () => {
   test('makes no slot free earlier or later than it would have been', () => {
-    const full = recordPriorUsage(policy, initialBudgetState, 1e12, { requests: 570, writes: 0, agoMs: 0 })
+    const full = withTakenSlots(1e12, 1e12 + windowMs, 570)
     const { state } = acquireSlot(policy, full, 1e12 - 3_600_000, 'me', [read])
     expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs - 1).inUse).toBe(570)
     expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs).inUse).toBe(0)

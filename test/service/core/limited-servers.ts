@@ -1,5 +1,5 @@
 /** Services that limit a key in the common ways; each reports whether it would have answered 429. */
-import type { BudgetPolicy } from '../../../src/service/core/budget.ts'
+import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
 
 export type LimitedServer = {
   readonly name: string

@@ -1,15 +1,16 @@
 /** How the margin of a limit is learned, and what of it is stored. */
 import { describe, expect, test } from 'vitest'
-import type { BudgetPolicy } from '../../../src/service/core/budget.ts'
 import {
   afterResponse,
   afterThrottle,
+  type BudgetPolicy,
+  changedMargins,
+  decodeMargins,
   type LearnedMargin,
   learnedMargin,
   marginPercent,
   wideMargin,
 } from '../../../src/service/core/margin.ts'
-import { changedMargins, decodeMargins } from '../../../src/service/core/margin-behaviours.ts'
 import { usualPolicy } from '../../support/budget-policy.ts'
 
 const { rate } = usualPolicy

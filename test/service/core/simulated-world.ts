@@ -1,7 +1,7 @@
 /** A simulation: processes that share one budget, a network with latency, and a service that counts requests. */
 import { acquireSlot, type PendingRequest } from '../../../src/service/core/acquire-slot.ts'
+import type { Priority } from '../../../src/service/core/api-request.ts'
 import {
-  type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
   recordClockGain,
@@ -17,7 +17,9 @@ import {
   nextReference,
   toleratedGainMs,
 } from '../../../src/service/core/fail-closed.ts'
-import type { Priority } from '../../../src/service/core/priority.ts'
+import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
+import { addSlots, noTakenSlots } from '../../../src/service/core/slots.ts'
+import type { EpochMs } from '../../../src/values/time.ts'
 import type { LimitedServer } from './limited-servers.ts'
 
 export type Random = () => number
@@ -225,4 +227,10 @@ function createEventQueue() {
     for (let event = next(); event !== undefined && event.at <= untilMs; event = next()) event.run(event.at)
   }
   return { add, runUntil }
+}
+
+/** The state of a budget of which so many slots are taken until a time. */
+export function withTakenSlots(at: EpochMs, freeAt: EpochMs, count: number): BudgetState {
+  const taken = count === 0 ? noTakenSlots : addSlots(noTakenSlots, freeAt, count)
+  return { ...initialBudgetState, at, all: { ...initialBudgetState.all, taken } }
 }

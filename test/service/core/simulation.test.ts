@@ -1,10 +1,10 @@
 /** The guarantees of the budget against services that count in different ways, tested in simulated time. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { initialBudgetState, recordPriorUsage } from '../../../src/service/core/budget.ts'
+import type { Priority } from '../../../src/service/core/api-request.ts'
+import { initialBudgetState } from '../../../src/service/core/budget.ts'
 import { budgetView } from '../../../src/service/core/estimate.ts'
 import { learnedMargin } from '../../../src/service/core/margin.ts'
-import type { Priority } from '../../../src/service/core/priority.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import {
   everyServer,
@@ -17,7 +17,7 @@ import {
   wholeSeconds,
   windowMs,
 } from './limited-servers.ts'
-import { type Burst, countBetween, type Latency, maxInWindow, simulate } from './simulated-world.ts'
+import { type Burst, countBetween, type Latency, maxInWindow, simulate, withTakenSlots } from './simulated-world.ts'
 
 /** With a wide margin, and with the narrowest. */
 const [slots, mostSlots] = [570, 594]
@@ -89,9 +89,7 @@ test('any requests, in any number of processes, after any earlier requests: no 4
       fc.integer(),
       (processes, latency, others, seed) => {
         const earlier = others.sort((a, b) => a - b)
-        const agoMs = 30_000 - (earlier.at(-1) ?? 0)
-        const usage = { requests: earlier.length, writes: 0, agoMs }
-        const state = recordPriorUsage(policy, initialBudgetState, 30_000, usage)
+        const state = withTakenSlots(30_000, (earlier.at(-1) ?? 0) + windowMs, earlier.length)
         const world = { policy, state, processes, latency, foreign: earlier, untilMs: minutes(10) }
         const history = simulate({ ...world, servers: everyServer(), random: seededRandom(seed) })
         expect(history.refused).toEqual([])

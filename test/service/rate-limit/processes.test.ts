@@ -3,7 +3,7 @@
  * of them, and ten rounds.
  */
 import { describe, expect, test } from 'vitest'
-import type { BudgetPolicy } from '../../../src/service/core/budget.ts'
+import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { maxInWindow } from '../core/simulated-world.ts'
 import { startCountingService, startProcessGroup } from './process-group.ts'

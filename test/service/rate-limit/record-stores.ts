@@ -2,11 +2,18 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
-import type { BudgetRecord, KeyUse, RecordReading } from '../../../src/service/core/budget-record.ts'
-import { maxSwapDelayMs } from '../../../src/service/core/budget-record.ts'
+import {
+  type BudgetRecord,
+  type KeyUse,
+  maxSwapDelayMs,
+  type RecordReading,
+} from '../../../src/service/core/budget-record.ts'
+import {
+  type BudgetStore,
+  createSharedStore,
+  type SharedStoreOptions,
+} from '../../../src/service/rate-limit/budget-store.ts'
 import { openRedisRecords } from '../../../src/service/rate-limit/redis-record.ts'
-import { createSharedStore, type SharedStoreOptions } from '../../../src/service/rate-limit/shared-store.ts'
-import type { BudgetStore } from '../../../src/service/rate-limit/state-store.ts'
 import { databases } from '../../support/databases.ts'
 import type { Server } from '../../support/private-server.ts'
 import { startRedis } from '../../support/redis-server.ts'

@@ -4,10 +4,10 @@
  */
 import { flushCompileCache } from 'node:module'
 import { createClient } from '../../../src/service/client.ts'
-import type { BudgetPolicy } from '../../../src/service/core/budget.ts'
 import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
+import type { BudgetPolicy } from '../../../src/service/core/margin.ts'
+import { createSharedStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
-import { createSharedStore } from '../../../src/service/rate-limit/shared-store.ts'
 
 export type SpendingTask = {
   /** URL of a Redis or of a warehouse. */

@@ -2,21 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest, type SlotDecision } from '../../../src/service/core/acquire-slot.ts'
-import {
-  initialBudgetState,
-  type Margins,
-  recordPriorUsage,
-  recordThrottle,
-  releaseSlot,
-  type Slot,
-} from '../../../src/service/core/budget.ts'
-import type { BudgetRecord } from '../../../src/service/core/budget-record.ts'
+import { priorities } from '../../../src/service/core/api-request.ts'
+import { initialBudgetState, recordThrottle, releaseSlot, type Slot } from '../../../src/service/core/budget.ts'
+import { type BudgetRecord, decodeBudgetState, encodeBudgetState } from '../../../src/service/core/budget-record.ts'
 import { budgetView } from '../../../src/service/core/estimate.ts'
-import { learnedMargin } from '../../../src/service/core/margin.ts'
-import { priorities } from '../../../src/service/core/priority.ts'
+import { learnedMargin, type Margins } from '../../../src/service/core/margin.ts'
+import { addSlots } from '../../../src/service/core/slots.ts'
+import { type BudgetStore, createMemoryStore } from '../../../src/service/rate-limit/budget-store.ts'
 import { createRequestBudget } from '../../../src/service/rate-limit/request-budget.ts'
-import type { BudgetStore } from '../../../src/service/rate-limit/state-store.ts'
-import { createMemoryStore } from '../../../src/service/rate-limit/state-store.ts'
 import {
   createTestStore,
   inMemoryRecord,
@@ -40,7 +33,6 @@ async function granted(store: BudgetStore, processId = 'me'): Promise<Slot> {
 type Operation =
   | { readonly do: 'acquire'; readonly processId: string; readonly pending: readonly PendingRequest[] }
   | { readonly do: 'release' | 'unsent' | 'throttle'; readonly which: number }
-  | { readonly do: 'prior_usage'; readonly requests: number }
 
 const pendingRequest = fc.record({
   priority: fc.constantFrom(...priorities),
@@ -63,7 +55,6 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       which: fc.nat(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('prior_usage' as const), requests: fc.nat(30) }) },
 )
 
 /** Applies the same operations to the store and to the pure budget, at the times of the store's clock. */
@@ -78,10 +69,6 @@ async function compare(stores: readonly BudgetStore[], now: () => number, operat
       expect(decision).toEqual(model.decision)
       if ('slot' in decision) slots.push(decision.slot)
       state = model.state
-    } else if (operation.do === 'prior_usage') {
-      const usage = { requests: operation.requests, writes: 0, agoMs: 0 }
-      await store.recordPriorUsage(usage)
-      state = recordPriorUsage(testPolicy, state, now(), usage)
     } else if (slots.length > 0) {
       const slot = slots[operation.which % slots.length]!
       if (operation.do === 'throttle') {
@@ -185,7 +172,11 @@ for (const recordStore of recordStores) {
       await granted(one.store)
       expect(await other.store.view()).toMatchObject({ slots: 99 })
       expect(changes.at(-1)).toBeUndefined()
-      await one.store.recordPriorUsage({ requests: 96, writes: 0, agoMs: 0 })
+      const record = await location.connect()
+      const reading = await record.read()
+      const state = decodeBudgetState(reading.text!)!
+      const all = { ...state.all, taken: addSlots(state.all.taken, reading.now + windowMs, 96) }
+      await record.compareAndSet(reading, encodeBudgetState(testPolicy, { ...state, all }))
       await one.store.recordThrottle({ grantedAt: Number.MAX_SAFE_INTEGER, freeAt: 0, writeFreeAt: null }, 1)
       expect(changes.at(-1)!.all).toMatchObject({ quietWindows: 0, refusedPercent: 3 })
       expect(await other.store.view()).toMatchObject({ slots: 76 })

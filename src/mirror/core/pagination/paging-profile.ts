@@ -2,10 +2,10 @@
  * The observed paging behaviour of one list, and its stored form in `service_behaviours`. Any part may be unknown: a scan
  * is correct without it, and needs fewer requests with it.
  */
-
 import type { ServiceBehaviour } from '../../../../schema/row.ts'
-import { type ListEndpoint, pageSizesOf } from './list-endpoint.ts'
-import type { SortOrder } from './sort-order.ts'
+import type { QueryParams } from '../../../service/core/api-request.ts'
+import type { Json } from '../../../values/json.ts'
+import type { RowTimes, SortOrder } from './sort-order.ts'
 
 /** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
 export type ScanDirection = 'forward' | 'backward'
@@ -230,4 +230,35 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
   }
+}
+
+export type ListEndpoint = {
+  /** Prefix of its behaviours in `service_behaviours`: `conversations`. */
+  readonly name: string
+  readonly path: string
+  /** Parameters of every request besides paging: `{ handled: false }`. */
+  readonly query: QueryParams
+  /** The parameter of the lower time bound: `since`, `from`; null = none. */
+  readonly lowerParam: string | null
+  /** The parameter of the upper time bound: `to`, `before`; null = none. */
+  readonly upperParam: string | null
+  /** Whether the bounds and `limit` are documented. Undocumented ones are tried, and dropped if refused or ignored. */
+  readonly isDocumented: boolean
+  /** Parameters that split the list into parts, to read a second with more rows than a page. */
+  readonly partitions: readonly QueryParams[]
+  /** Other page sizes than documented, for tests with small lists. */
+  readonly pageSizes?: PageSizes
+  /** Identifies an item across pages. */
+  readonly identify: (item: Json) => string
+  readonly times: (item: Json) => RowTimes
+}
+
+/** `most`: the largest page, which is requested. `usual`: the size of a page if `limit` is not sent or ignored. */
+type PageSizes = { readonly most: number; readonly usual: number }
+
+/** The service's documentation: "1 to 200, default 50". */
+export const documentedPageSizes: PageSizes = { most: 200, usual: 50 }
+
+export function pageSizesOf({ pageSizes }: ListEndpoint): PageSizes {
+  return pageSizes ?? documentedPageSizes
 }

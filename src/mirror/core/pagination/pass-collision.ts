@@ -1,11 +1,17 @@
 /** Moves past a second with more rows than a page: reads its parts, reports what they do not show, and goes on behind it. */
 
 import type { EpochSeconds } from '../../../values/time.ts'
-import { pageSizesOf } from './list-endpoint.ts'
-import { edgeSecond, rangeBeyondEdge, restAfterPage } from './page-edge.ts'
 import { orderOf } from './page-end.ts'
-import { isCut, isOutside, type ScanPage, showsNewRows } from './page-evidence.ts'
-import { boundOf, type ScanDirection } from './paging-profile.ts'
+import {
+  edgeSecond,
+  isCut,
+  isOutside,
+  rangeBeyondEdge,
+  restAfterPage,
+  type ScanPage,
+  showsNewRows,
+} from './page-evidence.ts'
+import { boundOf, pageSizesOf, type ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 
 import {

@@ -7,30 +7,53 @@
  * not proven stays pending, and is committed as such, so a reading may end after any response.
  */
 
-import { testHasMore } from './has-more.ts'
-import type { ListEndpoint } from './list-endpoint.ts'
-import { conservativeOrder, joinsEdge, middleSecond, restAfterPage } from './page-edge.ts'
-import { findEnd, hidesTimelessRows, orderOf } from './page-end.ts'
-import { isBoundIgnored, isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
+import { findEnd, hidesTimelessRows, orderOf, testHasMore } from './page-end.ts'
+import {
+  conservativeOrder,
+  isBoundIgnored,
+  isCut,
+  isOutside,
+  isShortPage,
+  joinsEdge,
+  middleSecond,
+  restAfterPage,
+  type ScanPage,
+  showsNewRows,
+} from './page-evidence.ts'
 import { boundsOf, type Move, movesFor, shapeOf } from './paging-moves.ts'
-import { emptyProfile, type ListEnd, type PagingProfile, type ScanDirection } from './paging-profile.ts'
+import {
+  emptyProfile,
+  type ListEnd,
+  type ListEndpoint,
+  type PagingProfile,
+  type ScanDirection,
+} from './paging-profile.ts'
 import { passCollision } from './pass-collision.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
-import type { PageReply, PageRequest, Progress, Reading, RefusedParameter, Requests } from './reading.ts'
 import {
   addGap,
+  awaitProof,
   createReading,
   finishRange,
   giveUpRange,
+  isProvenBy,
+  isSamePage,
   observe,
+  type PageReply,
+  type PageRequest,
+  type Progress,
   pageBefore,
+  type Reading,
+  type RefusedParameter,
+  type Requests,
   replaceRange,
   request,
   setSupport,
+  setTaken,
+  settleUnproven,
   takeProgress,
 } from './reading.ts'
 import type { SortOrder, TimeBounds } from './sort-order.ts'
-import { awaitProof, isProvenBy, isSamePage, setTaken, settleUnproven } from './unproven-page.ts'
 
 export type RangesToRead = {
   readonly list: ListEndpoint

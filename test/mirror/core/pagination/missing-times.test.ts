@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fillMissingTimes } from '../../../../src/mirror/core/pagination/missing-times.ts'
+import { fillMissingTimes } from '../../../../src/mirror/core/pagination/sort-order.ts'
 
 const timesOf = (second: number | null) =>
   new Map(Object.entries(second === null ? { other: 5 } : { at: second, other: 5 }))

@@ -1,18 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ListEndpoint } from '../../../../src/mirror/core/pagination/list-endpoint.ts'
 import {
   emptyProfile,
+  type ListEndpoint,
   type PagingProfile,
   resetUnsupported,
 } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { allTime, type PendingRanges, type TimeRange } from '../../../../src/mirror/core/pagination/pending-ranges.ts'
 import { gapReasons } from '../../../../src/mirror/core/pagination/reading.ts'
-import { type PageBatch, readList } from '../../../../src/mirror/sync/list-reader.ts'
+import { type PageBatch, readList } from '../../../../src/mirror/sync/pages.ts'
 import type { ApiGet } from '../../../../src/service/core/api-request.ts'
 import type { Json } from '../../../../src/values/json.ts'
-import type { Item, ListBehaviour } from './simulated-list.ts'
-import { listEndpoint, parameterRefused, plainBehaviour, serveList } from './simulated-list.ts'
+import {
+  type Item,
+  type ListBehaviour,
+  listEndpoint,
+  parameterRefused,
+  plainBehaviour,
+  serveList,
+} from './simulated-list.ts'
 
 type ScanOutcome = {
   ids: Set<string>

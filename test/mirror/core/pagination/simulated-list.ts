@@ -1,6 +1,6 @@
 /** A simulated list with every paging behaviour that the documentation leaves open. */
 
-import type { ListEndpoint } from '../../../../src/mirror/core/pagination/list-endpoint.ts'
+import type { ListEndpoint } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import { ApiError } from '../../../../src/service/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../../../../src/service/core/api-request.ts'
 import type { Json } from '../../../../src/values/json.ts'

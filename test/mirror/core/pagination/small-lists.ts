@@ -1,7 +1,7 @@
 /** Lists of a few rows in pages of two, with every paging behaviour that the documentation leaves open, without I/O. */
-import type { ListEndpoint } from '../../../../src/mirror/core/pagination/list-endpoint.ts'
+
 import type { ScanPage } from '../../../../src/mirror/core/pagination/page-evidence.ts'
-import type { PagingProfile } from '../../../../src/mirror/core/pagination/paging-profile.ts'
+import type { ListEndpoint, PagingProfile } from '../../../../src/mirror/core/pagination/paging-profile.ts'
 import {
   allTime,
   formatPendingRanges,

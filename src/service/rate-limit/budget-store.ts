@@ -1,19 +1,26 @@
-/**
- * A budget store that processes share: group commit over a compare-and-set record. Operations requested during a swap go
- * together into the next one; a swap that lost to another process is decided again on what that process wrote. If the
- * record may have been lost, the budget is closed in the record, and so for all processes.
- */
+/** Where the state of a budget is kept: in memory, or in a record that processes share. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../../values/time.ts'
-import { defaultMaxDurationMs } from '../core/acquire-slot.ts'
+import { acquireSlot, defaultMaxDurationMs, type PendingRequest } from '../core/acquire-slot.ts'
 import {
-  type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
-  type Margins,
   recordClockGain,
+  recordThrottle,
+  releaseSlot,
+  type Slot,
+  type SlotEnding,
 } from '../core/budget.ts'
-import { type BudgetRecord, type KeyUse, type RecordReading, recordUseEveryMs } from '../core/budget-record.ts'
+import {
+  type BudgetRecord,
+  decodeBudgetState,
+  encodeBudgetState,
+  type KeyUse,
+  type RecordReading,
+  recordUseEveryMs,
+} from '../core/budget-record.ts'
+import { budgetView } from '../core/estimate.ts'
 import {
   type ClockReading,
   clockGainMs,
@@ -23,9 +30,45 @@ import {
   startBudget,
   toleratedGainMs,
 } from '../core/fail-closed.ts'
-import { decodeBudgetState, encodeBudgetState } from '../core/state-encoding.ts'
-import { type BudgetStore, createStateStore, type UpdateState } from './state-store.ts'
+import type { BudgetPolicy, Margins } from '../core/margin.ts'
 import { createUptime } from './uptime.ts'
+
+/** Decisions are made where the state is, by its clock; a process only waits as long as the decision says. */
+export type BudgetStore = ReturnType<typeof createStateStore>
+
+type StateStep<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }
+
+/** Runs one step on the state, atomically, and stores the state that it returns. `now` never decreases by itself. */
+type UpdateState = <T>(step: StateStep<T>) => Promise<T>
+
+function createStateStore(policy: BudgetPolicy, update: UpdateState) {
+  const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState): Promise<void> =>
+    update((state, now) => ({ state: to(state, now), result: undefined }))
+  return {
+    /** Requests one slot for the process named `processId`; see `acquireSlot`. */
+    acquire: (processId: string, pending: readonly PendingRequest[]) =>
+      update((before, now) => {
+        const { state, decision } = acquireSlot(policy, before, now, processId, pending)
+        return { state, result: decision }
+      }),
+    release: (slot: Slot, ending: SlotEnding) =>
+      changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),
+    /** The response to the slot's request was a 429. */
+    recordThrottle: (slot: Slot, waitMs: Ms) =>
+      changeState((state, now) => recordThrottle(policy, state, now, slot, waitMs)),
+    view: () => update((state, now) => ({ state, result: budgetView(policy, state, now) })),
+  }
+}
+
+/** The budget of a key that only this process uses. `now`: milliseconds of a monotonic clock. */
+export function createMemoryStore(policy: BudgetPolicy, now: () => EpochMs = () => performance.now()): BudgetStore {
+  let current = initialBudgetState
+  return createStateStore(policy, async (step) => {
+    const { state, result } = step(current, now())
+    current = state
+    return result
+  })
+}
 
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
@@ -56,7 +99,12 @@ type DecodedText = { readonly text: string; readonly state: BudgetState | null }
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
 
-/** Updates reject if the record cannot be reached; the next one tries again. */
+/**
+ * A budget store that processes share: group commit over a compare-and-set record. Operations requested during a swap go
+ * together into the next one; a swap that lost to another process is decided again on what that process wrote. If the
+ * record may have been lost, the budget is closed in the record, and so for all processes.
+ * Updates reject if the record cannot be reached; the next one tries again.
+ */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
   const { monotonic = createUptime(), readMargins, onMargins } = options
@@ -102,13 +150,6 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     return { ...known, margins }
   }
 
-  /** How far the store's clock ran ahead of ours within a window. */
-  function compareClocks(reading: ClockReading): Ms {
-    const reference = clockReference ?? reading
-    clockReference = nextReference(reference, reading, windowMs)
-    return clockGainMs(reference, reading)
-  }
-
   /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
   async function recordUse(at: Ms): Promise<void> {
     if (at - useRecordedAt < recordUseEveryMs) return
@@ -123,7 +164,10 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     const at = monotonic()
     let reading = await withTimeout(record.read())
     const clocks = { store: reading.now, from: at, to: monotonic() }
-    const gainMs = compareClocks(clocks)
+    // How far the store's clock ran ahead of ours within a window.
+    const reference = clockReference ?? clocks
+    const gainMs = clockGainMs(reference, clocks)
+    clockReference = nextReference(reference, clocks, windowMs)
     for (let tries = 1; tries <= maxSwapAttempts; tries += 1) {
       const starting = await findStart(reading, gainMs, wasUnused)
       // A clock that is set back a little stands still.
@@ -131,7 +175,12 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
       const hasClosed = starting.state.generation !== lastSeen?.state.generation
       const mustBeCautious = !hasClosed && gainMs > toleratedGainMs(windowMs)
       const before = mustBeCautious ? recordClockGain(policy, starting.state, now, maxDurationMs) : starting.state
-      const { state, done } = applySteps(steps, before, now)
+      let state = before
+      const finished = steps.map(({ apply }) => {
+        const after = apply(state, now)
+        state = after.state
+        return after.finish
+      })
       const changed = state !== starting.state
       const text = changed ? encodeBudgetState(policy, state) : null
       const swap = text === null ? null : await withTimeout(record.compareAndSet(reading, text))
@@ -145,7 +194,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
         if (changed && starting.invalidReason !== null) onClosed(starting.invalidReason)
         if (changed) await recordUse(at)
         onMargins?.(starting.state.margins, state.margins)
-        for (const finish of done) finish()
+        for (const finish of finished) finish()
         return
       }
       reading = swap.reading
@@ -172,16 +221,6 @@ function newestState(lastSeen: BudgetState | undefined, found: BudgetState | nul
 type BatchedStep = {
   readonly apply: (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly finish: () => void }
   readonly fail: (error: unknown) => void
-}
-
-function applySteps(steps: readonly BatchedStep[], before: BudgetState, now: EpochMs) {
-  let state = before
-  const done = steps.map(({ apply }) => {
-    const after = apply(state, now)
-    state = after.state
-    return after.finish
-  })
-  return { state, done }
 }
 
 /** Steps that arrive during a commit are committed together afterwards: a reading may not be older than its steps. */

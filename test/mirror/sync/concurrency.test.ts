@@ -1,7 +1,7 @@
 /** Concurrent work with results in order. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { mapInOrder } from '../../../src/mirror/sync/map-in-order.ts'
+import { mapInOrder } from '../../../src/mirror/sync/concurrency.ts'
 
 async function* numbers(count: number, onRead: (n: number) => void = () => {}) {
   for (let n = 1; n <= count; n++) {

@@ -1,0 +1,62 @@
+/** Concurrent work over items that ends completely before a failure is thrown, and how a sync stops between two pages. */
+import { pMapIterable } from 'p-map'
+import { ApiError } from '../../service/core/api-failure.ts'
+
+/** After the first failure no further item is started; the failure is thrown when all started ones have ended. */
+export function mapConcurrently<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  // All results are kept, so none that is slow holds up the others.
+  return Array.fromAsync(mapInOrder(items, concurrency, work, Number.POSITIVE_INFINITY))
+}
+
+/** The same over any number of items. `backpressure`: how many results may wait for those before them. */
+export async function* mapInOrder<T, R>(
+  items: Iterable<T> | AsyncIterable<T>,
+  concurrency: number,
+  work: (item: T) => Promise<R>,
+  backpressure: number = concurrency,
+): AsyncGenerator<R> {
+  const failures: unknown[] = []
+  async function* untilFailure() {
+    for await (const item of items) {
+      if (failures.length > 0) return
+      yield item
+    }
+  }
+  const attempt = async (item: T) => {
+    if (failures.length > 0) return null
+    try {
+      return { value: await work(item) }
+    } catch (error) {
+      failures.push(error)
+      return null
+    }
+  }
+  for await (const result of pMapIterable(untilFailure(), attempt, { concurrency, backpressure }))
+    if (result !== null && failures.length === 0) yield result.value
+  if (failures.length > 0) throw failures[0]
+}
+
+/** The time slice is over. */
+class SliceEnded extends Error {}
+
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new ApiError({ kind: 'aborted' })
+}
+
+/** Also stops at the end of the time slice. */
+export function throwIfSliceOver(run: {
+  readonly signal: AbortSignal
+  readonly isSliceOver?: (() => boolean) | undefined
+}): void {
+  throwIfAborted(run.signal)
+  if (run.isSliceOver?.() === true) throw new SliceEnded()
+}
+
+/** The stream did not fail: it was stopped, and the next run continues. */
+export function isStopped(error: unknown): boolean {
+  return error instanceof SliceEnded || (error instanceof ApiError && error.failure.kind === 'aborted')
+}

@@ -1,0 +1,185 @@
+/**
+ * What the `handled` parameter of the list of conversations needs. Without it the list may leave some out: only open ones,
+ * for example; then it is read in its parts, `handled=true` and `handled=false`. The list of open conversations is the only
+ * short one that shows changed handled flags; it, too, may leave some out.
+ */
+
+import type { MirrorRow, ServiceBehaviour } from '../../../schema/row.ts'
+import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
+import { allTime } from '../core/pagination/pending-ranges.ts'
+import type { ListStream } from '../streams/stream.ts'
+import { commitPage, commitWithoutRows, readPages, toGaps } from './pages.ts'
+import { rereadByIds } from './rows-by-id.ts'
+import type { SyncRun } from './run.ts'
+
+/** Absent as long as no page has shown it, and while a first sync still has to ask. */
+const hiddenBehaviour = 'conversations.without_handled'
+const hiddenValues = { notAll: 'not all', showsHandled: 'handled ones', all: 'all' } as const
+
+/** `suffix`: of the names of its cursors. */
+type ListPart = { readonly list: ListEndpoint; readonly suffix: string }
+
+export const partSuffixes = [':handled', ':open'] as const
+
+export async function listParts(run: SyncRun, stream: ListStream): Promise<readonly ListPart[]> {
+  const isHidden = stream.name === 'conversations' && (await readHidden(run)) === hiddenValues.notAll
+  if (!isHidden) return [{ list: stream.list(run.projectId), suffix: '' }]
+  return [true, false].map((handled) => ({
+    list: listByFlag(run, stream, handled),
+    suffix: `:${handled ? 'handled' : 'open'}`,
+  }))
+}
+
+function listByFlag(run: SyncRun, stream: ListStream, handled: boolean): ListEndpoint {
+  return { ...stream.list(run.projectId), query: { handled }, partitions: [] }
+}
+
+async function readHidden(run: SyncRun): Promise<string | undefined> {
+  return (await run.mirror.readBehaviours()).get(hiddenBehaviour)
+}
+
+const hidden = (value: string, evidence: string): ServiceBehaviour => ({ name: hiddenBehaviour, value, evidence })
+
+/** Committed with a page of the list without `handled`: a handled conversation on it shows that it does not hide those. */
+export async function observeHandled(
+  run: SyncRun,
+  { name, query }: ListEndpoint,
+  rows: readonly MirrorRow[],
+): Promise<readonly ServiceBehaviour[]> {
+  const shown = rows.find(({ columns }) => name === 'conversations' && columns.handled_at != null)
+  if (shown === undefined || query.handled !== undefined || (await readHidden(run)) !== undefined) return []
+  return [hidden(hiddenValues.showsHandled, `the list without it shows the handled conversation ${shown.columns.id}`)]
+}
+
+/** One page that only has to be looked at. */
+const aPage = { ranges: [allTime], priority: 'fresh' } as const
+
+/**
+ * Before a read of the whole list: whether it leaves out any after all. Conversations that were added between two requests
+ * may have looked like hidden ones.
+ */
+export async function retryHidden(run: SyncRun, stream: ListStream): Promise<void> {
+  if (stream.name !== 'conversations' || (await readHidden(run)) !== hiddenValues.notAll) return
+  const list = stream.list(run.projectId)
+  for await (const batch of readPages(run, { stream: stream.name, list, ...aPage })) {
+    const parsed = stream.parseRows(batch.items, run.projectId)
+    const showsBoth = new Set(parsed.rows.map(({ columns }) => columns.handled_at != null)).size === 2
+    const evidence = 'a page of the list without it shows handled and open conversations'
+    const observations = showsBoth ? [hidden(hiddenValues.showsHandled, evidence)] : []
+    await commitPage(run, stream.name, batch, parsed, { observations })
+    return
+  }
+}
+
+/** `seenRowsKey`: what the list has shown; null = whatever is mirrored. */
+type ShownBefore = { readonly seenRowsKey: string | null; readonly isFirst: boolean }
+
+/**
+ * After a read of the list: whether a page of either part shows conversations that the list did not. True if that was
+ * found now. An incremental sync asks until the answer is stored, as flags that have changed since the list was read prove
+ * nothing; a reconcile asks always.
+ */
+export async function findHiddenConversations(run: SyncRun, stream: ListStream, shown: ShownBefore): Promise<boolean> {
+  const { seenRowsKey, isFirst } = shown
+  const known = await readHidden(run)
+  if (known === hiddenValues.notAll || (seenRowsKey === null && known === hiddenValues.all)) return false
+  if (await showsHidden(run, stream, seenRowsKey, true)) return true
+  // Later syncs read the list of open conversations anyway.
+  const asksOpen = (isFirst || seenRowsKey !== null) && !(await hasShownOpen(run, seenRowsKey))
+  if (asksOpen && (await showsHidden(run, stream, seenRowsKey, false))) return true
+  if (known !== hiddenValues.showsHandled) return false
+  const evidence = 'a page of the handled conversations shows none that were missing without `handled`'
+  await commitWithoutRows(run, stream.name, { observations: [hidden(hiddenValues.all, evidence)] })
+  return false
+}
+
+/** The list showed an open conversation, so it does not leave those out. */
+async function hasShownOpen(run: SyncRun, seenRowsKey: string | null): Promise<boolean> {
+  const { living, unseen } = await run.mirror.countUnseenRows('conversations', seenRowsKey ?? '', 'open')
+  return living > (seenRowsKey === null ? 0 : unseen)
+}
+
+async function showsHidden(run: SyncRun, stream: ListStream, seenRowsKey: string | null, handled: boolean) {
+  const list = listByFlag(run, stream, handled)
+  for await (const batch of readPages(run, { stream: stream.name, list, ...aPage, isContinued: true })) {
+    const parsed = stream.parseRows(batch.items, run.projectId)
+    const ids = parsed.rows.map(({ columns }) => String(columns.id))
+    const unseen = await run.mirror.listUnseenIds(stream.name, seenRowsKey, ids)
+    // One that has only just been created may be missing, too, but not most of a page, or the only ones that are handled.
+    const isUnlike = handled && (await readHidden(run)) === undefined
+    const isHidden = unseen.length > (isUnlike ? 0 : ids.length / 2)
+    const evidence = `${unseen.length} of ${ids.length} conversations with handled=${handled} were missing without it`
+    const observations = isHidden ? [hidden(hiddenValues.notAll, evidence)] : []
+    await commitPage(run, stream.name, batch, parsed, { observations })
+    return isHidden
+  }
+  return false
+}
+
+const openRowsKey = 'conversations:open'
+const filterBehaviour = 'conversations.handled_filter'
+const unreliable = 'unreliable'
+
+/** This many open conversations that the filter did not show make it unreliable, if it does not show them again. */
+const minEvidence = 20
+
+const incompleteReason =
+  'the service does not list all open conversations, so a changed flag is found by a reconcile only'
+
+/**
+ * Reads the complete list of open conversations. One that is open in the mirror but not listed was handled or deleted, so it
+ * is requested by its id.
+ */
+export async function readOpenConversations(run: SyncRun, stream: ListStream): Promise<void> {
+  await readOpenList(run, stream)
+  const isKnown = (await run.mirror.readBehaviours()).get(filterBehaviour) === unreliable
+  if (isKnown || (await findUnlistedOpen(run, stream))) {
+    const evidence = `${minEvidence} open conversations were twice missing from the list with handled=false`
+    await commitWithoutRows(run, stream.name, {
+      observations: [{ name: filterBehaviour, value: unreliable, evidence }],
+      gaps: [{ stream: stream.name, from: null, to: null, reason: incompleteReason }],
+    })
+    run.notices.add('The service does not list all open conversations, so only a reconcile updates all handled flags.')
+  }
+  await run.mirror.forgetSeenRows(openRowsKey)
+}
+
+/** A reconcile forgets that the filter was unreliable, so that the next sync tries it again. */
+export async function retryOpenFilter(run: SyncRun): Promise<void> {
+  if ((await run.mirror.readBehaviours()).get(filterBehaviour) !== unreliable) return
+  const observations = [{ name: filterBehaviour, value: 'to be tried again', evidence: 'a reconcile read all flags' }]
+  await commitWithoutRows(run, 'conversations', { observations })
+}
+
+async function readOpenList(run: SyncRun, stream: ListStream): Promise<void> {
+  await run.mirror.forgetSeenRows(openRowsKey)
+  const list = listByFlag(run, stream, false)
+  for await (const batch of readPages(run, { stream: stream.name, list, ...aPage })) {
+    const more = { seenRowsKey: openRowsKey, gaps: toGaps(stream.name, batch) }
+    await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), more)
+  }
+}
+
+/**
+ * Requests the conversations that the list did not show. True if the filter is unreliable: many of them are open, and were
+ * missing from the list both before and after they were seen to be open. Flags may also change while they are read.
+ */
+async function findUnlistedOpen(run: SyncRun, stream: ListStream): Promise<boolean> {
+  const rereadOpen = async (ids: readonly string[]) => {
+    const rows = await rereadByIds(run, stream, ids, 'fresh')
+    return ids.filter((_, i) => rows[i] != null && (rows[i]?.columns.handled_at ?? null) === null)
+  }
+  let [requested, open] = [0, [] as string[]]
+  for (let after: string | null = null; ; ) {
+    const ids = await run.mirror.listUnseenRows('conversations', openRowsKey, 'open', after, minEvidence)
+    if (ids.length === 0) return false
+    open.push(...(await rereadOpen(ids)))
+    requested += ids.length
+    after = ids.at(-1) ?? null
+    if (open.length < minEvidence || open.length < requested) continue
+    await readOpenList(run, stream)
+    const missing = await run.mirror.listUnseenIds('conversations', openRowsKey, open)
+    if ((await rereadOpen(missing)).length >= minEvidence) return true
+    ;[requested, open] = [0, []]
+  }
+}

@@ -1,0 +1,96 @@
+/** Days of rollups: how one is requested, how far back they go, and in which time zone. */
+import { listStreamNames, type StreamName } from '../../../schema/stream-specs.ts'
+import { ApiError, isNotFound, isRefused } from '../../service/core/api-failure.ts'
+import type { ApiGet, ApiResponse, Priority } from '../../service/core/api-request.ts'
+import { type LocalDay, localDateOfDay } from '../../values/days.ts'
+import { asJsonObject } from '../../values/json.ts'
+import type { ProjectId } from '../../values/project.ts'
+import { type EpochSeconds, rfc3339 } from '../../values/time.ts'
+import type { StoredRollup } from '../core/mirror.ts'
+import type { Mirror } from '../sql/mirror.ts'
+import { type DailyStream, foreignProject } from '../streams/stream.ts'
+import type { SyncRun } from './run.ts'
+
+/** Throws ApiError, also if the rollup is of another project. */
+export async function fetchDay(
+  { get, projectId }: { readonly get: ApiGet; readonly projectId: ProjectId },
+  stream: DailyStream,
+  day: Pick<LocalDay, 'from' | 'to'>,
+  priority: Priority,
+  now: EpochSeconds,
+): Promise<ApiResponse> {
+  const getUntil = (to: EpochSeconds) =>
+    get(stream.path(projectId), { from: rfc3339(day.from), to: rfc3339(to) }, priority)
+  const response = await getUntil(day.to).catch((error) => {
+    // The current day ends in the future, which a service may not accept.
+    if (isRefused(error) && !isNotFound(error) && day.to > now) return getUntil(now)
+    throw error
+  })
+  const other = foreignProject(asJsonObject(response.data) ?? {}, projectId)
+  if (other === null) return response
+  const [why, { status, requestId }] = [`the rollup is of another project (${other})`, response]
+  throw new ApiError({ kind: 'refused', status, code: 'other_project', why, fields: [], requestId })
+}
+
+/** Why this day cannot be read although others may be: it is refused, or the answer is none. Null for all other failures. */
+export function unreadableDayReason(error: unknown): string | null {
+  if (!(error instanceof ApiError)) return null
+  const { failure } = error
+  if (failure.kind === 'refused') return error.message
+  return failure.kind === 'transient' && failure.status !== null && failure.status < 500 ? error.message : null
+}
+
+/**
+ * `waiting`: these lists have never been read completely, so an earlier row may still appear. `unknown`: no list can be
+ * read. `empty`: the lists have been read, and are empty.
+ */
+export type RollupHistory =
+  | { readonly kind: 'known'; readonly from: EpochSeconds }
+  | { readonly kind: 'waiting'; readonly lists: readonly StreamName[] }
+  | { readonly kind: 'unknown' | 'empty' }
+
+/**
+ * How far back the rollups go. The API does not say so; the earliest mirrored row shows it, once the lists are read.
+ * `thisRun`: the read statuses of the lists after the current run, which are not stored yet.
+ */
+export async function findRollupHistory(
+  { mirror, mirrored, startDate }: Pick<SyncRun, 'mirror' | 'mirrored' | 'startDate'>,
+  thisRun: ReadonlyMap<StreamName, 'complete' | 'skipped'> = new Map(),
+): Promise<RollupHistory> {
+  if (startDate !== null) return { kind: 'known', from: startDate }
+  const relevantLists = listStreamNames.filter((name) => mirrored.has(name))
+  const before = await mirror.readStreamStatuses(relevantLists)
+  const statusOf = (name: StreamName) =>
+    before.get(name) === 'complete' ? 'complete' : (thisRun.get(name) ?? before.get(name) ?? 'unfinished')
+  const waiting = relevantLists.filter((name) => statusOf(name) === 'unfinished')
+  if (waiting.length > 0 && (await mirror.readRollups()).length === 0) return { kind: 'waiting', lists: waiting }
+  const from = await mirror.earliestTime()
+  if (from !== null) return { kind: 'known', from }
+  return { kind: relevantLists.some((name) => statusOf(name) === 'complete') ? 'empty' : 'unknown' }
+}
+
+/** The time zone that a person has confirmed: with another one every day is read again, which a typing error must not start. */
+const zoneCursor = 'analytics:zone'
+
+/** Newest first: those that are no days of the zone. */
+export function outdatedRollups(stored: readonly StoredRollup[], timeZone: string): readonly StoredRollup[] {
+  return stored.filter((rollup) => rollup.timeZone !== timeZone && localDateOfDay(rollup, timeZone) === null)
+}
+
+/** Why the rollups may not be read in this time zone yet; null = they may. */
+export async function unconfirmedZoneReason(
+  mirror: Pick<Mirror, 'readRollups' | 'readCursor'>,
+  timeZone: string,
+): Promise<string | null> {
+  // Rollups of an early version have no zone; those that are no days are duplicates.
+  const outdated = outdatedRollups(await mirror.readRollups(), timeZone).filter((rollup) => rollup.timeZone !== null)
+  if (outdated.length === 0 || (await mirror.readCursor(zoneCursor)) === timeZone) return null
+  return `the stored rollups are days of ${outdated[0]?.timeZone}, and the time zone is now ${timeZone}: ${outdated.length} of them would be replaced`
+}
+
+export const confirmZone =
+  'correct DESKMIRROR_TIME_ZONE; or, to read every day again, run `deskmirror sync --streams analytics --change-time-zone`'
+
+export function rememberConfirmedZone(mirror: Pick<Mirror, 'writeCursor'>, timeZone: string): Promise<void> {
+  return mirror.writeCursor(zoneCursor, timeZone)
+}

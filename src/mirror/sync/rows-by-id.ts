@@ -1,0 +1,172 @@
+/**
+ * Rows that are requested by their ids: those that a list did not show, which are marked as deleted only if the service
+ * answers 404; those that a list showed older than they are here; and those that a webhook delivery refers to.
+ */
+
+import type { MirrorRow } from '../../../schema/row.ts'
+import { childStreamsOf, type ListStreamName } from '../../../schema/stream-specs.ts'
+import { ApiError, isNotFound, isRefused, unreadableRowReason } from '../../service/core/api-failure.ts'
+import type { Priority } from '../../service/core/api-request.ts'
+import { listOnlyFields, toListShape } from '../../service/core/list-shape.ts'
+import { idIdentity } from '../../service/core/path-segment.ts'
+import { describeMassDeletion, isMassDeletion, massDeletionGapKey } from '../core/mirror.ts'
+import { gapReasons } from '../core/pagination/reading.ts'
+import { type MirroredRow, parseWebhook } from '../core/webhook-reference.ts'
+import { listStreams } from '../streams/all-streams.ts'
+import type { ListStream } from '../streams/stream.ts'
+import { mapConcurrently, throwIfAborted } from './concurrency.ts'
+import { commitWithoutRows } from './pages.ts'
+import { priorityFor, type SyncRun } from './run.ts'
+
+const batchSize = 100
+const concurrency = 8
+
+/** How many conversations a run rechecks; the others stay marked for the next one. */
+const maxRechecks = 400
+
+export type RereadDeps = Pick<SyncRun, 'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'notices' | 'now' | 'signal'>
+
+/** Marks a row that the service answered 404 for. Null: marked; else why a fault is likelier than so many deletions. */
+export async function markRowDeleted(run: RereadDeps, stream: ListStreamName, id: string): Promise<string | null> {
+  const doubt = await run.mirror.markDeleted(stream, id, run.now(), run.mode === 'full')
+  if (doubt !== null) run.notices.add(doubt)
+  return doubt
+}
+
+/** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
+export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRowsKey: string): Promise<void> {
+  const { name } = stream
+  const { unseen, living } = await run.mirror.countUnseenRows(name, seenRowsKey, 'all')
+  if (run.mode !== 'full' && isMassDeletion(unseen, living)) {
+    const reason = describeMassDeletion(name, unseen, living)
+    const doubt = { stream: name, from: null, to: null, reason, dedupKey: massDeletionGapKey }
+    await commitWithoutRows(run, name, { gaps: [doubt] })
+    run.notices.add(reason)
+    return run.stats.fail(name, reason)
+  }
+  await commitWithoutRows(run, name, { resolvedGapKeys: [massDeletionGapKey] })
+  run.stats.setRemaining(name, unseen)
+  for (let after: string | null = null; ; ) {
+    const ids = await run.mirror.listUnseenRows(name, seenRowsKey, 'all', after, batchSize)
+    if (ids.length === 0) return
+    const rows = await rereadByIds(run, stream, ids, priorityFor(run, false))
+    if (rows.some((row) => row !== null && isOutsideAllBounds(run, stream, row)))
+      await commitWithoutRows(run, name, { gaps: [{ stream: name, from: null, to: null, reason: gapReasons.bounded }] })
+    after = ids.at(-1) ?? null
+  }
+}
+
+/** The list shows no row without a time, and nothing on it shows whether there are any. */
+export function needsBothBounds(run: SyncRun, name: ListStreamName): boolean {
+  return run.profiles.get(name)?.requiresBothBounds === true
+}
+
+/** It lacks a time by which the list may be sorted, so a request with bounds may leave it out. */
+function isOutsideAllBounds(run: SyncRun, { name, list }: ListStream, { item }: MirrorRow): boolean {
+  const times = list(run.projectId).times(item)
+  const fields = run.profiles.get(name)?.order?.fields ?? []
+  return needsBothBounds(run, name) && fields.some((field) => !times.has(field))
+}
+
+/**
+ * Reads the conversations that a list showed with an earlier last message than the mirror has. The list's copy may be
+ * stale, or a message may be dated before its predecessor; only the row itself shows which.
+ */
+export async function recheckRows(run: SyncRun, stream: ListStream): Promise<void> {
+  const ids = await run.mirror.listRowsToRecheck(maxRechecks)
+  if (ids.length === 0) return
+  await rereadByIds(run, stream, ids, 'fresh')
+  await run.mirror.clearRecheck(ids)
+}
+
+/** Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or deleted. */
+export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly string[], priority: Priority) {
+  const { name } = stream
+  const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
+    if (isNotFound(error)) {
+      const doubt = await markRowDeleted(run, name, id)
+      if (doubt === null) run.stats.recordPage(name, 0, { changed: 1 })
+      else run.stats.fail(name, doubt)
+      return null
+    }
+    const why = unreadableRowReason(error)
+    if (why === null) throw error
+    const commit = { stream: name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }
+    run.stats.recordPage(name, 0, await run.mirror.commit(commit))
+    return null
+  }
+  return mapConcurrently(ids, concurrency, async (id): Promise<MirrorRow | null> => {
+    throwIfAborted(run.signal)
+    // An id that cannot be requested is thrown here, too.
+    const request = async () => run.get(stream.rowPath(run.projectId, id), {}, priority)
+    const response = await request().catch((error) => recordUnreadable(id, error))
+    if (response === null) return null
+    const stored = (await run.mirror.readRawById(name, [id])).get(id)
+    const { data, requestedAt } = response
+    const listOnly = listOnlyFields(await run.mirror.readBehaviours(), name)
+    const parsed = stream.parseRows([toListShape(stored, data, listOnly)], run.projectId)
+    const result = await run.mirror.commit({ stream: name, ...parsed, requestedAt, isAuthoritative: true })
+    run.stats.recordPage(name, parsed.rows.length, result)
+    return parsed.rows[0] ?? null
+  })
+}
+
+export type WebhookDeps = RereadDeps & {
+  readonly streams: SyncRun['streams']
+  /** Those that are mirrored, by the identity of their ids. */
+  readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, MirroredRow>>
+  /** The outcomes by stream and id that earlier deliveries of this batch already had. Mutable. */
+  readonly outcomes: Map<string, RowOutcome>
+}
+
+type RowOutcome = 'read' | 'gone' | 'refused'
+
+/** `found`: a summary for users. `needsListSync`: it contains no usable ids, so an incremental sync of the lists is needed. */
+type WebhookResult = { readonly found: string; readonly needsListSync: boolean }
+
+/**
+ * Reads the rows that a webhook delivery refers to from the service; nothing of the delivery itself is mirrored. Throws
+ * ApiError if the service does not answer or denies the key.
+ */
+export async function syncReferencedRows(deps: WebhookDeps, body: string): Promise<WebhookResult> {
+  const { references, why } = parseWebhook(body)
+  const ids = references.map(({ id }) => id)
+  const mirrored = ids.length === 0 ? null : await deps.locateRows(ids)
+  // The mirror decides about an id's letters and table; the names in the payload are only hints.
+  const located = references.map((reference) => mirrored?.get(idIdentity(reference.id)) ?? reference)
+  const found: string[] = []
+  for (const stream of Object.values(listStreams)) {
+    const ofStream = located.filter(({ table }) => table === stream.name)
+    if (ofStream.length === 0 || !deps.streams.has(stream.name)) continue
+    const outcomes = await mapConcurrently(ofStream, concurrency, ({ id }) => rereadReferenced(deps, stream, id))
+    const counts = [...Map.groupBy(outcomes, (outcome) => outcome)].map(([outcome, all]) => `${all.length} ${outcome}`)
+    found.push(`${stream.name}: ${counts.sort().join(', ')}`)
+  }
+  if (found.length === 0) return { needsListSync: true, found: `lists, as ${why ?? 'none of its ids is known'}` }
+  return { needsListSync: false, found: found.join('; ') }
+}
+
+async function rereadReferenced(deps: WebhookDeps, stream: ListStream, id: string): Promise<RowOutcome> {
+  const name = `${stream.name}/${id}`
+  const outcome = deps.outcomes.get(name) ?? (await rereadWithChildren(deps, stream, id))
+  deps.outcomes.set(name, outcome)
+  return outcome
+}
+
+async function rereadWithChildren(deps: WebhookDeps, stream: ListStream, id: string): Promise<RowOutcome> {
+  try {
+    const [row = null] = await rereadByIds(deps, stream, [id], 'fresh')
+    if (row === null) return 'gone'
+    // A message or a recording may be new although its parent's row is unchanged.
+    for (const child of childStreamsOf(stream.name)) await deps.mirror.markChildrenPending(child, [id], deps.now())
+    return 'read'
+  } catch (error) {
+    if (isRefused(error) || isForbidden(error)) return 'refused'
+    throw error
+  }
+}
+
+/** A missing scope or an id of another project, which does not mean that the key itself is denied. */
+function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.failure.kind === 'denied' && error.failure.status === 403
+}
