@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { streamStateOf } from '../../src/console/core/stream-state.ts'
 import type { ProjectFrame } from '../../src/console/page.ts'
-import { thread } from '../../src/console/pages/conversation.ts'
+import { thread } from '../../src/console/pages/conversations.ts'
 import { liveTexts, overviewSentences } from '../../src/console/pages/overview.ts'
 import type { OverviewData, StreamRow } from '../../src/console/reads.ts'
 import { hideMessages } from '../../src/console/screen.ts'

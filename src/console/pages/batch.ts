@@ -21,14 +21,12 @@ import {
   table,
 } from '../blocks.ts'
 import { offeredForBatch } from '../core/permissions.ts'
-import { decisionButtons } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import type { ReviewedRow } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
 import { ago, by, foreignText, shortened, spanText } from '../text.ts'
-import { batchStateOf, batchWords, countsText, statusWords } from '../writeback-words.ts'
-import { reviewedTable } from './reviewed-rows.ts'
-import { entryTable, listEntries, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
+import { batchStateOf, batchWords, countsText, decisionButtons, statusWords } from '../writeback-blocks.ts'
+import { entryTable, listEntries, reviewedTable, rowsPerPage, statusChoices, statusNamed } from './writebacks.ts'
 
 export async function showBatch(request: ScreenRequest): Promise<Page | null> {
   const { project, frame } = request

@@ -1,22 +1,108 @@
-/** Volume, waits, backlog and calls by day, from the views for analysts. */
+/** Charts: where the request budget goes; volume, waits, backlog and calls by day, from the views for analysts. */
 import { legend, type TimeChart, timeChart } from '../../document/chart.ts'
+import type { BudgetData } from '../../service/core/estimate.ts'
+import type { Priority } from '../../service/core/api-request.ts'
+import { readBudget } from '../../service/sql/budget-history.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
-import { addressOf, section, spanChoices } from '../blocks.ts'
-import type { Page } from '../page.ts'
+import { addressOf, facts, section, spanChoices, table } from '../blocks.ts'
+import type { Page, ProjectFrame } from '../page.ts'
+import { limitOf } from '../project.ts'
 import type { ScreenRequest } from '../screen.ts'
 import type { DayRow } from '../sql/overview.ts'
-import { roughly } from '../text.ts'
+import { formatTime, roughly, timeOf } from '../text.ts'
 
-const dayMs = 86_400_000
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+/** How long, and how long one bar is: some 60 to 100 bars. */
+const budgetSpans = {
+  '1 hour': { ms: hourMs, stepMs: minuteMs },
+  '24 hours': { ms: dayMs, stepMs: 15 * minuteMs },
+  '7 days': { ms: 7 * dayMs, stepMs: 2 * hourMs },
+  '30 days': { ms: 30 * dayMs, stepMs: 8 * hourMs },
+}
+
+export async function showBudget({ db, project, frame, query }: ScreenRequest): Promise<Page> {
+  const { over, links } = spanChoices(budgetSpans, query('over'), addressOf(frame, 'budget'))
+  const { ms, stepMs } = budgetSpans[over]
+  const data = { limit: limitOf(project), ...(await readBudget(db, frame.now - ms, frame.now, stepMs)) }
+  const { bars, pauses, limit } = data
+  const sum = (of: (bar: BudgetData['bars'][number]) => number) => bars.reduce((total, bar) => total + of(bar), 0)
+  const all = sum(({ requests }) => Object.values(requests).reduce((total, count) => total + count, 0))
+  const byPriority = table(
+    'Requests by priority',
+    ['Priority', '#Requests'],
+    series.map(({ priority, name }) => [name, formatCount(sum(({ requests }) => requests[priority] ?? 0))]),
+  )
+  const newestPauses = pauses.toReversed().slice(0, 50)
+  const pauseTable = table(
+    'When no request was sent',
+    ['Why', 'From', '#For'],
+    newestPauses.map(({ kind, from, to }) => [
+      kind === 'throttled' ? 'the service answered 429' : 'past use was not known',
+      timeOf(new Date(from).toISOString(), frame),
+      roughly(to - from),
+    ]),
+    'There was none.',
+  )
+  const content = html`${links}
+${facts([
+  ['Requests', formatCount(all)],
+  ['Allowed a minute', limit === null ? 'not known here' : formatCount(limit)],
+  ['Answered by 429', formatCount(sum(({ throttled }) => throttled))],
+  ['Pauses', formatCount(pauses.length)],
+])}
+${section('Requests', budgetChart(data, frame))}
+${section('What for', byPriority)}
+${section('Pauses', pauseTable)}`
+  return { title: 'Budget', section: 'Budget', content }
+}
+
+/** Requests by priority over time, with the limit, the pauses and the 429s. */
+const series: readonly { readonly priority: Priority; readonly name: string; readonly style: string }[] = [
+  { priority: 'write', name: 'write-backs', style: 'second' },
+  { priority: 'fresh', name: 'new rows', style: 'first' },
+  { priority: 'backfill', name: 'backfill', style: 'third' },
+  { priority: 'reconcile', name: 'comparing', style: 'fourth' },
+]
+
+const budgetLegend: Html = legend([
+  ...series,
+  { name: 'pause after a 429', style: 'shade throttled' },
+  { name: 'closed: past use not known', style: 'shade closed' },
+])
+
+export function budgetChart({ limit, from, to, stepMs, bars, pauses }: BudgetData, { timeZone }: ProjectFrame): Html {
+  const perBar = limit === null ? null : Math.round((limit * stepMs) / minuteMs)
+  const isLong = to - from > 2 * dayMs
+  const throttled = bars.filter((bar) => bar.throttled > 0)
+  const chart = timeChart({
+    ...{ id: 'budget', kind: 'stacked bars', from, to, stepMs, formatValue: formatCount },
+    title: stepMs === minuteMs ? 'Requests a minute' : 'Requests over time',
+    times: bars.map(({ at }) => at),
+    series: series.map(({ priority, name, style }) => ({
+      ...{ name, style, values: bars.map(({ requests }) => requests[priority] ?? 0) },
+    })),
+    limit: perBar === null ? null : { value: perBar, label: `allowed ${formatCount(perBar)}` },
+    shades: pauses.map((pause) => ({
+      ...{ ...pause, style: pause.kind, label: pause.kind === 'closed' ? 'closed' : 'pause after a 429' },
+    })),
+    marks: throttled.map((bar) => ({ at: bar.at, label: `${bar.throttled} answered by 429` })),
+    formatTime: (at) => formatTime(at, timeZone).slice(isLong ? 5 : 11),
+  })
+  return html`${budgetLegend}${chart}`
+}
+
 /** In days. */
-const spans = { '30 days': 30, '14 days': 14, '90 days': 90, '365 days': 365 }
+const daySpans = { '30 days': 30, '14 days': 14, '90 days': 90, '365 days': 365 }
 
 export async function showCharts({ reads, project, frame, query }: ScreenRequest): Promise<Page> {
   const address = addressOf(frame, 'charts')
-  const { over, links } = spanChoices(spans, query('over'), address)
-  const from = new Date(frame.now - spans[over] * dayMs).toISOString().slice(0, 10)
+  const { over, links } = spanChoices(daySpans, query('over'), address)
+  const from = new Date(frame.now - daySpans[over] * dayMs).toISOString().slice(0, 10)
   const days = await reads.days(project, from)
   const counting = html`<p class="empty" role="status">The numbers are being counted. <a href="${withQuery(address, { over })}">Look again</a></p>`
   const empty = html`<p class="empty">There are no numbers yet: they follow the first sync.</p>`

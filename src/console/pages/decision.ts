@@ -8,7 +8,6 @@ import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
 import { addressOf, linkTo, section, table } from '../blocks.ts'
-import { hiddenFields } from '../decision-forms.ts'
 import {
   type DecisionTarget,
   filterOf,
@@ -20,8 +19,8 @@ import {
 import type { Page, ProjectFrame } from '../page.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { foreignText, spanText, timeOf } from '../text.ts'
-import { countsText, statusWords, stepText } from '../writeback-words.ts'
-import { payloadText, quoted } from './reviewed-rows.ts'
+import { countsText, hiddenFields, statusWords, stepText } from '../writeback-blocks.ts'
+import { payloadText, quoted } from './writebacks.ts'
 
 /** More rows than a person counts at a glance: their number is typed. */
 export const typedOver = 50

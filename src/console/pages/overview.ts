@@ -9,9 +9,8 @@ import type { OverviewData, StreamRow } from '../reads.ts'
 import type { ScreenRequest } from '../screen.ts'
 import { countLimit } from '../sql/overview.ts'
 import { foreignText, roughly } from '../text.ts'
-import { budgetChart } from './budget.ts'
-import { runTable } from './runs.ts'
-import { streamTable, streamTitle } from './streams.ts'
+import { budgetChart } from './charts.ts'
+import { runTable, streamTable, streamTitle } from './mirror.ts'
 
 /** First what a person must do, then what is wrong and what is fine, then the numbers. */
 export async function showOverview({ reads, project, frame }: ScreenRequest): Promise<Page> {

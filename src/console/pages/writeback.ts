@@ -7,14 +7,13 @@ import { pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { facts, linkTo, section, table } from '../blocks.ts'
 import { offeredForWriteback } from '../core/permissions.ts'
-import { decisionButtons } from '../decision-forms.ts'
 import type { Page, ProjectFrame } from '../page.ts'
 import { type ScreenRequest, visibleTo } from '../screen.ts'
 import { type ConversationData, readConversation } from '../sql/conversations.ts'
 import { ago, by, foreignText, timeOf } from '../text.ts'
-import { statusOf, statusWords, stepText } from '../writeback-words.ts'
-import { thread } from './conversation.ts'
-import { payloadText } from './reviewed-rows.ts'
+import { decisionButtons, statusOf, statusWords, stepText } from '../writeback-blocks.ts'
+import { thread } from './conversations.ts'
+import { payloadText } from './writebacks.ts'
 
 export async function showWriteback(request: ScreenRequest): Promise<Page | null> {
   const { db, project, frame } = request

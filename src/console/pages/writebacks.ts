@@ -1,20 +1,23 @@
-/** Write-backs: the batches, newest first, or all rows with one status. */
+/** Write-backs: the batches, newest first, or all rows with one status; and rows that have not left, of which some can be picked. */
 import { hasRole } from '../../config/roles.ts'
-import type { OutboxFilter } from '../../outbox/core/decisions.ts'
+import type { Cell } from '../../document/table.ts'
+import type { DecisionName, OutboxFilter } from '../../outbox/core/decisions.ts'
 import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
-import { describeRequest } from '../../outbox/core/review-labels.ts'
+import type { ReviewOutcome } from '../../outbox/core/review.ts'
+import { describeRequest, outcomeLabels } from '../../outbox/core/review-labels.ts'
 import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'
-import { operationTypes } from '../../outbox/core/writeback-request.ts'
+import { operationTypes, reviewActions } from '../../outbox/core/writeback-request.ts'
 import type { Outbox } from '../../outbox/sql/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
-import { type Html, html, nothing } from '../../values/html.ts'
+import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import { addressOf, type Choice, choices, linkTo, older, section, table } from '../blocks.ts'
 import { importRole } from '../core/permissions.ts'
 import type { Page, ProjectFrame } from '../page.ts'
+import type { ReviewedRow } from '../reviews.ts'
 import { digitsOf, type ScreenRequest, visibleTo } from '../screen.ts'
-import { ago, by, foreignText, shortened } from '../text.ts'
-import { batchStateOf, countsText, statusOf, statusWords } from '../writeback-words.ts'
+import { ago, by, exactText, foreignText, shortened } from '../text.ts'
+import { batchStateOf, countsText, hiddenFields, statusOf, statusWords } from '../writeback-blocks.ts'
 
 export async function showWritebacks(request: ScreenRequest): Promise<Page> {
   const { outbox, frame, query } = request
@@ -94,4 +97,75 @@ export function entryTable(rows: readonly NamedEntry[], frame: ProjectFrame): Ht
       shortened(entry.error ?? entry.step, 140),
     ]),
   )
+}
+
+/** `payload`: what it would send. */
+export type RowToPick = ReviewedRow & { readonly payload: NamedEntry['payload'] }
+
+type Picking = {
+  readonly batch: string
+  readonly would: ReviewOutcome | null
+  readonly offered: readonly DecisionName[]
+}
+
+export function reviewedTable(
+  rows: readonly RowToPick[],
+  { batch, would, offered }: Picking,
+  frame: ProjectFrame,
+): Html {
+  const decisions = (['approve', 'cancel'] as const).filter((decision) => offered.includes(decision))
+  const hasPicks = decisions.length > 0 && rows.length > 0
+  const pick = ({ id, position }: RowToPick) =>
+    html`<input type="checkbox" name="id" value="${id}" aria-label="Row ${String(position)}">`
+  const content = table(
+    'Rows that have not been sent',
+    [...(hasPicks ? ['Pick'] : []), '#Row', 'About', 'What is sent', 'Effect'],
+    rows.map((row) => [...(hasPicks ? [pick(row)] : []), ...rowCells(row, frame)]),
+    'No row would do this.',
+  )
+  if (!hasPicks) return content
+  const confirm = addressOf(frame, 'confirm')
+  const buttons = (which: string) =>
+    decisions.map(
+      (decision) =>
+        html`<button type="submit" name="decision" value="${decision}">${decision === 'approve' ? 'Approve' : 'Cancel'} ${which}…</button>`,
+    )
+  // All that would do this, also those on other pages.
+  const allOf =
+    would === null
+      ? nothing
+      : html`<form class="bar" action="${confirm}">${hiddenFields({ batch, would })}<span>All that are “${outcomeLabels[would]}”:</span>${buttons('all of these')}</form>`
+  return html`<form action="${confirm}" ${attribute('data-picks', true)}>${hiddenFields({ batch })}
+${content}
+<div class="bar"><span ${attribute('data-picked', true)} role="status">Picked rows:</span>${buttons('these')}</div></form>${allOf}`
+}
+
+function rowCells(
+  { position, outcome, lastWords, effect, differs, payload, ...row }: RowToPick,
+  frame: ProjectFrame,
+): Cell[] {
+  return [
+    linkTo(frame, 'writebacks', row.id, String(position)),
+    html`${foreignText(row.visitorName)}${quoted(lastWords)}`,
+    html`${payload?.handled === undefined ? html`<span class="faint">${reviewActions[row.action][0]}</span> ` : nothing}${payloadText(payload)}`,
+    html`<span class="outcome ${outcome}">${outcomeLabels[outcome]}</span>${effect === '' || effect === null ? nothing : html`<br>${shortened(effect, 200)}`}${differs === null ? nothing : html`<br><span class="problem">${shortened(differs, 300)}</span>`}`,
+  ]
+}
+
+/** The visitor's last words, below the name. */
+export function quoted(lastWords: string | null): Html {
+  return lastWords === null ? nothing : html`<br><span class="faint">“${shortened(lastWords, 120)}”</span>`
+}
+
+/** Exactly what is sent: each field, with characters that nobody could see named. */
+export function payloadText(payload: Readonly<Record<string, unknown>> | null): Html {
+  const fields = Object.entries(payload ?? {})
+  if (payload === null || fields.length === 0) return foreignText(null)
+  const { content, sender_name: sender, handled, ...others } = payload
+  const shown = Object.entries(others).map(
+    ([name, value]) => html`<span class="field">${name}: ${value === null ? 'none' : exactText(String(value))}</span> `,
+  )
+  if (handled !== undefined) shown.unshift(html`${handled === false ? 'reopen' : 'mark handled'} `)
+  if (typeof content !== 'string') return html`${shown}`
+  return html`<q>${exactText(content)}</q>${typeof sender === 'string' ? html` <span class="faint">as ${exactText(sender)}</span>` : nothing}`
 }

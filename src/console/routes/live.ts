@@ -5,10 +5,10 @@ import type { Warehouse } from '../../app/open.ts'
 import { errorText } from '../../values/system-error-text.ts'
 import type { Ms } from '../../values/time.ts'
 import { batchLive, batchShape } from '../pages/batch.ts'
+import { streamLiveTexts } from '../pages/mirror.ts'
 import { liveTexts, overviewShape } from '../pages/overview.ts'
-import { streamLiveTexts } from '../pages/streams.ts'
 import type { ConsoleProject } from '../project.ts'
-import { countsText } from '../writeback-words.ts'
+import { countsText } from '../writeback-blocks.ts'
 import type { Site } from './site.ts'
 
 const streamHeaders = {

@@ -1,0 +1,202 @@
+/** Pages for those who answer: who waits, one conversation with its thread, one visitor, and search. */
+
+import { parseSearch } from '../../analytics/core/search-words.ts'
+import { operationTypes } from '../../outbox/core/writeback-request.ts'
+import { withQuery } from '../../values/address.ts'
+import { formatCount } from '../../values/format.ts'
+import { type Html, html, nothing } from '../../values/html.ts'
+import type { Ms } from '../../values/time.ts'
+import { addressOf, choices, facts, linkTo, older, section, table } from '../blocks.ts'
+import type { Page, ProjectFrame } from '../page.ts'
+import { type ScreenRequest, visibleTo } from '../screen.ts'
+import {
+  type ConversationData,
+  type ConversationRow,
+  readConversation,
+  readVisitor,
+  readWaiting,
+} from '../sql/conversations.ts'
+import { search } from '../sql/search.ts'
+import { ago, exactStart, foreignText, markedText, roughly, shortened, timeOf } from '../text.ts'
+import { statusOf } from '../writeback-blocks.ts'
+
+export async function showWaiting({ db, frame, query }: ScreenRequest): Promise<Page> {
+  const seconds = Number(query('older') ?? 0)
+  const minAgeMs = Number.isInteger(seconds) && seconds > 0 && seconds < 1e9 ? seconds * 1000 : 0
+  const isUnassigned = query('assigned') === 'none'
+  const after = query('after')
+  const isCursor = after !== null && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \S+$/.test(after)
+  const filter = { minAgeMs, isUnassigned, after: isCursor ? after : null }
+  const { rows, buckets, next } = visibleTo(frame, await readWaiting(db, filter, frame.now))
+  const address = (age: Ms, unassigned: boolean, from: string | null = null) =>
+    withQuery(addressOf(frame, 'waiting'), {
+      older: age === 0 ? null : String(age / 1000),
+      assigned: unassigned ? 'none' : null,
+      after: from,
+    })
+  const ages = buckets.map(({ minAgeMs: age, count }) => ({
+    label: `${age === 0 ? 'All' : `${roughly(age)} or longer`} (${formatCount(count)})`,
+    to: address(age, isUnassigned),
+    isChosen: age === minAgeMs,
+  }))
+  const assignments = [false, true].map((unassigned) => ({
+    label: unassigned ? 'Assigned to nobody' : 'Any agent',
+    to: address(minAgeMs, unassigned),
+    isChosen: unassigned === isUnassigned,
+  }))
+  const waiting = table(
+    'Conversations that wait for an answer, the longest first',
+    ['#Waits for', 'Visitor', 'Last words', 'Assigned', 'Since'],
+    rows.map(({ id, since, name, email, lastWords, agent }) => [
+      roughly(frame.now - Date.parse(since)),
+      linkTo(frame, 'conversations', id, foreignText(name ?? email ?? id)),
+      shortened(lastWords, 140),
+      foreignText(agent),
+      timeOf(since, frame),
+    ]),
+    'Nobody waits for an answer.',
+  )
+  const content = html`${choices('Waits for', ages)}${choices('Assigned', assignments)}${waiting}
+${older(next === null ? null : address(minAgeMs, isUnassigned, next), 'Shorter waits')}`
+  return { title: 'Waiting', section: 'Waiting', content }
+}
+
+export async function showConversation({ db, frame, id, query }: ScreenRequest): Promise<Page | null> {
+  const data = visibleTo(frame, await readConversation(db, id, query('before')))
+  if (data === null) return null
+  const { visitorId, name, email, isComplete, deletedAt, writebacks } = data
+  const address = addressOf(frame, 'conversations', data.id)
+  const visitor =
+    visitorId === null
+      ? foreignText(null)
+      : linkTo(frame, 'visitors', visitorId, foreignText(name ?? email ?? visitorId))
+  const writebackTable = table(
+    'Write-backs to this conversation, the newest first',
+    ['What', 'Status'],
+    writebacks.map((row) => [
+      linkTo(frame, 'writebacks', row.id, operationTypes[row.operation].words[0]),
+      statusOf(row.status, frame),
+    ]),
+  )
+  const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this conversation.</p>`}
+${facts([
+  ['Visitor', visitor],
+  ['E-mail', foreignText(email)],
+  ['Status', data.handledAt === null ? 'open' : html`handled ${ago(data.handledAt, frame)}`],
+  ['Waits for an answer since', timeOf(data.waitingSince, frame)],
+  ['Assigned to', foreignText(data.agent)],
+  ['Started', timeOf(data.createdAt, frame)],
+  ['Origin', foreignText(data.origin)],
+  ['Id', foreignText(data.id)],
+])}
+${isComplete === false ? html`<p class="problem">The service did not list all of its messages.</p>` : nothing}
+${older(data.older === null ? null : withQuery(address, { before: data.older }), 'Older messages')}
+${thread(data, frame)}
+${writebacks.length === 0 ? nothing : section('Write-backs', writebackTable)}`
+  return { title: 'Conversation', section: 'Search', content }
+}
+
+/** Changes that the messages themselves show. */
+const shownByMessages: ReadonlySet<string> = new Set(['last_message_at', 'last_message_sender_type'])
+
+/** Of all messages of a page: a browser, and the worker that makes the page, should not stall for who writes too much. */
+const shownCharacters = 200_000
+
+/** Messages and changes in the order in which they happened. `isMarked`: what a person should look at. */
+export function thread(
+  { messages, changes, older: hasOlder }: Pick<ConversationData, 'messages' | 'changes' | 'older'>,
+  frame: ProjectFrame,
+  isMarked: (text: string | null, at: string | null) => boolean = () => false,
+): Html {
+  const [first] = messages
+  const total = messages.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
+  const length = total <= shownCharacters ? total : Math.max(500, Math.floor(shownCharacters / messages.length))
+  const shownChanges = changes.filter(
+    ({ field, at }) => !shownByMessages.has(field) && (hasOlder === null || first?.at == null || at >= first.at),
+  )
+  const entries = [
+    ...messages.map(({ role, name, sender, content, at, isDeleted }) => {
+      const same = isMarked(content, at)
+      const by = html`${same ? html`<b>The same words</b> · ` : nothing}${foreignText(name ?? sender)} · ${timeOf(at, frame)}${isDeleted ? ' · deleted' : ''}`
+      const item = html`<li class="${role}${same ? ' marked' : ''}"><p class="by">${by}</p><p>${exactStart(content, length)}</p></li>\n`
+      return { at: at ?? '', item }
+    }),
+    ...shownChanges.map(({ field, before, after, at }) => ({
+      at,
+      item: html`<li class="event"><p>${field.replaceAll('_', ' ')}: ${foreignText(before)} → ${foreignText(after)} · seen ${timeOf(at, frame)}</p></li>\n`,
+    })),
+  ]
+  if (entries.length === 0) return html`<p class="empty">There are no messages.</p>`
+  // The sort is stable: messages of the same second keep their order.
+  const sorted = entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+  return html`<ol class="thread" aria-label="Messages">${sorted.map(({ item }) => item)}</ol>`
+}
+
+export async function showSearch(request: ScreenRequest): Promise<Page | { readonly redirect: string }> {
+  const { db, project, frame, query } = request
+  const text = query('q')
+  const found = text === null ? null : await search(db, text, query('before'))
+  if (found !== null && found.kind !== 'found') return { redirect: addressOf(frame, `${found.kind}s`, found.id) }
+  // Whether a word is found says that it is there, so who may not read messages finds things by their ids only.
+  const nobody = frame.viewer?.hidesMessages === true ? { people: [], conversations: [], next: null } : {}
+  const form = html`<form action="${addressOf(frame, 'search')}" class="stacked"><label>An id, a name, an e-mail address, or words of messages
+<input type="search" name="q" value="${text}" autocomplete="off"></label><button type="submit">Search</button></form>`
+  const off = html`<p class="faint">Words of messages are not searched here: the setting <code>search</code> is off. Ids, names and addresses are.</p>`
+  const content = html`${form}${project.search ? nothing : off}${found === null ? nothing : results({ ...found, ...nobody }, text ?? '', frame)}`
+  return { title: 'Search', section: 'Search', content }
+}
+
+type Found = Extract<Awaited<ReturnType<typeof search>>, { kind: 'found' }>
+
+function results({ people, conversations, next, missing }: Found, query: string, frame: ProjectFrame): Html {
+  const persons = table(
+    'Visitors',
+    ['Name', 'E-mail'],
+    people.map(({ id, name, email }) => [
+      linkTo(frame, 'visitors', id, foreignText(name ?? email ?? id)),
+      foreignText(email),
+    ]),
+  )
+  const note = html`<p class="faint">Up to ${formatCount(missing)} conversations have changed and can be searched after the next sync.</p>`
+  return html`${people.length === 0 ? nothing : section('Visitors', persons)}
+${section('Conversations', html`${conversationTable(conversations, parseSearch(query).words, frame)}${missing === 0 ? nothing : note}`)}
+${older(next === null ? null : withQuery(addressOf(frame, 'search'), { q: query, before: next }))}`
+}
+
+/** One visitor: what is known, conversations, activity. */
+export async function showVisitor({ db, frame, id }: ScreenRequest): Promise<Page | null> {
+  const visitor = visibleTo(frame, await readVisitor(db, id))
+  if (visitor === null) return null
+  const { name, email, deletedAt, fields, conversations, activity } = visitor
+  const activities = table(
+    'Activity, the newest first',
+    ['When', 'What'],
+    activity.map(({ at, text }) => [timeOf(at, frame), foreignText(text)]),
+    'No activity is known.',
+  )
+  const content = html`${deletedAt === null ? nothing : html`<p class="problem">The service no longer has this visitor.</p>`}
+${facts([
+  ['Name', foreignText(name)],
+  ['E-mail', foreignText(email)],
+  ['Id', foreignText(visitor.id)],
+  ...fields.map(({ name: field, value }) => [field, foreignText(value)] as const),
+])}
+${section('Conversations', conversationTable(conversations, [], frame))}
+${section('Activity', activities)}`
+  return { title: 'Visitor', section: 'Search', content }
+}
+
+/** `words`: to mark. */
+function conversationTable(rows: readonly ConversationRow[], words: readonly string[], frame: ProjectFrame): Html {
+  return table(
+    'Conversations, the newest first',
+    ['Last message', 'Visitor', 'Status', 'Words'],
+    rows.map(({ id, name, lastAt, handled, words: found }) => [
+      linkTo(frame, 'conversations', id, lastAt === null ? foreignText(id) : timeOf(lastAt, frame)),
+      foreignText(name),
+      handled === null ? 'open' : 'handled',
+      markedText(found, words),
+    ]),
+    'There are no conversations.',
+  )
+}
