@@ -1,7 +1,7 @@
 /** Options that several commands share, and the parsers of their values. */
 import { InvalidArgumentError, Option } from 'commander'
-import { type StreamName, streamNames } from '../../schema/stream-specs.ts'
-import type { Config, ProjectConfig } from '../config/config.ts'
+import { streamNames } from '../../schema/stream-specs.ts'
+import type { Config } from '../config/config.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, parseDuration, rfc3339 } from '../values/time.ts'
 import { parsePersonName } from '../values/trim.ts'
@@ -39,14 +39,6 @@ export function parseSampleSize(text: string): number {
   const size = parseWholeNumber(text)
   if (size === 0) throw new InvalidArgumentError('Draw at least one.')
   return size
-}
-
-/** The streams of `--streams`, or else those that the project mirrors. */
-export function selectStreams(
-  project: ProjectConfig,
-  requested: readonly StreamName[] | undefined,
-): readonly StreamName[] {
-  return requested === undefined ? project.streams : requested
 }
 
 /** How long a write-back may be sent. */

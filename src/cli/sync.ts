@@ -7,7 +7,7 @@ import { formatCount, formatDuration, pluralize, toPrintable } from '../values/f
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './explain-error.ts'
-import { type CommonOptions, jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption, quietOption, streamsOption } from './options.ts'
 import { renderStreamReasons } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
 
@@ -65,7 +65,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
   const { onProgress, onBudget, notify } = display
   const { syncProject } = await context.load(() => import('../app/sync.ts'))
   const results = await forEachProject(projects, signal, (project) => {
-    const streams = selectStreams(project, options.streams)
+    const streams = options.streams ?? project.streams
     const syncOptions = {
       mode: options.mode,
       streams,

@@ -15,7 +15,6 @@ import {
   parseWholeNumber,
   projectOption,
   quietOption,
-  selectStreams,
   streamsOption,
 } from './options.ts'
 import { renderStreamReasons } from './render/streams.ts'
@@ -87,7 +86,7 @@ async function runVerify(context: CommandContext, options: VerifyCommandOptions)
     : (await context.load(() => import('../app/verify.ts'))).verifyProject
   const results = await forEachProject(projects, signal, (project) => {
     const verifyOptions = {
-      streams: selectStreams(project, options.streams),
+      streams: options.streams ?? project.streams,
       signal,
       onProgress: display.onProgress,
       notify: display.notify,

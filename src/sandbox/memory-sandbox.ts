@@ -53,7 +53,7 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
   const currentSwitches = () => switches
   const clock = createClock(options.now ?? defaultNow, options.speed ?? 1)
   const projects = new Map<string, Project>()
-  const service = createService({ projects, clock: clock.now, switches: currentSwitches, seed: firstSeed })
+  const service = createService(projects, clock.now, currentSwitches, firstSeed)
   const addKey = ({ key, id = `key_${keyCount + 1}`, scopes: given = scopes }: KeyOptions, projectId?: string) => {
     keyCount += 1
     service.keys.set(key, { id, projectId: findProject(projectId).id, scopes: given })

@@ -1,6 +1,7 @@
 /** The checks of a request's query and body, and the error responses of the service. */
 import type { Json } from '../values/json.ts'
-import { type EpochMs, parseTime } from '../values/time.ts'
+import { type EpochMs, type Ms, parseTime } from '../values/time.ts'
+import { jsonResponse, type ServiceResponse } from './response.ts'
 import type { BoundKind, Switches } from './switches.ts'
 
 /** The documented codes and their statuses, and one for unknown paths. */
@@ -38,30 +39,33 @@ export function notFound(what: string): Problem {
   return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
 }
 
-export function statusOf({ code }: Problem, s: Switches): number {
-  return code === 'NOT_FOUND' ? Number(s['missing.status']) : problemStatus[code]
-}
-
-/** The envelope of the response. */
-export function problemBody(problem: Problem, requestId: string, s: Switches): Json {
-  const status = statusOf(problem, s)
-  const code = problem.code === 'NOT_FOUND' && status === 403 ? 'api_key_wrong_project' : problem.code
-  const { issues } = problem.details
+export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
+  const { code, message } = problem
+  const { issues, retryAfterMs } = problem.details
+  const status = code === 'NOT_FOUND' ? Number(s['missing.status']) : problemStatus[code]
+  const shownCode = code === 'NOT_FOUND' && status === 403 ? 'api_key_wrong_project' : code
   const context = issues === undefined ? {} : { context: { issues: issues.map((issue) => formatIssue(issue, s)) } }
   const [inside, outside] = s['errors.context'] === 'error' ? [context, {}] : [{}, context]
-  const error = { code, message: problem.message, status, ...retryableField(status, s), ...inside }
-  return { error, ...outside, requestId }
+  const sensible = status === 429 || status >= 500
+  const retryable = { sensible, always: true, never: false, absent: undefined }[s['errors.retryable']]
+  const body = { error: { code: shownCode, message, status, retryable, ...inside }, ...outside, requestId }
+  return jsonResponse(status, JSON.stringify(body), {
+    ...(retryAfterMs === undefined ? {} : retryAfterHeader(retryAfterMs, s, now)),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  })
+}
+
+/** Rounded up, so that an obedient client is never too early. */
+function retryAfterHeader(waitMs: Ms, s: Switches, now: EpochMs): Record<string, string> {
+  const form = s['rate.retryAfter']
+  if (form === 'absent') return {}
+  if (form === 'seconds') return { 'retry-after': String(Math.ceil(waitMs / 1000)) }
+  return { 'retry-after': new Date(Math.ceil((now + waitMs) / 1000) * 1000).toUTCString() }
 }
 
 function formatIssue({ field, message }: Issue, s: Switches): Json {
   const shapes = { path: { path: [field], message, code: 'invalid' }, field: { field, message } }
   return { ...shapes, string: `${field}: ${message}` }[s['errors.issues']]
-}
-
-function retryableField(status: number, s: Switches): { retryable?: boolean } {
-  const how = s['errors.retryable']
-  if (how === 'absent') return {}
-  return { retryable: how === 'sensible' ? status === 429 || status >= 500 : how === 'always' }
 }
 
 const defaultPageSize = 50

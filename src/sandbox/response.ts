@@ -5,8 +5,6 @@ import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import type { Json } from '../values/json.ts'
 import { stringifyJson } from '../values/json.ts'
-import type { EpochMs } from '../values/time.ts'
-import { type Problem, problemBody, statusOf } from './problem.ts'
 import type { Switches } from './switches.ts'
 
 export type ServiceResponse = {
@@ -31,24 +29,6 @@ export function writeResponse(row: Json, requestId: string, s: Switches): Servic
 export function withUpperIds(response: ServiceResponse): ServiceResponse {
   const uuid = /"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"/g
   return { ...response, body: response.body.replace(uuid, (id) => id.toUpperCase()) }
-}
-
-export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
-  const status = statusOf(problem, s)
-  const { retryAfterMs } = problem.details
-  const headers = {
-    ...(retryAfterMs === undefined ? {} : retryAfterHeader(retryAfterMs, s, now)),
-    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
-  }
-  return jsonResponse(status, JSON.stringify(problemBody(problem, requestId, s)), headers)
-}
-
-/** Rounded up, so that an obedient client is never too early. */
-function retryAfterHeader(waitMs: number, s: Switches, now: EpochMs): Record<string, string> {
-  const form = s['rate.retryAfter']
-  if (form === 'absent') return {}
-  if (form === 'seconds') return { 'retry-after': String(Math.ceil(waitMs / 1000)) }
-  return { 'retry-after': new Date(Math.ceil((now + waitMs) / 1000) * 1000).toUTCString() }
 }
 
 /** Sends the response, changed by the fault. */

@@ -15,7 +15,7 @@ type Window = { readonly from: EpochMs; readonly to: EpochMs }
 /** Counts and times are exact; ratings are random, but stable: no row has one. */
 export function computeRollup({ state }: Project, asked: Window, s: Switches): Json {
   const window = countedWindow(asked, s)
-  const conversations = [...within(state.conversations.orderedBy('createdAt'), window)]
+  const conversations = rowsWithin(state.conversations.orderedBy('createdAt'), window)
   const started = s['analytics.started'] === 'creation' ? conversations.length : countFirstAgentMessages(state, window)
   const answers = firstAnswerSeconds(state, conversations, s)
   const [first, last] = [asked.from, asked.to].map((at) => Math.floor(at / 60_000))
@@ -24,8 +24,8 @@ export function computeRollup({ state }: Project, asked: Window, s: Switches): J
     from: toTimestamp(asked.from),
     to: toTimestamp(asked.to),
     conversations: { started, active: countActive(state, window, s) },
-    visitors: { new: countWithin(state.visitors.orderedBy('createdAt'), window) },
-    calls: { total: countWithin(state.calls.orderedBy('startedAt'), window) },
+    visitors: { new: rowsWithin(state.visitors.orderedBy('createdAt'), window).length },
+    calls: { total: rowsWithin(state.calls.orderedBy('startedAt'), window).length },
     responseTimes: { firstMedianSeconds: median(answers), firstP90Seconds: smallestCovering(answers, 0.9) },
     satisfaction: started === 0 ? null : Math.round(rating * 500) / 100,
     busiestHours: busiestHours(conversations).slice(0, 2),
@@ -40,37 +40,25 @@ function countedWindow({ from, to }: Window, s: Switches): Window {
   return { from: midnight(from), to: midnight(to) }
 }
 
-function positions(rows: Sequence<unknown>, { from, to }: Window): [first: number, end: number] {
-  const first = (time: EpochMs) => findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
-  return [first(from), Math.max(first(from), first(to))]
-}
-
-function countWithin(rows: Sequence<unknown>, window: Window): number {
-  const [first, end] = positions(rows, window)
-  return end - first
-}
-
-function* within<T>(rows: Sequence<T>, window: Window): Generator<T> {
-  const [first, end] = positions(rows, window)
-  for (let position = first; position < end; position += 1) yield rows.rowAt(position)
+function rowsWithin<T>(rows: Sequence<T>, { from, to }: Window): T[] {
+  const first = findFirstPosition(rows.length, (position) => rows.timeAt(position) >= from)
+  const end = findFirstPosition(rows.length, (position) => rows.timeAt(position) >= to)
+  return Array.from({ length: Math.max(0, end - first) }, (_, n) => rows.rowAt(first + n))
 }
 
 function countFirstAgentMessages(state: ProjectState, { from, to }: Window): number {
   const since = { from, to: Number.POSITIVE_INFINITY }
-  let count = 0
-  for (const row of within(state.conversations.orderedBy('lastMessageAt'), since)) {
+  return rowsWithin(state.conversations.orderedBy('lastMessageAt'), since).filter((row) => {
     const first = row.createdAt < to ? firstMessage(state, row, ['agent']) : undefined
-    if (first !== undefined && first.createdAt >= from && first.createdAt < to) count += 1
-  }
-  return count
+    return first !== undefined && first.createdAt >= from && first.createdAt < to
+  }).length
 }
 
 function countActive(state: ProjectState, window: Window, s: Switches): number {
-  const rows = state.conversations.orderedBy('lastMessageAt')
-  if (s['analytics.bots']) return countWithin(rows, window)
+  const rows = rowsWithin(state.conversations.orderedBy('lastMessageAt'), window)
   const isOnlyBot = (row: Conversation) =>
     firstMessage(state, row, ['ai']) !== undefined && firstMessage(state, row, ['agent']) === undefined
-  return [...within(rows, window)].filter((row) => !isOnlyBot(row)).length
+  return rows.filter((row) => s['analytics.bots'] || !isOnlyBot(row)).length
 }
 
 function firstMessage(state: ProjectState, row: Conversation, senders: readonly string[]): Message | undefined {
@@ -105,10 +93,6 @@ function smallestCovering(sorted: readonly number[], share: number): number | nu
 
 /** Hours of UTC in which conversations began, the busiest first, of equal ones the earlier. */
 function busiestHours(conversations: readonly Conversation[]): number[] {
-  const counts = new Map<number, number>()
-  for (const { createdAt } of conversations) {
-    const hour = new Date(createdAt).getUTCHours()
-    counts.set(hour, (counts.get(hour) ?? 0) + 1)
-  }
-  return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([hour]) => hour)
+  const byHour = Map.groupBy(conversations, ({ createdAt }) => new Date(createdAt).getUTCHours())
+  return [...byHour].sort(([a, inA], [b, inB]) => inB.length - inA.length || a - b).map(([hour]) => hour)
 }

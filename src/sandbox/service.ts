@@ -6,11 +6,11 @@ import type { EpochMs, Ms } from '../values/time.ts'
 import { createFaults, type FaultKind, faultOf } from './faults.ts'
 import { applyRandomMutations, parseMutationKinds } from './mutations.ts'
 import { findRoute, isList, isWrite, type RouteMatch, type Scope } from './operations.ts'
-import { checkQuery, notFound, Problem, validationProblem } from './problem.ts'
+import { checkQuery, notFound, Problem, problemResponse, validationProblem } from './problem.ts'
 import type { Project } from './project.ts'
 import { createRandom, purposes } from './random.ts'
 import { createKeyLimits } from './rate-limit.ts'
-import { jsonResponse, problemResponse, type ServiceResponse, withUpperIds, writeResponse } from './response.ts'
+import { jsonResponse, type ServiceResponse, withUpperIds, writeResponse } from './response.ts'
 import type { Switches } from './switches.ts'
 
 /** `id` stands for the key in logs and responses; the key itself is never shown. */
@@ -18,14 +18,12 @@ type ApiKey = { readonly id: string; readonly projectId: string; readonly scopes
 
 export type Service = ReturnType<typeof createService>
 
-type ServiceParts = {
-  readonly projects: ReadonlyMap<string, Project>
-  readonly clock: () => EpochMs
-  readonly switches: () => Switches
-  readonly seed: number
-}
-
-export function createService({ projects, clock, switches, seed }: ServiceParts) {
+export function createService(
+  projects: ReadonlyMap<string, Project>,
+  clock: () => EpochMs,
+  switches: () => Switches,
+  seed: number,
+) {
   const random = createRandom(seed)
   let number = 0
   return {
@@ -56,13 +54,7 @@ type IncomingRequest = {
   readonly bodyText: string
 }
 
-/** `respond` performs the operation. With the fault `reset-before` the service has not seen the request: do not call it. */
-export type ReceivedRequest = {
-  readonly requestId: string
-  readonly entry: RequestLogEntry
-  readonly fault: FaultKind | null
-  readonly respond: () => ServiceResponse
-}
+export type ReceivedRequest = ReturnType<typeof receiveRequest>
 
 /** `chooseFault`: by default the service's scripted or random ones. */
 export function receiveRequest(
@@ -70,7 +62,7 @@ export function receiveRequest(
   incoming: IncomingRequest,
   number: number,
   chooseFault = service.faults.nextFault,
-): ReceivedRequest {
+) {
   const { method, path, search } = incoming
   const match = findRoute(method, path)
   const requestId = `req_${(service.random(purposes.token, number) >>> 0).toString(36)}${number.toString(36)}`
@@ -90,7 +82,13 @@ export function receiveRequest(
     fault,
   }
   service.requestLog.push(entry)
-  return { requestId, entry, fault, respond: () => respond(service, match, incoming, fault, entry) }
+  return {
+    requestId,
+    entry,
+    fault,
+    /** Performs the operation. With the fault `reset-before` the service has not seen the request: do not call it. */
+    respond: () => respond(service, match, incoming, fault, entry),
+  }
 }
 
 function respond(

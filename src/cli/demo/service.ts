@@ -57,18 +57,15 @@ function conversationIds(rows: ReturnType<Sandbox['truth']>): readonly [readonly
  */
 export type DemoQuery = { readonly title: string; readonly sql: string }
 
+const countedTables =
+  'conversations messages visitors visitor_activity calls call_recordings analytics_rollups analytics_metrics availability_snapshots conversation_changes'
+
 export const rowCountQuery: DemoQuery = {
   title: 'What is in the warehouse',
-  sql: `select 'conversations' as "table", count(*) as "rows" from conversations
-union all select 'messages', count(*) from messages
-union all select 'visitors', count(*) from visitors
-union all select 'visitor_activity', count(*) from visitor_activity
-union all select 'calls', count(*) from calls
-union all select 'call_recordings', count(*) from call_recordings
-union all select 'analytics_rollups', count(*) from analytics_rollups
-union all select 'analytics_metrics', count(*) from analytics_metrics
-union all select 'availability_snapshots', count(*) from availability_snapshots
-union all select 'conversation_changes', count(*) from conversation_changes`,
+  sql: countedTables
+    .split(' ')
+    .map((table) => `select '${table}' as "table", count(*) as "rows" from ${table}`)
+    .join('\nunion all '),
 }
 
 export const demoQueries: readonly DemoQuery[] = [
