@@ -1,9 +1,10 @@
 /** Opens the warehouse that a URL names and migrates its schema. */
+import type { DatabaseKind } from '../../schema/column-types.ts'
 import { runOn } from '../../schema/create-missing.ts'
 import { grantToAnalyst } from '../analytics/sql/grant.ts'
 import { createProjectFacts } from '../analytics/sql/project-facts.ts'
 import { readReportData } from '../analytics/sql/report-data.ts'
-import { showDiscoveredColumns } from '../analytics/sql/views.ts'
+import { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from '../analytics/sql/views.ts'
 import type { ExportSnapshot } from '../export/core/export.ts'
 import { withSnapshot } from '../export/sql/snapshot.ts'
 import { createErasure } from '../maintenance/sql/erase.ts'
@@ -15,6 +16,8 @@ import { createJobFailures, createWorkers } from '../maintenance/sql/workers.ts'
 import { createAuditStore, deleteAudits } from '../mirror/sql/audits.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/sql/learned-behaviours.ts'
 import { createMirror, type MirrorOptions } from '../mirror/sql/mirror.ts'
+import { requireActivityKeys, rewriteActivityKeys } from '../mirror/sql/rewrite-activity-keys.ts'
+import { rewriteRows } from '../mirror/sql/rewrite-raw.ts'
 import { rememberRowCounts } from '../mirror/sql/row-counts.ts'
 import { acquireStreamLocks } from '../mirror/sql/stream-locks.ts'
 import { deleteIdleRuns } from '../mirror/sql/sync-runs.ts'
@@ -27,14 +30,13 @@ import { createBudgetRecords } from '../service/sql/budget-records.ts'
 import { recordRequests } from '../service/sql/request-counts.ts'
 import type { ProjectId } from '../values/project.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
-import { type ConnectionPool, openKysely } from '../warehouse/connection-pool.ts'
+import { type ConnectionPool, type Db, openKysely } from '../warehouse/connection-pool.ts'
 import { readClock } from '../warehouse/dialect.ts'
-import type { MigrationSummary } from '../warehouse/migrate.ts'
+import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { ofProject as bindProject, createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
 import { withSnapshotOf } from '../warehouse/snapshot.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
-import { prepareSchema, rewriteRows } from './prepare-schema.ts'
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 
@@ -45,12 +47,34 @@ export function openWarehouse(url: string, options: WarehouseOptions = {}): Prom
 
 /** For connections that are already open; closes them if this fails. */
 export async function createWarehouse(pool: ConnectionPool, options: WarehouseOptions = {}): Promise<Warehouse> {
-  return assembleWarehouse(pool, await prepareSchema(pool, options))
+  const db = openKysely(pool)
+  try {
+    return assembleWarehouse(pool, db, await prepareSchema(db, pool.kind, options))
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
 }
 
-function assembleWarehouse(pool: ConnectionPool, migration: MigrationSummary | null) {
+/**
+ * Brings the schema to this version, and rows that only this version can read. A reader changes nothing, and throws UserError
+ * if the database is of an older version.
+ */
+async function prepareSchema(db: Db, kind: DatabaseKind, { access, keys }: WarehouseOptions) {
+  if (access === 'read') {
+    await requireCurrentSchema(db, kind)
+    await requireActivityKeys(db)
+    return null
+  }
+  const migration = await migrate(db, kind, (trx) => updateAnalyticsViews(trx, kind)).catch((error: unknown) => {
+    throw explainDependentView(error)
+  })
+  if (keys !== 'later') await rewriteActivityKeys(db, kind)
+  return migration
+}
+
+function assembleWarehouse(pool: ConnectionPool, db: Db, migration: MigrationSummary | null) {
   const { kind } = pool
-  const db = openKysely(pool)
   const budgets = createBudgetRecords(pool)
   const projectDb = (project: ProjectId) => createProjectDb(db, kind, project)
   const ofProject =

@@ -2,7 +2,6 @@
 
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../service/core/api-failure.ts'
-import type { RequestBudget } from '../service/rate-limit/request-budget.ts'
 import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../service/widget-token.ts'
 import { candidateWidgetUrls } from '../values/base-url.ts'
 import { UserError } from '../values/user-error.ts'
@@ -11,54 +10,35 @@ import { withRequestBudgetsOnly } from './with-resources.ts'
 
 type TokenFailure = Exclude<ApiFailure, { kind: 'aborted' }>
 
-/** Mints a token for the widget in a browser. Throws UserError. */
+/**
+ * Mints a token for the widget in a browser. Tries the next likely address only if the one before has no such endpoint, so that
+ * no token was minted there. Throws UserError, and ApiError only when aborted.
+ */
 export function mintWidgetToken(
   config: Config,
   project: ProjectConfig,
   session: WidgetSession,
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<WidgetToken> {
-  return withRequestBudgetsOnly(config, options.log, (budgets) =>
-    requestToken(project, budgets.forProject(project), session, options),
-  )
-}
-
-/**
- * Tries the next likely address only if the one before has no such endpoint, so that no token was minted there. Throws
- * UserError, and ApiError only when aborted.
- */
-async function requestToken(
-  project: ProjectConfig,
-  budget: RequestBudget,
-  session: WidgetSession,
-  options: ServiceOptions,
-): Promise<WidgetToken> {
   const addresses = project.widgetUrl === null ? candidateWidgetUrls(project.baseUrl) : [project.widgetUrl]
-  const triedUrls: URL[] = []
-  for (const url of addresses) {
-    triedUrls.push(url)
-    const result = await requestTokenAt(url, project, budget, session, options)
-    if ('token' in result) return result
-    if (!isMissingEndpoint(result) || triedUrls.length === addresses.length)
-      throw tokenError(project, triedUrls, result)
-  }
-  throw new Error('a project has no address to ask for a widget token')
+  return withRequestBudgetsOnly(config, options.log, async (budgets) => {
+    for (const [index, baseUrl] of addresses.entries()) {
+      // A token changes nothing in the project, so it may be minted even if writing is switched off.
+      const widget = { ...project, baseUrl, readOnly: false }
+      const result = await withService(widget, budgets.forProject(project), options, ({ client }) =>
+        mintToken(client, session).catch(failureOf),
+      )
+      if ('token' in result) return result
+      const tried = addresses.slice(0, index + 1)
+      if (!isMissingEndpoint(result) || tried.length === addresses.length) throw tokenError(project, tried, result)
+    }
+    throw new Error('a project has no address to ask for a widget token')
+  })
 }
 
-function requestTokenAt(
-  baseUrl: URL,
-  project: ProjectConfig,
-  budget: RequestBudget,
-  session: WidgetSession,
-  options: ServiceOptions,
-): Promise<WidgetToken | TokenFailure> {
-  // A token changes nothing in the project, so it may be minted even if writing is switched off.
-  return withService({ ...project, baseUrl, readOnly: false }, budget, options, ({ client }) =>
-    mintToken(client, session).catch((error: unknown) => {
-      if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
-      return error.failure
-    }),
-  )
+function failureOf(error: unknown): TokenFailure {
+  if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
+  return error.failure
 }
 
 /** The path does not exist, or does not accept POST. */

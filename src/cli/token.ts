@@ -49,11 +49,8 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const log = await context.openLog(config, display)
   const signal = context.openInterruptSignal(display, 'the current request')
   const { email, name, company, metadata, ttl } = options
-  const visitor = {
-    ...(email === undefined ? {} : { email }),
-    ...(name === undefined ? {} : { name }),
-    ...(company === undefined ? {} : { company }),
-  }
+  const given = Object.entries({ email, name, company }).filter(([, value]) => value !== undefined)
+  const visitor: { email?: string; name?: string; company?: string } = Object.fromEntries(given)
   const { mintWidgetToken } = await context.load(() => import('../app/token.ts'))
   const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
   const minted = await mintWidgetToken(config, project, session, { signal, log })

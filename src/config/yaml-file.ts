@@ -7,7 +7,7 @@ export type YamlFile = ReturnType<typeof parseYaml>
 
 /** Parses the text of the file `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
 export function parseYaml(name: string, text: string) {
-  const { LineCounter, parseDocument } = loadYaml()
+  const { isNode, LineCounter, parseDocument } = loadYaml()
   const counter = new LineCounter()
   const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
   const document = withYamlLimits(name, () =>
@@ -16,30 +16,13 @@ export function parseYaml(name: string, text: string) {
   const problems = [...syntaxProblems(document, lineAt), ...nodeProblems(document, lineAt)]
   if (problems.length > 0) throw new ConfigurationError(problems)
   /** `deskmirror.yaml:7`; the line of the nearest parent if the path is not in the file. */
-  const childOf = createChildLookup()
   const locate = (path: readonly PropertyKey[]): string => {
-    const node = path.reduce<unknown>(childOf, document.contents)
-    const range = isRanged(node) ? node.range : undefined
-    if (range != null) return lineAt(range[0])
+    const node = document.getIn(path, true)
+    if (isNode(node) && node.range != null) return lineAt(node.range[0])
     return path.length === 0 ? name : locate(path.slice(0, -1))
   }
   const values: unknown = withYamlLimits(name, () => document.toJS({ maxAliasCount: 20 }))
   return { values, locate }
-}
-
-/** The library's own search looks at all keys of a map each time. */
-function createChildLookup() {
-  const known = new WeakMap<object, ReadonlyMap<string, unknown>>()
-  return (parent: unknown, key: PropertyKey): unknown => {
-    const { isMap, isScalar, isSeq } = loadYaml()
-    if (isSeq(parent)) return parent.items[Number(key)]
-    if (!isMap(parent)) return undefined
-    const children =
-      known.get(parent) ??
-      new Map(parent.items.map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair.value]))
-    known.set(parent, children)
-    return children.get(String(key))
-  }
 }
 
 /** The library throws on very deep nesting, and on nested aliases that would exhaust the memory. */
@@ -95,8 +78,4 @@ function nodeProblems(document: Document, line: (offset: number) => string): Con
 /** `BAD_INDENT` → `bad indent`. The library's messages can quote the text, its codes cannot. */
 function describeErrorCode(code: string): string {
   return code.toLowerCase().replaceAll('_', ' ')
-}
-
-function isRanged(node: unknown): node is { readonly range?: readonly [number, number, number] | null } {
-  return typeof node === 'object' && node !== null && 'range' in node
 }

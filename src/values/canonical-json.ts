@@ -2,15 +2,12 @@
  * One text for each JSON value, whichever database stored it: Postgres reorders members and rewrites numbers, SQLite keeps
  * the text of the service. Members are sorted, numbers keep all of their digits.
  */
+import { parseWith, rawJson } from './json.ts'
 import { trimEnd } from './trim.ts'
 
 /** Number literals that JavaScript may not keep or prints in another form. Has false positives. */
 const unusualNumber = /(?:^|[:,[\s])-?(?:\d{16}|[\d.]{16}|\d[\d.]*[eE]|0\.0{6})/
 
-/** In Node since 21 (V8's "JSON.parse source text access"), but not yet in TypeScript's library. */
-type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
-const parseWith = JSON.parse as unknown as (text: string, reviver: Reviver) => unknown
-const rawJson: (text: string) => unknown = Reflect.get(JSON, 'rawJSON')
 const isRawJson: (value: unknown) => value is { readonly rawJSON: string } = Reflect.get(JSON, 'isRawJSON')
 
 /** A text that is not JSON is returned as it is. */

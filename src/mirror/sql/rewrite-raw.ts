@@ -10,6 +10,7 @@ import type { Db } from '../../warehouse/connection-pool.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeJson } from '../../warehouse/escape.ts'
 import { fieldsNotInColumns, messageFields } from '../core/message-fields.ts'
+import { rewriteActivityKeys } from './rewrite-activity-keys.ts'
 import { type Rewrite, type RewriteOptions, rewriteInBatches } from './rewrite-in-batches.ts'
 
 /** The last row that has been rewritten. */
@@ -32,10 +33,6 @@ const rewrite: Rewrite<Position, StoredRow> = {
     const last = rows.at(-1)
     return last === undefined ? position : positionOf(last)
   },
-}
-
-export function rewriteRaw(db: Db, kind: DatabaseKind, options?: RewriteOptions) {
-  return rewriteInBatches(db, kind, rewrite, options)
 }
 
 function integer(kind: DatabaseKind, value: ReturnType<typeof sql>) {
@@ -73,4 +70,17 @@ function shorten(kind: DatabaseKind, { raw, ...columns }: StoredRow): string | n
   const message = raw === null ? null : asJsonObject(parseJson(decodeJson(kind, raw)))
   if (message === null || !Object.hasOwn(message, 'id')) return null
   return encodeJson(kind, fieldsNotInColumns(message, columns))
+}
+
+export function rewriteRaw(db: Db, kind: DatabaseKind, options?: RewriteOptions) {
+  return rewriteInBatches(db, kind, rewrite, options)
+}
+
+/** Rewrites the rows that migrations have left to be rewritten. */
+export async function rewriteRows(db: Db, kind: DatabaseKind, options: RewriteOptions) {
+  const keys = await rewriteActivityKeys(db, kind, options)
+  if (!keys.isComplete) return keys
+  const onProgress = (rows: number, left: number) => options.onProgress?.(keys.rows + rows, left)
+  const { rows, isComplete } = await rewriteRaw(db, kind, { ...options, onProgress })
+  return { rows: keys.rows + rows, isComplete }
 }
