@@ -29,9 +29,8 @@ export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environme
     referenced.add(reference.env)
     return secretFromVariable(variables, reference.env, many)
   }
-  const { value, problems } = readConfig({ variables, yaml, readSecret, needs })
-  if (value === null) throw new ConfigurationError(problems)
-  return { ...value, warnings: unknownVariables(variables, referenced) }
+  const config = readConfig({ variables, yaml, readSecret, needs })
+  return { ...config, warnings: unknownVariables(variables, referenced) }
 }
 
 /** Whether stack traces are wanted; works even if the configuration is invalid. */

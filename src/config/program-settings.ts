@@ -25,14 +25,7 @@ import {
   valuesOf,
   variableName,
 } from './setting.ts'
-import {
-  asRecord,
-  type ConfigResult,
-  type ConfigSources,
-  checkSettings,
-  locationOf,
-  type RawSettings,
-} from './sources.ts'
+import { asRecord, type ConfigSources, checkSettings, locationOf, type RawSettings } from './sources.ts'
 
 /** The settings below `console`: the people who may sign in. */
 type ConsoleSettings = { readonly people: readonly ConsolePerson[] }
@@ -151,31 +144,34 @@ export type GlobalConfig = SettingValues<typeof globalSettings> & {
 }
 
 /** `fileSettings`: the file's top-level lines that are not defaults of projects. A variable wins over such a line. */
-export function readGlobalConfig(sources: ConfigSources, fileSettings: RawSettings): ConfigResult<GlobalConfig> {
+export function readGlobalConfig(
+  sources: ConfigSources,
+  fileSettings: RawSettings,
+  problems: ConfigProblem[],
+): GlobalConfig | null {
   const fromVariables = {
     ...readVariables(sources.variables, allSettings, 'value'),
     ...readVariables(sources.variables, allSettings, 'secret'),
   }
-  const addresses = Object.entries(fileSettings).filter(([key]) => key.endsWith('_url') && !(key in fromVariables))
-  const resolved = addresses.map(([key, value]) => [key, resolveReference(sources, value)] as const)
-  const unreadable = resolved.flatMap(([key, secret]) =>
-    'why' in secret ? [{ where: locationOf(sources, [key]), ...secret }] : [],
-  )
-  if (unreadable.length > 0) return { value: null, problems: unreadable }
-  const referenced = Object.fromEntries(
-    resolved.flatMap(([key, secret]) => ('value' in secret ? [[key, secret.value]] : [])),
-  )
-  const values = { ...fileSettings, ...referenced, ...fromVariables }
+  const addresses = Object.keys(fileSettings).filter((key) => key.endsWith('_url') && !(key in fromVariables))
+  const values: Record<string, unknown> = { ...fileSettings, ...fromVariables }
+  let isReadable = true
+  for (const key of addresses) {
+    const found = resolveReference(sources, fileSettings[key])
+    if ('value' in found) values[key] = found.value
+    else problems.push({ where: locationOf(sources, [key]), why: found.why })
+    isReadable &&= 'value' in found
+  }
+  if (!isReadable) return null
+  for (const [key, value] of Object.entries(fileSettings))
+    if (typeof value === 'string' && containsPassword(value))
+      problems.push({ where: locationOf(sources, [key]), why: plainPassword })
   const locate = (key: string) => (key in fromVariables ? variableName(key) : locationOf(sources, [key]))
-  const checked = checkSettings(allSettings, values, sources.readSecret, locate)
-  const problems = [...plainPasswordProblems(sources, fileSettings), ...checked.problems]
-  if (checked.value === null) return { value: null, problems }
-  const databaseSetting =
-    'database_url' in fileSettings && !('database_url' in fromVariables)
-      ? 'database_url of deskmirror.yaml'
-      : variableName('database_url')
-  const logLevelChosen = 'log_level' in values
-  return { value: { ...valuesOf(globalSettings, checked.value), logLevelChosen, databaseSetting }, problems }
+  const checked = checkSettings(allSettings, values, sources.readSecret, locate, problems)
+  if (checked === null) return null
+  const isInFile = 'database_url' in fileSettings && !('database_url' in fromVariables)
+  const databaseSetting = isInFile ? 'database_url of deskmirror.yaml' : variableName('database_url')
+  return { ...valuesOf(globalSettings, checked), logLevelChosen: 'log_level' in values, databaseSetting }
 }
 
 /** A server address may carry a password, so in the file it may be a reference like every other secret. */
@@ -185,10 +181,4 @@ function resolveReference(sources: ConfigSources, value: unknown): { readonly va
   if (reference === undefined) return { why: 'is not a reference: write { env: NAME } or { file: PATH }' }
   const found = sources.readSecret(reference)
   return 'why' in found ? found : { value: found[0].reveal() }
-}
-
-function plainPasswordProblems(sources: ConfigSources, fileSettings: RawSettings): ConfigProblem[] {
-  return Object.entries(fileSettings)
-    .filter(([, value]) => typeof value === 'string' && containsPassword(value))
-    .map(([key]) => ({ where: locationOf(sources, [key]), why: plainPassword }))
 }

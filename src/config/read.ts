@@ -1,13 +1,12 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
 import type { Config } from './config.ts'
-import { type ConfigProblem, containsApiKey, maxProblems } from './problems.ts'
+import { type ConfigProblem, ConfigurationError, containsApiKey, maxProblems } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
 import { allProjectSettings, type ProjectSettings, settingMaps, toProject } from './project-settings.ts'
 import { deferSecretErrors } from './secret-fields.ts'
 import { readVariables, variableName } from './setting.ts'
 import {
   asRecord,
-  type ConfigResult,
   type ConfigSources,
   checkSettings,
   type LocateSetting,
@@ -17,119 +16,105 @@ import {
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
-export function readConfig(sources: ConfigSources): ConfigResult<Omit<Config, 'warnings'>> {
+/** Throws ConfigurationError. */
+export function readConfig(sources: ConfigSources): Omit<Config, 'warnings'> {
   const fileSettings = asRecord(sources.yaml?.values ?? {})
-  if (fileSettings === null) return problemAt(locationOf(sources, []), 'must be a map of settings')
-  const { projects: projectMap, ...settingLines } = fileSettings
-  const ownDatabases = ownDatabaseProblems(sources, projectMap)
-  if (ownDatabases.length > 0) return { value: null, problems: ownDatabases }
+  if (fileSettings === null)
+    throw new ConfigurationError([{ where: locationOf(sources, []), why: 'must be a map of settings' }])
+  const { projects: projectMap, ...lines } = fileSettings
+  rejectOwnDatabases(sources, projectMap)
   const isDefault = (key: string) => key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
-  const [defaults, globalLines] = partitionSettings(settingLines, isDefault)
-  const globals = readGlobalConfig(sources, globalLines)
-  const projects =
-    'projects' in fileSettings ? readProjects(sources, defaults, projectMap) : [readVariableProject(sources, defaults)]
-  const projectProblems = [...projects.flatMap(({ problems }) => problems), ...duplicateProblems(sources, projects)]
-  const relevantProblems = sources.needs === 'database' ? [] : projectProblems
-  const problems = distinctProblems([...globals.problems, ...relevantProblems])
-  if (globals.value === null || problems.length > 0) return { value: null, problems }
-  const { readOnly } = globals.value
-  const projectConfigs = projects.flatMap(({ value }) => (value === null ? [] : [{ ...value, readOnly }]))
-  return { value: { ...globals.value, projects: projectConfigs }, problems }
+  const [defaults, globalLines] = partitionSettings(lines, isDefault)
+  const [ofProgram, ofProjects]: [ConfigProblem[], ConfigProblem[]] = [[], []]
+  const globals = readGlobalConfig(sources, globalLines, ofProgram)
+  const projects = readProjects({ sources, defaults, problems: ofProjects }, fileSettings)
+  // A problem in a line that several projects inherit counts once.
+  const problems = [...ofProgram, ...(sources.needs === 'database' ? [] : ofProjects)]
+  const distinct = new Map(problems.map((problem) => [`${problem.where} ${problem.why}`, problem]))
+  if (globals === null || distinct.size > 0) throw new ConfigurationError([...distinct.values()])
+  return { ...globals, projects: projects.map((project) => ({ ...project, readOnly: globals.readOnly })) }
 }
 
 /** Former versions mirrored projects into databases of their own. */
-function ownDatabaseProblems(sources: ConfigSources, projectMap: unknown): ConfigProblem[] {
+function rejectOwnDatabases(sources: ConfigSources, projectMap: unknown): void {
   const why =
     'is for all projects: move it to the top of the file; for a project in another database, run another worker with another file'
-  return Object.entries(asRecord(projectMap) ?? {})
-    .filter(([, lines]) => 'database_url' in Object(lines))
-    .map(([name]) => ({ where: locationOf(sources, ['projects', name, 'database_url']), why }))
+  const found = Object.entries(asRecord(projectMap) ?? {}).filter(([, lines]) => 'database_url' in Object(lines))
+  if (found.length === 0) return
+  throw new ConfigurationError(
+    found.map(([name]) => ({ where: locationOf(sources, ['projects', name, 'database_url']), why })),
+  )
 }
 
-function readProjects(
-  sources: ConfigSources,
-  defaults: RawSettings,
-  projects: unknown,
-): readonly ConfigResult<ProjectSettings>[] {
-  const projectMap = asRecord(projects)
+/** `defaults`: lines at the top of the file, which projects inherit. */
+type Reading = { readonly sources: ConfigSources; readonly defaults: RawSettings; readonly problems: ConfigProblem[] }
+
+function readProjects(reading: Reading, fileSettings: RawSettings): readonly ProjectSettings[] {
+  const { sources, problems } = reading
+  if (!('projects' in fileSettings)) return [readVariableProject(reading)].filter((project) => project !== null)
+  const projectMap = asRecord(fileSettings.projects)
   const where = locationOf(sources, ['projects'])
-  if (projectMap === null || Object.keys(projectMap).length === 0) {
-    return [problemAt(where, 'must be a map of at least one project: its name, and its settings below')]
-  }
-  if (sources.variables[variableName('project_id')] !== undefined) {
-    return [
-      problemAt(where, `and ${variableName('project_id')} are both set: describe projects in one of the two places`),
-    ]
-  }
-  const read: ConfigResult<ProjectSettings>[] = []
-  let problems = 0
+  const both = `and ${variableName('project_id')} are both set: describe projects in one of the two places`
+  if (projectMap === null || Object.keys(projectMap).length === 0)
+    problems.push({ where, why: 'must be a map of at least one project: its name, and its settings below' })
+  else if (sources.variables[variableName('project_id')] !== undefined) problems.push({ where, why: both })
+  if (projectMap === null || problems.length > 0) return []
+  const projects: ProjectSettings[] = []
   for (const [name, settings] of Object.entries(projectMap)) {
-    if (problems > maxProblems) break
-    const project = readNamedProject(sources, defaults, name, settings)
-    problems += project.problems.length
-    read.push(project)
+    const project = problems.length > maxProblems ? null : readNamedProject(reading, name, settings)
+    if (project !== null) projects.push(project)
   }
-  return read
+  problems.push(...duplicateProblems(sources, projects))
+  return projects
 }
 
 /** Project ids are keys in the warehouse, and file systems and command lines may ignore the case of names. */
-function duplicateProblems(
-  sources: ConfigSources,
-  projects: readonly ConfigResult<ProjectSettings>[],
-): ConfigProblem[] {
-  const projectsRead = projects.flatMap(({ value }) => value ?? [])
+function duplicateProblems(sources: ConfigSources, projects: readonly ProjectSettings[]): readonly ConfigProblem[] {
   const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectSettings, index: number) =>
-    projectsRead.slice(0, index).find((other) => other[key].toLowerCase() === text.toLowerCase())
-  return projectsRead.flatMap((project, index): ConfigProblem[] => {
+    projects.slice(0, index).find((other) => other[key].toLowerCase() === text.toLowerCase())
+  return projects.flatMap((project, index): ConfigProblem[] => {
     const [sameName, sameId] = [earlier('name', project, index), earlier('projectId', project, index)]
     const locate = (...key: string[]) => locationOf(sources, ['projects', project.name, ...key])
-    const why = (other: ProjectSettings) =>
-      `is also the project of ${other.name}: a warehouse mirrors each project once`
+    const sameNameWhy = `differs from ${sameName?.name} only in upper and lower case`
+    const sameIdWhy = `is also the project of ${sameId?.name}: a warehouse mirrors each project once`
     return [
-      ...(sameName === undefined
-        ? []
-        : [{ where: locate(), why: `differs from ${sameName.name} only in upper and lower case` }]),
-      ...(sameId === undefined ? [] : [{ where: locate('project_id'), why: why(sameId) }]),
+      ...(sameName === undefined ? [] : [{ where: locate(), why: sameNameWhy }]),
+      ...(sameId === undefined ? [] : [{ where: locate('project_id'), why: sameIdWhy }]),
     ]
   })
 }
 
-function readNamedProject(
-  sources: ConfigSources,
-  defaults: RawSettings,
-  name: string,
-  settings: unknown,
-): ConfigResult<ProjectSettings> {
+function readNamedProject(reading: Reading, name: string, settings: unknown): ProjectSettings | null {
   const locate: LocateSetting = (key, within = []) =>
-    locationOf(sources, ['projects', name, ...(key === '' ? [] : key.split('.')), ...within])
+    locationOf(reading.sources, ['projects', name, ...(key === '' ? [] : key.split('.')), ...within])
   const lines = asRecord(settings)
-  if (lines === null) return problemAt(locate(''), 'must be a map of settings')
-  if (!projectName.test(name) || containsApiKey(name))
-    return problemAt(locate(''), 'is not a valid project name: use letters, digits, dots and dashes')
-  return readProject(sources, name, defaults, lines, locate)
+  const isNamed = projectName.test(name) && !containsApiKey(name)
+  if (lines !== null && isNamed) return readProject(reading, name, lines, locate)
+  const why = 'is not a valid project name: use letters, digits, dots and dashes'
+  reading.problems.push({ where: locate(''), why: lines === null ? 'must be a map of settings' : why })
+  return null
 }
 
-/** The single project that variables describe; settings at the top of the file are its defaults. */
-function readVariableProject(sources: ConfigSources, defaults: RawSettings): ConfigResult<ProjectSettings> {
-  const isSet = (key: string) => sources.variables[variableName(key)] !== undefined
-  const locate = (key: string) => variableName(key === 'api_key' && isSet('api_key_file') ? 'api_key_file' : key)
-  const file = sources.variables[variableName('api_key_file')]
-  const references = readVariables(sources.variables, allProjectSettings, 'secret')
+/** The single project that variables describe. */
+function readVariableProject(reading: Reading): ProjectSettings | null {
+  const { variables } = reading.sources
+  const [key, file] = [variables[variableName('api_key')], variables[variableName('api_key_file')]]
+  const locate = (name: string) => variableName(name === 'api_key' && file !== undefined ? 'api_key_file' : name)
+  const references = readVariables(variables, allProjectSettings, 'secret')
   const lines = file === undefined ? references : { ...references, api_key: { file } }
-  const project = readProject(sources, 'default', defaults, lines, locate)
-  const hasBoth = isSet('api_key') && isSet('api_key_file')
+  const project = readProject(reading, 'default', lines, locate)
   const why = `and ${variableName('api_key_file')} are both set: keep only one`
-  return hasBoth ? { ...project, problems: [...project.problems, { where: variableName('api_key'), why }] } : project
+  if (key !== undefined && file !== undefined) reading.problems.push({ where: variableName('api_key'), why })
+  return project
 }
 
 /** A project's own line wins over a variable, a variable over a line at the top of the file. */
 function readProject(
-  sources: ConfigSources,
+  { sources, defaults, problems }: Reading,
   name: string,
-  defaults: RawSettings,
   lines: RawSettings,
   ownLocation: LocateSetting,
-): ConfigResult<ProjectSettings> {
+): ProjectSettings | null {
   const [defaultLines, ownLines] = [flattenMaps(defaults), flattenMaps(lines)]
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
@@ -141,8 +126,8 @@ function readProject(
     return key in defaultLines ? locationOf(sources, [...key.split('.'), ...within]) : ownLocation(key, within)
   }
   const readSecret = needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)
-  const { value, problems } = checkSettings(allProjectSettings, values, readSecret, locate)
-  return { value: value && toProject(name, value), problems }
+  const checked = checkSettings(allProjectSettings, values, readSecret, locate, problems)
+  return checked && toProject(name, checked)
 }
 
 /** Splits maps like `schedules` into settings; a value that is not a map stays, to be refused. */
@@ -155,17 +140,8 @@ function flattenMaps(settings: RawSettings): RawSettings {
   return Object.fromEntries(entries)
 }
 
-/** A problem in a line that several projects inherit counts once. */
-function distinctProblems(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
-  return [...new Map(problems.map((problem) => [`${problem.where} ${problem.why}`, problem])).values()]
-}
-
 function partitionSettings(settings: RawSettings, first: (key: string) => boolean): [RawSettings, RawSettings] {
   const entries = Object.entries(settings)
   const part = (wanted: boolean) => Object.fromEntries(entries.filter(([key]) => first(key) === wanted))
   return [part(true), part(false)]
-}
-
-function problemAt(where: string, why: string): ConfigResult<never> {
-  return { value: null, problems: [{ where, why }] }
 }

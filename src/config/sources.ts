@@ -19,7 +19,6 @@ export type ConfigSources = {
 }
 
 export type RawSettings = Readonly<Record<string, unknown>>
-export type ConfigResult<T> = { readonly value: T | null; readonly problems: readonly ConfigProblem[] }
 
 export function asRecord(value: unknown): RawSettings | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as RawSettings) : null
@@ -39,26 +38,28 @@ export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
 /** Returns the location of a setting by its name, or of a line within its value. */
 export type LocateSetting = (name: string, within?: SettingPath) => string
 
-/** Checks all settings together, by their names in the file, and refuses any other name. */
+/** Checks all settings together, by their names in the file, and refuses any other name. Null: it has added problems. */
 export function checkSettings(
   settings: readonly Setting[],
   values: RawSettings,
   readSecret: ReadSecret,
   locate: LocateSetting,
-): ConfigResult<RawSettings> {
+  problems: ConfigProblem[],
+): RawSettings | null {
   const schema = z.strictObject(Object.fromEntries(settings.map(({ name, field }) => [name, field(readSecret)])))
   const checked = schema.safeParse(values)
-  if (checked.success) return { value: checked.data, problems: [] }
-  const problems = checked.error.issues.slice(0, maxProblems + 1).flatMap((issue): ConfigProblem[] => {
+  if (checked.success) return checked.data
+  const locateIn = ([name = '', ...within]: SettingPath) => locate(String(name), within)
+  for (const issue of checked.error.issues.slice(0, maxProblems + 1)) {
     const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
-    const locateIn = ([name = '', ...within]: SettingPath) => locate(String(name), within)
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys
-        .slice(0, maxProblems + 1)
-        .map((name) => ({ where: locateIn([...path, name]), why: 'is an unknown setting' }))
+    if (issue.code === 'unrecognized_keys') {
+      for (const name of issue.keys.slice(0, maxProblems + 1))
+        problems.push({ where: locateIn([...path, name]), why: 'is an unknown setting' })
+      continue
+    }
     const found = path.reduce((value: unknown, step) => Object(value)[step], values)
     const isSensitive = settings.some((setting) => setting.name === path[0] && setting.isSensitive)
-    return [{ where: locateIn(path), why: describeProblem(found, issue.message, isSensitive) }]
-  })
-  return { value: null, problems }
+    problems.push({ where: locateIn(path), why: describeProblem(found, issue.message, isSensitive) })
+  }
+  return null
 }
