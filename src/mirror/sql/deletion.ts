@@ -5,11 +5,11 @@ import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { describeMassDeletion, isMassDeletion, massDeletionGapKey, sufficientRows } from '../core/mirror.ts'
-import { readCursor, writeCursors } from './cursors.ts'
 import { openGap, readGapReason } from './gaps.ts'
 import { addPendingChildren, removePendingChildren } from './pending-children.ts'
 import { markFactsOfParents } from './pending-facts.ts'
 import { keyColumns, storedTable } from './stream-tables.ts'
+import { readCursor, writeCursors } from './sync-state.ts'
 
 /** Deletions of this time count together, however many runs, webhooks and processes found them. */
 const countedMs: Ms = 86_400_000
@@ -55,21 +55,14 @@ async function takeBackIfTooMany(trx: ProjectDb, stream: ListStreamName, at: Epo
   const missing = await count(sql`${table} where ${isRecent}`)
   // So few that a table of any size has enough of them.
   if (!isMassDeletion(missing, 0)) return null
-  const enough = sufficientRows(missing)
-  if (
-    !isMassDeletion(missing, await count(sql`(select 1 from ${table} where ${isExpected} limit ${enough}) as expected`))
-  )
-    return null
+  const some = sql`(select 1 from ${table} where ${isExpected} limit ${sufficientRows(missing)}) as expected`
+  if (!isMassDeletion(missing, await count(some))) return null
   const reason = describeMassDeletion(stream, missing, await count(sql`${table} where ${isExpected}`))
   await openGap(trx, { stream, from: null, to: null, reason }, massDeletionGapKey)
   const { rows } = await sql<{ id: string }>`
     update ${table} set deleted_at = null where ${isRecent} returning id`.execute(trx.db)
-  await restoreChildren(
-    trx,
-    stream,
-    rows.map(({ id }) => id),
-    at,
-  )
+  const ids = rows.map(({ id }) => id)
+  await restoreChildren(trx, stream, ids, at)
   return reason
 }
 

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { readCursor, writeCursors } from './cursors.ts'
+import { readCursor, writeCursors } from './sync-state.ts'
 
 const cursorName = 'availability:joined'
 const rowsPerStep = 2000
@@ -13,16 +13,9 @@ const quarterSeconds = 900
 /** Snapshots that are further apart say nothing about the time between them. */
 const maxDistanceSeconds = 90
 
-type Snapshot = {
-  readonly at: EpochSeconds
-  readonly until: EpochSeconds
-  readonly count: number
-  readonly raw: string
-}
-
 /** Of those before `limit` (RFC 3339). Returns how many rows fewer there are. */
 export async function joinSnapshots(context: ProjectDb, limit: string, until: number): Promise<number> {
-  const end = Math.floor((parseTime(limit) ?? 0) / quarterSeconds) * quarterSeconds
+  const end = quarterOf(parseTime(limit) ?? 0)
   for (let joined = 0; ; ) {
     const from = parseTime(await readCursor(context, cursorName)) ?? 0
     const rows = performance.now() > until ? [] : await readSnapshots(context, from, end)
@@ -41,11 +34,9 @@ function quarterOf(at: EpochSeconds): EpochSeconds {
   return Math.floor(at / quarterSeconds) * quarterSeconds
 }
 
-async function readSnapshots(
-  { db, project, typed }: ProjectDb,
-  from: EpochSeconds,
-  to: EpochSeconds,
-): Promise<Snapshot[]> {
+type Snapshot = Awaited<ReturnType<typeof readSnapshots>>[number]
+
+async function readSnapshots({ db, project, typed }: ProjectDb, from: EpochSeconds, to: EpochSeconds) {
   const { rows } = await sql<{ at: string; until: string | null; count: number | null; raw: string }>`
     select taken_at as at, same_until as until, same_count as count, cast(raw as text) as raw from availability_snapshots
     where project_id = ${project} and taken_at >= ${typed('time', rfc3339(from))} and taken_at < ${typed('time', rfc3339(to))}
@@ -60,12 +51,8 @@ function groupEqual(rows: readonly Snapshot[]): Snapshot[][] {
   const groups: Snapshot[][] = []
   for (const row of rows) {
     const last = groups.at(-1)?.at(-1)
-    const continues =
-      last !== undefined &&
-      last.raw === row.raw &&
-      quarterOf(last.at) === quarterOf(row.at) &&
-      row.at - last.until <= maxDistanceSeconds
-    if (continues) groups.at(-1)?.push(row)
+    const isSame = last?.raw === row.raw && quarterOf(last.at) === quarterOf(row.at)
+    if (isSame && row.at - last.until <= maxDistanceSeconds) groups.at(-1)?.push(row)
     else groups.push([row])
   }
   return groups
@@ -75,11 +62,9 @@ async function joinGroup({ db, project, typed }: ProjectDb, group: readonly Snap
   const [first, last] = [group[0], group.at(-1)]
   if (first === undefined || last === undefined || first === last) return 0
   const [at, to] = [typed('time', rfc3339(first.at)), typed('time', rfc3339(last.until))]
-  await sql`update availability_snapshots set same_until = ${to},
-    same_count = ${typed(
-      'integer',
-      group.reduce((sum, { count }) => sum + count, 0),
-    )}
+  const count = group.reduce((sum, snapshot) => sum + snapshot.count, 0)
+  await sql`
+    update availability_snapshots set same_until = ${to}, same_count = ${typed('integer', count)}
     where project_id = ${project} and taken_at = ${at}`.execute(db)
   await sql`delete from availability_snapshots
     where project_id = ${project} and taken_at > ${at} and taken_at <= ${to}`.execute(db)

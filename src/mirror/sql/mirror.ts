@@ -9,14 +9,12 @@ import type { MirrorCommit, StreamReport, SyncMode, SyncOutcome } from '../core/
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { recheckSet } from './conversation-changes.ts'
-import { readCursor, writeCursors } from './cursors.ts'
 import { markDeleted } from './deletion.ts'
 import { backfillColumns } from './discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields } from './discovered-columns/discovered-fields.ts'
 import { type ShowColumns, showColumnsWith } from './discovered-columns/widen-column.ts'
 import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
-import { readBehaviours } from './learned-behaviours.ts'
 import {
   correctFutureDueTimes,
   countPendingParents,
@@ -37,6 +35,7 @@ import {
   removeFromIdSet,
 } from './seen-rows.ts'
 import { finishRun, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
+import { readBehaviours, readCursor, writeCursors } from './sync-state.ts'
 
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */

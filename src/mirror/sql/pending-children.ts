@@ -12,10 +12,13 @@ import { timeColumnOf } from './future-rows.ts'
 import { closeGaps, openGap } from './gaps.ts'
 import { markFactsOfRows } from './pending-facts.ts'
 
-type MarkPending = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
-
 /** The parents are new or changed: their children become due now. */
-export const addPendingChildren: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
+export async function addPendingChildren(
+  { db, kind, project, typed }: ProjectDb,
+  stream: ChildStreamName,
+  ids: readonly string[],
+  now: EpochMs,
+): Promise<void> {
   if (ids.length === 0) return
   await sendStatement(
     db,
@@ -29,7 +32,12 @@ export const addPendingChildren: MarkPending = async ({ db, kind, project, typed
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
-export const markChildrenPending: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
+export async function markChildrenPending(
+  { db, kind, project, typed }: ProjectDb,
+  stream: ChildStreamName,
+  ids: readonly string[],
+  now: EpochMs,
+): Promise<void> {
   if (ids.length === 0) return
   await sql`
     update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}
@@ -133,31 +141,27 @@ function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
  * behind years of history.
  */
 export async function readPendingParents(context: ProjectDb, stream: ChildStreamName, now: EpochMs, limit: number) {
-  const lastActiveAt = await parentTimeSql(context, stream)
+  const { parent } = streamSpecs[stream]
+  const column = await timeColumnOf(context, parent)
+  const lastActiveAt =
+    column === null
+      ? sql`null`
+      : sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
+          where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
+  type Row = Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'>
   const pending: PendingParent[] = []
   for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
-    const { rows } = await sql<
-      Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'> & { at: string | null; fullReread: number | null }
-    >`
+    const { rows } = await sql<Row & { at: string | null; whole: number | null }>`
       select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor",
-        attempts, checked_at as "checkedAt", whole as "fullReread", ${lastActiveAt} as at from sync_children
+        attempts, checked_at as "checkedAt", whole, ${lastActiveAt} as at from sync_children
       where project_id = ${context.project} and stream = ${stream} and ${isPending}
       order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
-    for (const { at, fullReread, ...parent } of rows) {
-      pending.push({ ...parent, needsFullReread: fullReread !== null, parentLastActiveAt: parseTime(at) ?? null })
-    }
+    for (const { at, whole, ...row } of rows)
+      pending.push({ ...row, needsFullReread: whole !== null, parentLastActiveAt: parseTime(at) ?? null })
   }
   return pending
-}
-
-async function parentTimeSql(context: ProjectDb, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
-  const { parent } = streamSpecs[stream]
-  const column = await timeColumnOf(context, parent)
-  if (column === null) return sql`null`
-  return sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
-    where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
 }
 
 export async function countPendingParents({ db, project }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
@@ -171,16 +175,14 @@ export async function countPendingParents({ db, project }: ProjectDb, stream: Ch
 
 /** Child streams of the project that have pending children. */
 export async function listPendingStreams(db: Db, project: ProjectId, now: EpochMs): Promise<ChildStreamName[]> {
-  const found: ChildStreamName[] = []
-  for (const stream of childStreamNames) {
-    const exists = pendingSql(now).map(
-      (isPending) =>
-        sql`exists (select 1 from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
-    )
-    const { rows } = await sql`select 1 where ${sql.join(exists, sql` or `)}`.execute(db)
-    if (rows.length > 0) found.push(stream)
-  }
-  return found
+  const selects = childStreamNames.flatMap((stream) =>
+    pendingSql(now).map(
+      (isPending) => sql`select * from (select stream from sync_children
+        where project_id = ${project} and stream = ${stream} and ${isPending} limit 1) as found`,
+    ),
+  )
+  const { rows } = await sql<{ stream: ChildStreamName }>`${sql.join(selects, sql` union `)}`.execute(db)
+  return childStreamNames.filter((name) => rows.some(({ stream }) => stream === name))
 }
 
 /** Pending children of all projects: their number by project and stream. */
@@ -208,8 +210,9 @@ export async function requestFullRereads(
   which: RereadChoice,
   now: EpochMs,
 ): Promise<number> {
-  const all = db.selectFrom('sync_children').where((eb) => eb.and({ project_id: project, stream }))
-  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from sync_children where project_id = ${project} and stream = ${stream}`.execute(db)
+  const count = Number(rows[0]?.count ?? 0)
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const isDue = sql`due_at is not null and due_at <= ${now}`
   const result = await sql`

@@ -3,7 +3,7 @@
  * changes the rows, so no change is ever missed, and derived later, many at a time.
  */
 import { sql } from 'kysely'
-import { type StreamName, streamSpecs } from '../../../schema/stream-specs.ts'
+import { childStreamsOf, type StreamName } from '../../../schema/stream-specs.ts'
 import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
@@ -24,23 +24,15 @@ const kindOfStream: Partial<Record<StreamName, FactKind>> = {
 export async function markFactsOfRows(trx: ProjectDb, stream: StreamName, keys: readonly string[]): Promise<void> {
   const kind = kindOfStream[stream]
   if (kind === undefined || keys.length === 0) return
-  await markPendingFacts(trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
+  // Times are RFC 3339 text in UTC: the hour's first second.
+  const isTime = kind === 'availability_hour'
+  await markPendingFacts(trx, kind, isTime ? keys.map((time) => `${time.slice(0, 13)}:00:00Z`) : keys)
 }
 
 /** Rows of a list were deleted with their children, or restored. */
 export async function markFactsOfParents(trx: ProjectDb, stream: StreamName, ids: readonly string[]): Promise<void> {
-  const ofChildren = Object.entries(kindOfStream).filter(([child]) => parentOf(child as StreamName) === stream)
-  for (const kind of new Set(ofChildren.map(([, kind]) => kind))) await markPendingFacts(trx, kind, ids)
-}
-
-function parentOf(stream: StreamName): string | null {
-  const spec = streamSpecs[stream]
-  return 'parent' in spec ? spec.parent : null
-}
-
-/** RFC 3339 text in UTC, the hour's first second. */
-function startOfHour(time: string): string {
-  return `${time.slice(0, 13)}:00:00Z`
+  const kinds = new Set(childStreamsOf(stream).flatMap((child) => kindOfStream[child] ?? []))
+  for (const kind of kinds) await markPendingFacts(trx, kind, ids)
 }
 
 async function markPendingFacts(
@@ -60,25 +52,15 @@ async function markPendingFacts(
 
 /** A kind of which facts are pending; null = none are. */
 export async function findPendingKind({ db, project }: ProjectDb): Promise<FactKind | null> {
-  const row = await db
-    .selectFrom('facts_due')
-    .select('kind')
-    .where('project_id', '=', project)
-    .where('kind', 'in', factKinds)
-    .limit(1)
-    .executeTakeFirst()
-  return (row?.kind as FactKind | undefined) ?? null
+  const { rows } = await sql<{ kind: FactKind }>`
+    select kind from facts_due where project_id = ${project} and kind in (${sql.join(factKinds)}) limit 1`.execute(db)
+  return rows[0]?.kind ?? null
 }
 
 /** Ids of that kind in their order, up to `limit`. */
 export async function listPendingFacts({ db, project }: ProjectDb, kind: FactKind, limit: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('facts_due')
-    .select('id')
-    .where((eb) => eb.and({ project_id: project, kind }))
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+  const { rows } = await sql<{ id: string }>`
+    select id from facts_due where project_id = ${project} and kind = ${kind} order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
@@ -88,8 +70,6 @@ export async function removePendingFacts(
   kind: FactKind,
   ids: readonly string[],
 ): Promise<void> {
-  await sendStatement(
-    db,
-    sql`delete from facts_due where project_id = ${project} and kind = ${kind} and id ${inList(database, ids)}`,
-  )
+  const isDerived = sql`project_id = ${project} and kind = ${kind} and id ${inList(database, ids)}`
+  await sendStatement(db, sql`delete from facts_due where ${isDerived}`)
 }

@@ -53,7 +53,7 @@ export async function readRowsAfterKey(
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
   const { rows } = await sql<Record<string, unknown>>`
-    select ${refs}, ${rawColumn(kind)} as raw from ${sql.table(table)}
+    select ${refs}, cast(raw as text) as raw from ${sql.table(table)}
     where ${where} ${from} order by ${refs} limit ${limit}`.execute(db)
   return rows.map((row) => ({ key: columns.map((name) => String(row[name])), raw: String(row.raw) }))
 }
@@ -74,19 +74,17 @@ export async function readRawById(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
-  const isAsked = isListStream(stream)
-    ? sql`lower(${id}) ${inList(kind, lowered(ids))}`
-    : sql`${id} ${inList(kind, ids)}`
+  const [index, isAsked] = isListStream(stream)
+    ? [byIdentity(kind, stream), sql`lower(${id}) ${inList(kind, lowered(ids))}`]
+    : [sql``, sql`${id} ${inList(kind, ids)}`]
   const { rows } = await sql<{ id: string; raw: string }>`
-    select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}
-    ${isListStream(stream) ? byIdentity(kind, stream) : sql``}
+    select ${id} as id, cast(raw as text) as raw from ${sql.table(streamSpecs[stream].table)} ${index}
     where project_id = ${project} ${notDeleted(stream)} and ${isAsked}`.execute(db)
-  const stored = new Map(rows.map((row) => [idIdentity(row.id), row.raw]))
-  const found = (asked: string) => stored.get(idIdentity(asked))
+  const stored = new Map(rows.map((row) => [idIdentity(row.id), decodeJson(kind, row.raw)]))
   return new Map(
     ids.flatMap((asked) => {
-      const raw = found(asked)
-      return raw === undefined ? [] : [[asked, decodeJson(kind, raw)] as const]
+      const raw = stored.get(idIdentity(asked))
+      return raw === undefined ? [] : [[asked, raw] as const]
     }),
   )
 }
@@ -96,10 +94,6 @@ export async function readErased({ db, kind, project }: ProjectDb, ids: readonly
   const { rows } = await sql<{ id: string }>`
     select id from erased_ids where project_id = ${project} and id ${inList(kind, ids)}`.execute(db)
   return new Set(rows.map(({ id }) => id))
-}
-
-function rawColumn(kind: DatabaseKind) {
-  return kind === 'sqlite' ? sql`raw` : sql`raw::text`
 }
 
 function notDeleted(stream: StreamName) {
@@ -130,19 +124,19 @@ export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSec
     return sql`select min(${sql.ref(startColumn)}) as at from ${sql.table(table)}
       where project_id = ${project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
   })
-  const times = await readTimes(db, sql.join(selects, sql` union all `))
-  return times.length === 0 ? null : Math.min(...times)
+  return (await readTimes(db, sql.join(selects, sql` union all `)))[0] ?? null
 }
 
 /** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
 export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const latest = sql`select max(created_at) as at from messages where project_id = ${project}
     union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`
-  const times = await readTimes(db, latest)
-  return times.length === 0 ? null : Math.max(...times)
+  return (await readTimes(db, latest)).at(-1) ?? null
 }
 
+/** In their order. */
 async function readTimes(db: Db, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
   const { rows } = await sql<{ at: string | null }>`${query}`.execute(db)
-  return rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
+  const times = rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
+  return times.toSorted((a, b) => a - b)
 }

@@ -1,9 +1,30 @@
-/** What has been learned about the service's behaviour: facts by name. */
+/** What syncs remember by name: how far each list has been read, and how the service was observed to behave. */
 import { sql } from 'kysely'
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import { toTimestamp } from '../../values/time.ts'
+import { sendStatement } from '../../warehouse/connection-pool.ts'
 import { decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+
+export async function readCursor({ db, project }: ProjectDb, name: string): Promise<string | null> {
+  const { rows } = await sql<{ position: string }>`
+    select position from sync_cursors where project_id = ${project} and stream = ${name}`.execute(db)
+  return rows[0]?.position ?? null
+}
+
+export async function writeCursors({ db, project }: ProjectDb, cursors: Readonly<Record<string, string | null>>) {
+  for (const [stream, position] of Object.entries(cursors)) {
+    if (position === null) {
+      await sendStatement(db, sql`delete from sync_cursors where project_id = ${project} and stream = ${stream}`)
+    } else {
+      const insert = db
+        .insertInto('sync_cursors')
+        .values({ project_id: project, stream, position })
+        .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet({ position }))
+      await sendStatement(db, insert.compile())
+    }
+  }
+}
 
 export async function readBehaviours({ db, project }: ProjectDb): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; value: string }>`
