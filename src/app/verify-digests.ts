@@ -19,6 +19,7 @@ import { UserError } from '../values/user-error.ts'
 import { type VerifyOptions, verifyProject } from './verify.ts'
 import { withWarehouse } from './with-resources.ts'
 
+/** `now`: the clock of the command. */
 type CountOptions = Pick<VerifyOptions, 'streams' | 'signal'> & {
   readonly onProgress?: VerifyOptions['onProgress']
   readonly now: () => EpochMs
@@ -29,53 +30,46 @@ export async function verifyWithDigests(
   project: ProjectConfig,
   options: VerifyOptions & CountOptions,
 ): Promise<VerifyDocument> {
-  const { now, streams, sampleSize } = options
+  const { now, streams, sampleSize = null } = options
   const from = toTimestamp(now())
   const report = await verifyProject(config, project, options)
   const to = toTimestamp(now())
-  const compared = new Set(report.streams.map(({ stream }) => stream))
-  const notCompared = streams.filter((stream) => !compared.has(stream))
-  return {
-    ...report,
-    projectId: project.projectId,
-    sample: sampleSize ?? null,
-    from,
-    to,
-    notCompared: notCompared.map((stream) => ({ stream, why: notComparable[stream] ?? 'a sample has none of it' })),
-    mirror: await countMirror(config, project, options),
-  }
+  const isCompared = (name: StreamName) => report.streams.some(({ stream }) => stream === name)
+  const notCompared = streams
+    .filter((stream) => !isCompared(stream))
+    .map((stream) => ({ stream, why: notComparable[stream] ?? 'a sample has none of it' }))
+  const mirror = await countMirror(config, project, options)
+  return { ...report, projectId: project.projectId, sample: sampleSize, from, to, notCompared, mirror }
 }
 
 const notComparable: Partial<Record<StreamName, string>> = { availability: 'the service shows only the present state' }
 
-type AgainstOptions = Pick<CountOptions, 'signal' | 'now'> & {
-  readonly file: string
-  /** Undefined: those of the file. */
-  readonly streams: readonly StreamName[] | undefined
-}
-
-/** Reads only the warehouse. Throws UserError if the file has no counts of this project and these streams. */
+/**
+ * Reads only the warehouse. `streams` undefined: those of the file. Throws UserError if the file has no counts of this project
+ * and these streams.
+ */
 export async function compareWithDocument(
   config: Config,
   project: ProjectConfig,
-  { file, streams, ...options }: AgainstOptions,
+  {
+    file,
+    streams,
+    ...options
+  }: Omit<CountOptions, 'streams'> & {
+    readonly file: string
+    readonly streams: readonly StreamName[] | undefined
+  },
 ): Promise<DigestComparison> {
   const { countedAt, digest, streams: all } = readVerifyDocument(file, project.projectId)
   const missing = streams?.find((name) => all.every(({ stream }) => stream !== name))
-  if (missing !== undefined) throw missingStreamError(file, missing)
+  if (missing !== undefined) {
+    const [why, next] = [`it does not count ${missing}`, 'leave it out of --streams, or name another file']
+    throw new UserError({ what: `cannot compare with ${file}`, why, next, exitCode: 2 })
+  }
   const before = all.filter(({ stream }) => streams?.includes(stream) ?? true)
   const counted = await countMirror(config, project, { ...options, streams: before.map(({ stream }) => stream) })
-  return {
-    project: project.name,
-    before: { file, countedAt, digest },
-    countedAt: counted.countedAt,
-    streams: compareDigests(before, counted.streams),
-  }
-}
-
-function missingStreamError(path: string, stream: StreamName): UserError {
-  const [why, next] = [`it does not count ${stream}`, 'leave it out of --streams, or name another file']
-  return new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
+  const changes = compareDigests(before, counted.streams)
+  return { project: project.name, before: { file, countedAt, digest }, countedAt: counted.countedAt, streams: changes }
 }
 
 async function countMirror(
@@ -111,15 +105,15 @@ export async function readDigests(options: DigestOptions): Promise<readonly Coun
 async function readStreamDigest(options: DigestOptions, stream: StreamName): Promise<CountedStream> {
   const { snapshot, projectId, signal, onRows } = options
   const object = await snapshot.describe({ name: streamSpecs[stream].table, kind: 'table' })
-  const ofProject = { column: column(object, 'project_id'), operator: '=', value: projectId } as const
-  const deletedAt = object.columns.find(({ name }) => name === 'deleted_at')
-  const existing = deletedAt === undefined ? [] : [{ column: deletedAt, operator: '=', value: null } as const]
+  const ofProject = equals(object, 'project_id', projectId)
+  const hasDeletedAt = object.columns.some(({ name }) => name === 'deleted_at')
+  const existing = hasDeletedAt ? [ofProject, equals(object, 'deleted_at', null)] : [ofProject]
   const identity = identityColumns[stream].map((name) => column(object, name))
   const [raw, day] = [column(object, 'raw'), dayColumns[stream]]
   const columns = [raw, ...identity, ...(day === null ? [] : [column(object, day)])]
   const digests = createDayDigests()
   let rows = 0
-  for await (const batch of snapshot.readRows({ object, columns, conditions: [ofProject, ...existing] })) {
+  for await (const batch of snapshot.readRows({ object, columns, conditions: existing })) {
     throwIfAborted(signal)
     for (const [text, ...values] of batch) {
       const at = day === null ? null : values[identity.length]
@@ -129,16 +123,15 @@ async function readStreamDigest(options: DigestOptions, stream: StreamName): Pro
     onRows?.(stream, rows)
   }
   const total = await snapshot.countRows({ object, columns: [raw], conditions: [ofProject] })
-  const openGaps = await countOpenGaps(snapshot, projectId, stream)
+  const gaps = await snapshot.describe({ name: 'sync_gaps', kind: 'table' })
+  const ofStream = [equals(gaps, 'project_id', projectId), equals(gaps, 'stream', stream)]
+  const isOpen = [...ofStream, equals(gaps, 'resolved_at', null)]
+  const openGaps = await snapshot.countRows({ object: gaps, columns: [column(gaps, 'stream')], conditions: isOpen })
   return { ...digests.finish(stream), deleted: total - rows, openGaps }
 }
 
-async function countOpenGaps(snapshot: ExportSnapshot, projectId: ProjectId, stream: StreamName): Promise<number> {
-  const object = await snapshot.describe({ name: 'sync_gaps', kind: 'table' })
-  const equals = (name: string, value: string | null) =>
-    ({ column: column(object, name), operator: '=', value }) as const
-  const conditions = [equals('project_id', projectId), equals('stream', stream), equals('resolved_at', null)]
-  return snapshot.countRows({ object, columns: [column(object, 'stream')], conditions })
+function equals(object: ExportObject, name: string, value: string | null) {
+  return { column: column(object, name), operator: '=', value } as const
 }
 
 function column({ name: table, columns }: ExportObject, name: string): ExportColumn {

@@ -28,25 +28,13 @@ export type VerifyOptions = {
 }
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
-  const { streams, limit, signal, onProgress, log } = options
+  const { sampleSize, signal, log } = options
   return withWarehouseRetries(config, { ...options, access: 'read' }, (warehouse, warehouseRetry) => {
     const compare = async ({ client }: Service) => {
-      const { sampleSize } = options
-      const { projectId, startDate, timeZone } = project
-      const mirror = warehouse.mirror(projectId)
-      const deps = {
-        projectId,
-        streams: new Set(streams),
-        startDate,
-        timeZone,
-        present: await readPresentTime(mirror),
-        get: client.get,
-        mirror,
-        limit,
-        signal,
-        onProgress,
-      }
-      const drawn = { store: warehouse.audits(projectId), random: Math.random, now: Date.now }
+      const mirror = warehouse.mirror(project.projectId)
+      const present = await readPresentTime(mirror)
+      const deps = { ...project, ...options, streams: new Set(options.streams), present, get: client.get, mirror }
+      const drawn = { store: warehouse.audits(project.projectId), random: Math.random, now: Date.now }
       const result = await (sampleSize === undefined
         ? runVerify(deps)
         : runVerifySample({ ...deps, ...drawn, sampleSize }))

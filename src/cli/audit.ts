@@ -1,7 +1,7 @@
 /** `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says what follows. */
 import { Command } from 'commander'
 import type { AuditResult } from '../mirror/core/audit.ts'
-import type { AuditReport, Difference } from '../mirror/core/reports.ts'
+import type { AuditReport } from '../mirror/core/reports.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { EpochMs } from '../values/time.ts'
 import type { CommandContext } from './command-context.ts'
@@ -10,6 +10,7 @@ import type { ExitCode } from './explain-error.ts'
 import { type CommonOptions, jsonOption, parseSampleSize, projectOption, quietOption } from './options.ts'
 import { auditRows } from './render/streams.ts'
 import { alignColumns } from './render/table.ts'
+import { differenceRow } from './verify.ts'
 
 type Options = CommonOptions & { readonly sample?: number }
 
@@ -81,8 +82,4 @@ function auditRow({ stream, population, compared, differing, gone, unreadable, t
     unreadable === 0 ? '' : `${formatCount(unreadable)} could not be read`,
     formatDuration(tookMs),
   ]
-}
-
-function differenceRow({ stream, key, kind, fields }: Difference): string[] {
-  return [stream, key, kind, fields.join(', ')]
 }

@@ -65,14 +65,11 @@ export function verifyCommand(context: CommandContext): Command {
 }
 
 async function runChosen(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
-  if (options.certificate !== undefined) throw certificateError()
-  return options.against === undefined ? runVerify(context, options) : runAgainst(context, options.against, options)
-}
-
-function certificateError(): UserError {
+  if (options.certificate === undefined)
+    return options.against === undefined ? runVerify(context, options) : runAgainst(context, options.against, options)
   const why = 'there is no --certificate any more: --json prints what it stated'
   const next = 'run `deskmirror verify --json > FILE`'
-  return new UserError({ what: 'cannot write a certificate', why, next, exitCode: 2 })
+  throw new UserError({ what: 'cannot write a certificate', why, next, exitCode: 2 })
 }
 
 async function runVerify(context: CommandContext, options: VerifyCommandOptions): Promise<CommandResult> {
@@ -84,27 +81,16 @@ async function runVerify(context: CommandContext, options: VerifyCommandOptions)
   const verify = options.json
     ? (await context.load(() => import('../app/verify-digests.ts'))).verifyWithDigests
     : (await context.load(() => import('../app/verify.ts'))).verifyProject
+  const { onProgress, notify } = display
+  const common = { signal, onProgress, notify, log, limit: options.limit, sampleSize: options.sample, now: context.now }
   const results = await forEachProject(projects, signal, (project) => {
-    const verifyOptions = {
-      streams: options.streams ?? project.streams,
-      signal,
-      onProgress: display.onProgress,
-      notify: display.notify,
-      log,
-      limit: options.limit,
-      sampleSize: options.sample,
-      now: context.now,
-    }
-    return verify(config, project, verifyOptions).finally(display.clear)
+    const streams = options.streams ?? project.streams
+    return verify(config, project, { ...common, streams }).finally(display.clear)
   })
   return joinResults(results, renderVerify)
 }
 
-async function runAgainst(
-  context: CommandContext,
-  file: string,
-  options: VerifyCommandOptions,
-): Promise<CommandResult> {
+async function runAgainst(context: CommandContext, file: string, options: VerifyCommandOptions) {
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
   // Ctrl-C ends the process at once.
@@ -120,36 +106,26 @@ async function runAgainst(
 type Rendered = { readonly lines: readonly string[]; readonly exit: ExitCode }
 
 function renderVerify(report: VerifyReport): Rendered {
-  const differing = report.streams.reduce((sum, stream) => sum + stream.differing, 0)
-  const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
-  const streams = report.streams.map((stream) => [
-    stream.stream,
-    `${formatCount(stream.compared)} compared`,
-    `${formatCount(stream.differing)} differ`,
-  ])
-  const compared = report.streams.reduce((sum, stream) => sum + stream.compared, 0)
-  const total = [
-    report.project,
+  const sum = (of: 'compared' | 'differing') => report.streams.reduce((total, stream) => total + stream[of], 0)
+  const counts = (compared: number, differing: number) => [
     `${formatCount(compared)} compared`,
     `${formatCount(differing)} differ`,
-    pluralize(report.requests, 'request'),
   ]
-  const incomplete = report.streams.flatMap((stream) =>
-    stream.incomplete === undefined
-      ? []
-      : [toPrintable(`not all of ${stream.stream} could be read: ${stream.incomplete}`)],
+  const total = [report.project, ...counts(sum('compared'), sum('differing')), pluralize(report.requests, 'request')]
+  const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
+  const incomplete = report.streams.flatMap(({ stream, incomplete: why }) =>
+    why === undefined ? [] : [toPrintable(`not all of ${stream} could be read: ${why}`)],
   )
-  const more = report.truncated ? ['… and more; --limit raises the number'] : []
   return {
     lines: [
-      ...alignColumns([...streams, total]),
+      ...alignColumns([...report.streams.map((it) => [it.stream, ...counts(it.compared, it.differing)]), total]),
       ...alignColumns(report.differences.map(differenceRow)),
-      ...more,
+      ...(report.truncated ? ['… and more; --limit raises the number'] : []),
       ...skipped,
       ...incomplete,
       ...nextSteps(report),
     ],
-    exit: differing + skipped.length + incomplete.length === 0 ? 0 : 3,
+    exit: sum('differing') + skipped.length + incomplete.length === 0 ? 0 : 3,
   }
 }
 
@@ -165,7 +141,7 @@ function nextSteps({ project, streams }: VerifyReport): readonly string[] {
   ]
 }
 
-function differenceRow({ stream, key, kind, fields }: Difference): string[] {
+export function differenceRow({ stream, key, kind, fields }: Difference): string[] {
   return [stream, key, kind, fields.join(', ')]
 }
 

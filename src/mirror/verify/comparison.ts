@@ -3,9 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
 import { asJsonObject, parseJson } from '../../values/json.ts'
-import type { Difference, SyncProgress, VerifyReport } from '../core/reports.ts'
-
-export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
+import type { Difference, SyncProgress } from '../core/reports.ts'
 
 export type Comparison = ReturnType<typeof createComparison>
 
@@ -63,11 +61,10 @@ export function createComparison({ get, limit, onProgress }: ComparisonOptions) 
       count(stream).skipped = scope
       reportProgress(stream, 'skipped')
     },
-    result: (): VerifyResult => {
-      const streams = [...counts].map(([stream, { requests, incomplete, ...report }]) => ({
-        ...{ stream, ...report },
-        ...(incomplete === null ? {} : { incomplete }),
-      }))
+    result: () => {
+      const streams = [...counts].map(([stream, { requests: _, incomplete, ...report }]) => {
+        return { stream, ...report, ...(incomplete === null ? {} : { incomplete }) }
+      })
       const differing = streams.reduce((sum, report) => sum + report.differing, 0)
       return { streams, differences, truncated: differing > differences.length }
     },

@@ -8,7 +8,7 @@ import { listStreams } from '../streams/all-streams.ts'
 import { mapConcurrently, throwIfAborted } from '../sync/concurrency.ts'
 import { drawSample } from './audit.ts'
 import { auditedChild, type CompareDeps, compareParent } from './compare-parent.ts'
-import { type Comparison, type ComparisonOptions, createComparison, type VerifyResult } from './comparison.ts'
+import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
 import { missingScope, neverRead, unreadableText } from './verify.ts'
 
 type VerifySampleDeps = CompareDeps &
@@ -22,10 +22,14 @@ type VerifySampleDeps = CompareDeps &
 const concurrency = 8
 
 /** Streams whose scope the key lacks are skipped. Throws UserError if nothing could be drawn, ApiError for any other failure. */
-export async function runVerifySample(deps: VerifySampleDeps): Promise<VerifyResult> {
+export async function runVerifySample(deps: VerifySampleDeps) {
   const comparison = createComparison(deps)
   const drawn = auditedStreams.filter((name) => deps.streams.has(name))
-  if (drawn.length === 0) throw nothingDrawnError()
+  if (drawn.length === 0) {
+    const why = 'conversations and visitors are drawn, and neither is among the streams'
+    const next = 'name one of them with --streams, or leave out --sample'
+    throw new UserError({ what: 'cannot compare a sample', why, next, exitCode: 2 })
+  }
   for (const stream of drawn) {
     try {
       await compareSample({ ...deps, get: comparison.counting(stream) }, comparison, stream)
@@ -42,12 +46,6 @@ export async function runVerifySample(deps: VerifySampleDeps): Promise<VerifyRes
   const statuses = await deps.mirror.readStreamStatuses(sampled)
   for (const name of sampled) if (statuses.get(name) !== 'complete') comparison.incomplete(name, neverRead)
   return comparison.result()
-}
-
-function nothingDrawnError(): UserError {
-  const why = 'conversations and visitors are drawn, and neither is among the streams'
-  const next = 'name one of them with --streams, or leave out --sample'
-  return new UserError({ what: 'cannot compare a sample', why, next, exitCode: 2 })
 }
 
 async function compareSample(deps: VerifySampleDeps, comparison: Comparison, stream: AuditedStream): Promise<void> {

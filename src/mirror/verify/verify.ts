@@ -11,7 +11,7 @@ import { allStreams } from '../streams/all-streams.ts'
 import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../streams/stream.ts'
 import { mapInOrder } from '../sync/concurrency.ts'
 import { fetchDay, unreadableDayReason } from '../sync/rollup-days.ts'
-import { type Comparison, type ComparisonOptions, createComparison, type VerifyResult } from './comparison.ts'
+import { type Comparison, type ComparisonOptions, createComparison } from './comparison.ts'
 import { type ReadDeps, readServedChildren, readServedItems, readStoredChildren, readStoredRows } from './read-rows.ts'
 
 type VerifyDeps = ReadDeps &
@@ -31,7 +31,7 @@ const readsAtOnce = 16
  * Streams whose scope the key lacks are skipped, and one that cannot be read to its end is incomplete. Throws ApiError if
  * the key is denied, if it is stopped, or if no stream could be read.
  */
-export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
+export async function runVerify(deps: VerifyDeps) {
   const comparison = createComparison(deps)
   const streams = allStreams.filter(({ name, kind }) => deps.streams.has(name) && kind !== 'snapshot')
   const statuses = await deps.mirror.readStreamStatuses(streams.map(({ name }) => name))
