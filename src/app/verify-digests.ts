@@ -1,5 +1,7 @@
 /** Runs `verify --json`, which also counts the rows of the mirror by day, and `verify --against`, which counts them again. */
-import { type StreamName, streamSpecs } from '../../schema/stream-specs.ts'
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/core/export.ts'
 import {
@@ -7,13 +9,14 @@ import {
   createDayDigests,
   dayColumns,
   dayOf,
+  digestOfDays,
   digestOfMirror,
   identityColumns,
 } from '../mirror/core/day-digests.ts'
 import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/core/reports.ts'
 import { throwIfAborted } from '../mirror/sync/concurrency.ts'
-import { readVerifyDocument } from '../mirror/verify/verify-document.ts'
 import type { ProjectId } from '../values/project.ts'
+import { systemErrorText } from '../values/system-error-text.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'
 import { type VerifyOptions, verifyProject } from './verify.ts'
@@ -138,4 +141,68 @@ function column({ name: table, columns }: ExportObject, name: string): ExportCol
   const found = columns.find((known) => known.name === name)
   if (found === undefined) throw new Error(`${table} has no column ${name}`)
   return found
+}
+
+/** What the comparison needs. Other members may be anything. */
+const mirrorSchema = z.object({
+  countedAt: z.string(),
+  digest: z.string(),
+  streams: z.array(
+    z.object({
+      stream: z.enum(streamNames),
+      rows: z.number(),
+      digest: z.string(),
+      days: z.array(z.object({ day: z.string().nullable(), rows: z.number(), digest: z.string() })),
+    }),
+  ),
+})
+const documentSchema = z.object({
+  projects: z
+    .array(z.object({ projectId: z.string(), mirror: z.unknown() }).or(z.object({ error: z.unknown() })))
+    .min(1),
+})
+
+type StoredCount = z.infer<typeof mirrorSchema>
+
+/** Throws UserError: it cannot be read, is no such document, has no counts of the project, or does not fit its digests. */
+export function readVerifyDocument(path: string, projectId: ProjectId): StoredCount {
+  const refuse = (why: string, next: string) =>
+    new UserError({ what: `cannot compare with ${path}`, why, next, exitCode: 2 })
+  const document = documentSchema.safeParse(parseOrNull(readText(path)))
+  if (!document.success)
+    throw refuse('it is not what `verify --json` prints', 'name a file with the output of `deskmirror verify --json`')
+  const counted = document.data.projects.flatMap((project) => ('projectId' in project ? [project] : []))
+  const found = counted.find((project) => project.projectId === projectId)
+  if (found === undefined) {
+    const others = counted.map((project) => project.projectId).join(', ') || 'no project'
+    throw refuse(`it has the counts of ${others}, and not of ${projectId}`, 'name another file, or one of its projects')
+  }
+  const { success, data: mirror } = mirrorSchema.safeParse(found.mirror)
+  if (!success || !fitsItsDigests(projectId, mirror))
+    throw refuse('its counts do not fit its own digests: it was changed or damaged', 'take an unchanged copy of it')
+  return mirror
+}
+
+function fitsItsDigests(projectId: ProjectId, { streams, digest }: StoredCount): boolean {
+  const fits = ({ rows, days, ...stream }: (typeof streams)[number]) =>
+    digestOfDays(days) === stream.digest && days.reduce((sum, day) => sum + day.rows, 0) === rows
+  return streams.every(fits) && digestOfMirror(projectId, streams) === digest
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const text = systemErrorText(error)
+    if (text === undefined) throw error
+    throw new UserError({ what: `cannot read ${path}`, ...text })
+  }
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }

@@ -8,7 +8,7 @@ import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
 import { clearWords } from '../../outbox/sql/delete-words.ts'
 import { decidedSql, inAnyCase, toTimeValue } from '../../outbox/sql/row.ts'
 import { UserError } from '../../values/user-error.ts'
-import { inList } from '../../warehouse/dialect.ts'
+import { inList, listParameter } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 
@@ -46,17 +46,13 @@ type Part = { readonly table: string; readonly where: RawBuilder<unknown> }
 
 function partsOf({ kind }: ProjectDb, { visitors, conversations, calls }: Ids): readonly Part[] {
   const all = [...visitors, ...conversations, ...calls]
-  const part = (table: string, column: string, ids: readonly string[]) => ({
-    table,
-    where: sql`${sql.ref(column)} ${inList(kind, ids)}`,
-  })
-  const anyMention = (table: string, column: string) => ({
-    table,
-    where: sql.join(
-      [sql`false`, ...all.map((id) => sql`lower(${sql.ref(column)}) like ${`%${id.toLowerCase()}%`}`)],
-      sql` or `,
-    ),
-  })
+  const part = (table: string, column: string, ids: readonly string[]) => {
+    return { table, where: sql`${sql.ref(column)} ${inList(kind, ids)}` }
+  }
+  const anyMention = (table: string, column: string) => {
+    const mentions = all.map((id) => sql`lower(${sql.ref(column)}) like ${`%${id.toLowerCase()}%`}`)
+    return { table, where: sql.join([sql`false`, ...mentions], sql` or `) }
+  }
   return [
     part('visitors', 'id', visitors),
     part('visitor_activity', 'visitor_id', visitors),
@@ -79,24 +75,23 @@ function partsOf({ kind }: ProjectDb, { visitors, conversations, calls }: Ids): 
 }
 
 function writebacksOf({ kind, project }: ProjectDb, { visitors, conversations }: Ids): RawBuilder<unknown> {
-  const lanes = [
-    ...visitors.map((id) => `visitor/${id.toLowerCase()}`),
-    ...conversations.map((id) => `conversation/${id.toLowerCase()}`),
-  ]
+  const lane = (target: string) => (id: string) => `${target}/${id.toLowerCase()}`
+  const lanes = [...visitors.map(lane('visitor')), ...conversations.map(lane('conversation'))]
   return sql`project_id = ${project} and lane ${inList(kind, lanes)}`
 }
 
 async function countRows(context: ProjectDb, ids: Ids): Promise<ErasedRows> {
   const { db, project } = context
   const counted: Record<string, number> = {}
-  const count = async (table: string, where: RawBuilder<unknown>) => {
+  for (const { table, where } of [
+    ...partsOf(context, ids),
+    { table: 'writebacks', where: writebacksOf(context, ids) },
+  ]) {
     const { rows } = await sql<{ rows: number }>`
-      select count(*) as rows from ${sql.table(table)} where ${where}`.execute(db)
+      select count(*) as rows from ${sql.table(table)} where project_id = ${project} and (${where})`.execute(db)
     const found = Number(rows[0]?.rows ?? 0)
     if (found > 0) counted[table] = found
   }
-  for (const { table, where } of partsOf(context, ids)) await count(table, sql`project_id = ${project} and (${where})`)
-  await count('writebacks', writebacksOf(context, ids))
   if (Object.keys(counted).length > 0) return counted
   throw new UserError({
     what: 'nothing was erased',
@@ -113,10 +108,10 @@ async function erase(context: ProjectDb, visitor: string, by: string): Promise<E
     const ids = await findIds(trx, visitor)
     const counted = await countRows(trx, ids)
     await rejectInFlight(trx, ids)
-    for (const id of new Set(Object.values(ids).flatMap((some) => some.map((it: string) => it.toLowerCase()))))
-      await sql`insert into erased_ids (project_id, id) values (${trx.project}, ${id}) on conflict do nothing`.execute(
-        trx.db,
-      )
+    const all = new Set(Object.values(ids).flatMap((some) => some.map((id: string) => id.toLowerCase())))
+    await sql`
+      insert into erased_ids (project_id, id) select ${trx.typed('text', trx.project)}, listed.value
+      from ${listParameter(kind, [...all])} as listed where true on conflict do nothing`.execute(trx.db)
     await eraseWritebacks(trx, ids, by)
     await removeSearchEntries(trx, ids.conversations)
     for (const { table, where } of partsOf(trx, ids))

@@ -13,18 +13,26 @@ import { markDeleted } from './deletion.ts'
 import { backfillColumns } from './discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields } from './discovered-columns/discovered-fields.ts'
 import { type ShowColumns, showColumnsWith } from './discovered-columns/widen-column.ts'
-import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
 import {
   correctFutureDueTimes,
   countPendingParents,
   markChildrenPending,
+  markFutureDatedPending,
   readPendingParents,
   recordChildFailure,
   requestFullRereads,
 } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
-import { earliestTime, latestMessageTime, nthNewestCallTime, readErased, readRawById, readRows } from './reader.ts'
+import {
+  countFutureRows,
+  earliestTime,
+  latestMessageTime,
+  nthNewestCallTime,
+  readErased,
+  readRawById,
+  readRows,
+} from './reader.ts'
 import { rewriteRaw } from './rewrite-raw.ts'
 import {
   countUnseenRows,

@@ -3,14 +3,14 @@ import { type RawBuilder, sql } from 'kysely'
 import { type ChildStreamName, childStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { clockToleranceSeconds } from '../../values/cursor-limit.ts'
 import type { ProjectId } from '../../values/project.ts'
-import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
+import { type EpochMs, type EpochSeconds, type Ms, parseTime, rfc3339 } from '../../values/time.ts'
 import { type Db, sendStatement } from '../../warehouse/connection-pool.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ChildReadResult, PendingParent, RereadChoice } from '../core/mirror.ts'
-import { timeColumnOf } from './future-rows.ts'
 import { closeGaps, openGap } from './gaps.ts'
 import { markFactsOfRows } from './pending-facts.ts'
+import { timeColumnOf } from './reader.ts'
 
 /** The parents are new or changed: their children become due now. */
 export async function addPendingChildren(
@@ -99,6 +99,30 @@ export async function recordChildFailure(
     update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
     where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
   await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
+}
+
+/**
+ * Marks the conversations pending that may have new messages without showing it: a message dated now does not move a
+ * `last_message_at` that lies in the future. Uses the indexes of the messages' times and of the open conversations.
+ * A `union` without `all` would make SQLite read all messages, ordered by their conversations.
+ */
+export async function markFutureDatedPending(
+  { db, project: id, typed }: ProjectDb,
+  cursorLimit: EpochSeconds,
+  limit: number,
+  now: EpochMs,
+): Promise<void> {
+  const [project, after, at] = [typed('text', id), typed('time', rfc3339(cursorLimit)), typed('integer', now)]
+  await sql`
+    update sync_children set due_at = ${at}
+    where project_id = ${project} and stream = 'messages' and parent_id in (
+      select parent_id from sync_children
+      where project_id = ${project} and stream = 'messages' and fetched > 0 and (due_at is null or due_at > ${at})
+        and parent_id in (
+          select conversation_id from messages where project_id = ${project} and created_at > ${after}
+          union all select id from conversations
+            where project_id = ${project} and handled_at is null and last_message_at > ${after})
+      order by checked_at limit ${limit})`.execute(db)
 }
 
 /** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */

@@ -1,4 +1,4 @@
-/** Reads the mirror back: original rows in key order, and the times that scans start from. */
+/** Reads the mirror back: original rows in key order, and what the times of its rows show. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import {
@@ -139,4 +139,38 @@ async function readTimes(db: Db, query: RawBuilder<unknown>): Promise<EpochSecon
   const { rows } = await sql<{ at: string | null }>`${query}`.execute(db)
   const times = rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
   return times.toSorted((a, b) => a - b)
+}
+
+/** How many existing rows are dated after `cursorLimit`, counted up to `limit`. */
+export async function countFutureRows(
+  context: ProjectDb,
+  stream: StreamName,
+  cursorLimit: EpochSeconds,
+  limit: number,
+): Promise<number> {
+  const timeColumn = isPagedStream(stream) ? await timeColumnOf(context, stream) : null
+  if (timeColumn === null) return 0
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select 1 as one from ${sql.table(streamSpecs[stream].table)}
+      where project_id = ${context.project} and deleted_at is null and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)}
+      limit ${limit}) as listed`.execute(context.db)
+  return Number(rows[0]?.count ?? 0)
+}
+
+/**
+ * The column that says when a row last happened. If that is an undocumented field, then the one by which the service
+ * orders the list; null = not known, or it has no column.
+ */
+export async function timeColumnOf({ db, project }: ProjectDb, stream: StreamName): Promise<string | null> {
+  const { timeColumn } = streamSpecs[stream]
+  if (timeColumn !== null) return timeColumn
+  const { rows } = await sql<{ value: string }>`
+    select value from service_behaviours where project_id = ${project} and name = ${`${stream}.order`}`.execute(db)
+  const path = rows[0]?.value.split(' by ')[1]?.split(' or ')[0]
+  if (path === undefined) return null
+  const fields = await sql<{ column: string | null }>`
+    select column_name as "column" from discovered_fields
+    where stream = ${stream} and path = ${path} and type = 'timestamp' limit 1`.execute(db)
+  return fields.rows[0]?.column ?? null
 }

@@ -4,7 +4,6 @@ import { type MirroredTable, type StreamName, streamSpecs } from '../../../../sc
 import { tables } from '../../../../schema/tables.ts'
 import { fieldAtNames } from '../../../values/field-path.ts'
 import { parseJson } from '../../../values/json.ts'
-import type { Db } from '../../../warehouse/connection-pool.ts'
 import { batchesOf, inList } from '../../../warehouse/dialect.ts'
 import { decodeJson, decodeText } from '../../../warehouse/escape.ts'
 import type { ProjectDb } from '../../../warehouse/project-db.ts'
@@ -34,7 +33,11 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
   const position = rows[0]
   if (position === undefined) return false
   const { table } = streamSpecs[position.stream as StreamName]
-  const fields = await columnsAtPosition(db, position)
+  // Without duplicates, as several projects may have the same field.
+  const { rows: unfilled } = await sql<UnfilledColumn>`
+    select distinct stream, path, column_name, type, fill_after from discovered_fields
+    where stream = ${position.stream} and fill_after = ${position.fill_after} and column_name is not null`.execute(db)
+  const fields = [...new Map(unfilled.map((field) => [field.column_name, field])).values()]
   const range = { table, columns: tables[table].key, where: sql`true`, limit: batchRows }
   const after = position.fill_after === '' ? null : JSON.parse(position.fill_after)
   const batch = await readRowsAfterKey(db, kind, { ...range, after })
@@ -50,17 +53,6 @@ async function backfillBatch(trx: ProjectDb): Promise<boolean> {
     await sql`update discovered_fields set needed_type = ${type}
       where stream = ${position.stream} and path = ${path}`.execute(db)
   return true
-}
-
-/** Without duplicates, as several projects may have the same field. */
-async function columnsAtPosition(
-  db: Db,
-  { stream, fill_after }: Pick<UnfilledColumn, 'stream' | 'fill_after'>,
-): Promise<UnfilledColumn[]> {
-  const { rows } = await sql<UnfilledColumn>`
-    select distinct stream, path, column_name, type, fill_after from discovered_fields
-    where stream = ${stream} and fill_after = ${fill_after} and column_name is not null`.execute(db)
-  return [...new Map(rows.map((field) => [field.column_name, field])).values()]
 }
 
 /** Columns that one statement sets. */
