@@ -45,11 +45,7 @@ function readProject(db: Db, project: ProjectId) {
   return db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
 }
 
-async function updateProject(
-  db: Db,
-  project: ProjectId,
-  state: Partial<DatabaseSchema['sync_projects']>,
-): Promise<void> {
+async function updateProject(db: Db, project: ProjectId, state: Partial<DatabaseSchema['sync_projects']>) {
   await db
     .insertInto('sync_projects')
     .values({ project_id: project, ...state })

@@ -85,12 +85,7 @@ function start(
 }
 
 /** In the order in which they were drawn. */
-async function listRows(
-  { db, project }: ProjectDb,
-  audit: OpenAudit,
-  state: AuditRowState,
-  limit: number,
-): Promise<readonly AuditRow[]> {
+async function listRows({ db, project }: ProjectDb, audit: OpenAudit, state: AuditRowState, limit: number) {
   const { rows } = await sql<StoredRow>`
     select row_id as id, differences from sync_audit_rows
     where project_id = ${project} and audit_id = ${audit.id} and state = ${state}
@@ -204,11 +199,7 @@ export async function listFinishedAudits({ db, project }: ProjectDb, since: Epoc
   return selectFinished(db, project, sql`finished_at >= ${toTimestamp(since)}`)
 }
 
-async function selectFinished(
-  db: Db,
-  project: ProjectId,
-  where: ReturnType<typeof sql>,
-): Promise<readonly AuditResult[]> {
+async function selectFinished(db: Db, project: ProjectId, where: ReturnType<typeof sql>) {
   const { rows } = await sql<AuditResult>`
     select id, stream, started_at as "startedAt", finished_at as "finishedAt", population, drawn, compared, differing, gone,
       unreadable, requests, took_ms as "tookMs"

@@ -25,10 +25,7 @@ const trackedColumns = [
 type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | null>>>
 
 /** The conversations of a page as they are stored before the page. */
-export async function readStoredConversations(
-  { db, kind, project }: ProjectDb,
-  rows: readonly EncodedRow[],
-): Promise<StoredConversations> {
+export async function readStoredConversations({ db, kind, project }: ProjectDb, rows: readonly EncodedRow[]) {
   const { rows: stored } = await sql<Record<string, string | null>>`
     select id, deleted_at, synced_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
     where project_id = ${project} and id ${inList(kind, rows.map(idOf))}`.execute(db)

@@ -57,11 +57,7 @@ export async function closeGaps(
 }
 
 /** Why that gap is open; null = it is not. */
-export async function readGapReason(
-  { db, project }: ProjectDb,
-  stream: StreamName,
-  key: string,
-): Promise<string | null> {
+export async function readGapReason({ db, project }: ProjectDb, stream: StreamName, key: string) {
   const { rows } = await sql<{ reason: string }>`
     select reason from sync_gaps
     where project_id = ${project} and stream = ${stream} and subject = ${key} and resolved_at is null`.execute(db)

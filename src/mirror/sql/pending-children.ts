@@ -139,11 +139,7 @@ const maxDelayMs: Ms = 30 * 86_400_000
  * Children that were marked pending in the future, by a clock that has been set back since, become due now: their parent
  * shows nothing more. Those that wait for a reason wait on, unless no delay is that long.
  */
-export async function correctFutureDueTimes(
-  { db, project, typed }: ProjectDb,
-  stream: ChildStreamName,
-  now: EpochMs,
-): Promise<void> {
+export async function correctFutureDueTimes({ db, project, typed }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
   const latest = now + clockToleranceSeconds * 1000
   for (const condition of Object.values(pendingConditions)) {
     await sql`

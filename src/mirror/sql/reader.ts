@@ -45,11 +45,7 @@ type KeyRange = {
 }
 
 /** Rows in key order, with `raw` as it is stored. */
-export async function readRowsAfterKey(
-  db: Db,
-  kind: DatabaseKind,
-  { table, columns, where, after, limit }: KeyRange,
-): Promise<{ key: RowKey; raw: string }[]> {
+export async function readRowsAfterKey(db: Db, kind: DatabaseKind, { table, columns, where, after, limit }: KeyRange) {
   const refs = sql.join(columns.map((name) => sql.ref(name)))
   const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
   const { rows } = await sql<Record<string, unknown>>`
@@ -68,11 +64,7 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 }
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
-export async function readRawById(
-  { db, kind, project }: ProjectDb,
-  stream: StreamName,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const [index, isAsked] = isListStream(stream)
     ? [byIdentity(kind, stream), sql`lower(${id}) ${inList(kind, lowered(ids))}`]
@@ -101,11 +93,7 @@ function notDeleted(stream: StreamName) {
 }
 
 /** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */
-export async function nthNewestCallTime(
-  { db, project }: ProjectDb,
-  newest: number,
-  until: EpochSeconds,
-): Promise<EpochSeconds | null> {
+export async function nthNewestCallTime({ db, project }: ProjectDb, newest: number, until: EpochSeconds) {
   const { rows } = await sql<{ at: string }>`
     select occurred_at as at from calls
     where project_id = ${project} and deleted_at is null and occurred_at <= ${rfc3339(until)}

@@ -21,11 +21,7 @@ export async function readRowCounts({ db, project }: ProjectDb): Promise<Readonl
 }
 
 /** After a sync: counts again where that is due. `changed`: the number of rows that it changed, by stream. */
-export async function rememberRowCounts(
-  context: ProjectDb,
-  changed: ReadonlyMap<StreamName, number>,
-  now: EpochMs,
-): Promise<void> {
+export async function rememberRowCounts(context: ProjectDb, changed: ReadonlyMap<StreamName, number>, now: EpochMs) {
   const { db, project } = context
   const known = await readRowCounts(context)
   for (const [stream, rows] of changed) {

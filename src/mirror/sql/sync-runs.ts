@@ -72,10 +72,7 @@ async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped,
 }
 
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
-export async function readStreamStatuses(
-  { db, project }: ProjectDb,
-  streams: readonly StreamName[],
-): Promise<ReadonlyMap<StreamName, StreamReadStatus>> {
+export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
   const { rows } = await sql<{ stream: StreamName; status: StreamReadStatus }>`
     select stream, case when synced_at is not null then 'complete' when skipped is not null then 'skipped'
       else 'unfinished' end as status

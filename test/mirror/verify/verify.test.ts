@@ -103,8 +103,8 @@ test('a row that is not readable is not silently left out of the comparison', as
 
 const sample = (
   answers: (path: string) => unknown,
-  stored: ReadonlyMap<string, string>,
-  statuses: ReadonlyMap<StreamName, 'complete'> = new Map([
+  stored: Map<string, string>,
+  statuses: Map<StreamName, 'complete'> = new Map([
     ['conversations', 'complete'],
     ['messages', 'complete'],
   ]),

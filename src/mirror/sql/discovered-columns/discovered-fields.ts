@@ -95,11 +95,7 @@ function applyNeededTypes(
 }
 
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
-function findNeededTypes(
-  known: StreamFields,
-  rows: readonly MirrorRow[],
-  schema: DiscoveryOptions['schema'],
-): Map<string, ValueType> {
+function findNeededTypes(known: StreamFields, rows: readonly MirrorRow[], schema: DiscoveryOptions['schema']) {
   const neededTypes = new Map<string, ValueType>()
   for (const row of rows) {
     for (const [path, extra] of row.extraFields) {
@@ -113,12 +109,7 @@ function findNeededTypes(
   return neededTypes
 }
 
-function neededType(
-  known: StreamFields,
-  path: string,
-  extra: ExtraField,
-  schema: DiscoveryOptions['schema'],
-): ValueType | null {
+function neededType(known: StreamFields, path: string, extra: ExtraField, schema: DiscoveryOptions['schema']) {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
   const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
@@ -189,12 +180,7 @@ function isTableFull(error: unknown): boolean {
 }
 
 /** The type for the values of the column, those that did not fit it, and new ones. */
-async function typeForAll(
-  trx: Db,
-  table: string,
-  field: DiscoveredField | undefined,
-  type: ValueType,
-): Promise<FieldType> {
+async function typeForAll(trx: Db, table: string, field: DiscoveredField | undefined, type: ValueType) {
   if (field === undefined) return toFieldType(type)
   const wanted = toFieldType(widerType(widerType(field.type, field.neededType ?? field.type), type))
   if (field.column === null || field.type !== 'integer' || wanted !== 'number') return wanted
