@@ -13,6 +13,7 @@ import {
 } from '../outbox/core/decisions.ts'
 import type { DecisionReport } from '../outbox/core/reports.ts'
 import { type ReviewOutcome, reviewOutcomes } from '../outbox/core/review.ts'
+import type { Operation } from '../outbox/core/writeback-request.ts'
 import { decodeSegment } from '../values/address.ts'
 import type { ConsoleProject } from './project.ts'
 import type { Reviews } from './reviews.ts'
@@ -71,10 +72,13 @@ export type Selection = Awaited<ReturnType<typeof readSelection>>
 export function readSelection(warehouse: Warehouse, project: ConsoleProject, filter: OutboxFilter, limit: number) {
   return warehouse.outboxSnapshot(project.projectId, async (outbox) => {
     const { entries, named } = await outbox.readSelection(filter, limit)
+    const counts: Partial<Record<Operation, number>> = {}
+    for (const { operation, count } of await outbox.countByOperation(filter))
+      counts[operation] = (counts[operation] ?? 0) + count
     return {
       named,
       entries: await outbox.nameEntries(entries),
-      operations: await outbox.countByOperation(filter),
+      counts,
       batch: filter.batch === undefined ? null : await outbox.findBatch(filter.batch),
     }
   })
@@ -90,7 +94,7 @@ export type MadeDecision = Exclude<Awaited<ReturnType<typeof decide>>, Selection
 /** Nothing is decided if what was shown has changed. Throws UserError. */
 export async function decide(config: Config, reviews: Reviews, project: ConsoleProject, request: DecisionRequest) {
   const settings = settingsOf(config, project)
-  const { decision, by, audit, batch, ids } = request
+  const { decision, by, audit, batch } = request
   const { event, isAboutBatch } = decisions[decision]
   if (event === null) {
     const revert = await revertBatchOf(config, settings, { batch: requireName(batch), by, audit })
@@ -98,10 +102,9 @@ export async function decide(config: Config, reviews: Reviews, project: ConsoleP
   }
   const filter = isTakenAnyway(request) ? null : await filterOf(reviews, project, decision, request)
   const terms = { by, audit, ...(filter === null ? {} : { shown: { filter, digest: request.digest ?? '' } }) }
-  const whole = () => (ids === null ? { batch: requireName(batch) } : { ids, ...(batch === null ? {} : { batch }) })
   const report: DecisionReport | BatchDecisionReport | SelectionMismatch = isAboutBatch
     ? await decideBatch(config, settings, event, { batch: requireName(batch), ...terms })
-    : await decideWritebacks(config, settings, event, { selection: filter ?? whole(), ...terms })
+    : await decideWritebacks(config, settings, event, { selection: filter ?? selectionOf(request), ...terms })
   if ('outcome' in report) return report
   const { moved, stayed, inFlight } = { stayed: [], inFlight: 0, ...report }
   return { moved, stayed, inFlight, revert: null }
@@ -110,6 +113,10 @@ export async function decide(config: Config, reviews: Reviews, project: ConsoleP
 /** What is being sent changes from second to second; to cancel less of it than was shown does no harm. */
 function isTakenAnyway({ decision, digest, would }: DecisionRequest): boolean {
   return decisions[decision].taken === 'anyway' || (decision === 'cancel' && digest === null && would === null)
+}
+
+function selectionOf({ batch, ids }: DecisionTarget): OutboxFilter {
+  return ids === null ? { batch: requireName(batch) } : { ids, ...(batch === null ? {} : { batch }) }
 }
 
 function requireName(batch: string | null): string {

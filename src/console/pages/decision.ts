@@ -3,7 +3,7 @@ import { readSlotLimits } from '../../app/request-budgets.ts'
 import { estimateBatchMs, type RevertReport, type SelectionMismatch } from '../../outbox/core/batches.ts'
 import { type DecisionName, decisions, isDecision } from '../../outbox/core/decisions.ts'
 import { describeTerms } from '../../outbox/core/review-labels.ts'
-import { type Operation, operationTypes } from '../../outbox/core/writeback-request.ts'
+import { type Operation, operations, operationTypes } from '../../outbox/core/writeback-request.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'
@@ -43,9 +43,8 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
   const { queued = 0, sending = 0 } = selection.batch?.counts ?? {}
   // Rows are leaving meanwhile, so the digest cannot name them.
   const isMoving = decision === 'cancel' && ids === null && would === null && queued + sending > 0
-  const counts = Object.fromEntries(selection.operations.map(({ operation, count }) => [operation, count]))
-  const takesMs = estimateBatchMs(await readSlotLimits(warehouse, project), counts, 0)
-  const { named, entries, operations, batch: whole } = visibleTo(frame, selection)
+  const takesMs = estimateBatchMs(await readSlotLimits(warehouse, project), selection.counts, 0)
+  const { named, entries, counts, batch: whole } = visibleTo(frame, selection)
   const { count, digest } = named
   const back = backTo(frame, target)
   const title = `${decisions[decision].title} ${pluralize(count, 'write-back')}`
@@ -57,11 +56,11 @@ export async function showConfirmation(request: ScreenRequest): Promise<Page | n
     ...{ decision, ...(batch === null ? {} : { batch }), ...(ids === null ? {} : { id: ids }) },
     ...{ ...(would === null ? {} : { would }), ...(isMoving ? {} : { digest }) },
   })
-  const said = consequences(decision, operations, takesMs, project.approveGraceMs)
+  const said = consequences(decision, counts, takesMs, project.approveGraceMs)
   const number = html`<label>Write the number of write-backs, ${formatCount(count)}
 <input name="typed" inputmode="numeric" autocomplete="off" ${attribute('required', true)}></label>`
-  const these = count === 1 ? ['this write-back', 'it is'] : [`these ${formatCount(count)}`, 'they are']
-  const exactly = html`The button names exactly ${these[0] ?? ''} as ${these[1] ?? ''} now (digest <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done, and the answer says what changed.`
+  const these = count === 1 ? 'this write-back as it is' : `these ${formatCount(count)} as they are`
+  const exactly = html`The button names exactly ${these} now (digest <code>${digest.slice(0, 16)}</code>). If anything of it changes before that, nothing is done, and the answer says what changed.`
   const batchLink =
     whole &&
     html`<p>Of the batch ${linkTo(frame, 'batches', whole.id, foreignText(whole.title ?? whole.id))}, which has ${pluralize(whole.rows, 'row')}.</p>`
@@ -79,17 +78,17 @@ ${section(heading, entryTable(entries, frame))}`
 
 function consequences(
   decision: DecisionName,
-  operations: Selection['operations'],
+  counts: Selection['counts'],
   takesMs: Ms,
   graceMs: Ms,
 ): readonly (string | Html)[] {
   if (decision === 'cancel')
     return ['They are not sent, and “Go on” does not send them either. “Send again” brings them back, each by itself.']
   if (decision !== 'approve' && decision !== 'resume' && decision !== 'retry') return []
-  const countOf = (operation: Operation) => operations.find((it) => it.operation === operation)?.count ?? 0
+  const countOf = (operation: Operation) => counts[operation] ?? 0
   const named = (operation: Operation) =>
     `${formatCount(countOf(operation))} ${operationTypes[operation].words[countOf(operation) === 1 ? 0 : 1]}`
-  const present = operations.map(({ operation }) => operation).filter((it) => countOf(it) > 0)
+  const present = operations.filter((operation) => countOf(operation) > 0)
   const lasting = present.filter((it) => operationTypes[it].notRevertible !== null)
   const revertible = new Intl.ListFormat('en-GB').format(present.filter((it) => !lasting.includes(it)).map(named))
   const goes = (it: Operation) => (countOf(it) === 1 ? 'goes to a customer' : 'go to customers')

@@ -15,7 +15,7 @@ import { addressOf } from '../blocks.ts'
 import { importRole } from '../core/permissions.ts'
 import { settingsOf } from '../decisions.ts'
 import { type ImportView, importPage } from '../pages/import.ts'
-import { type Site, textsOf } from './site.ts'
+import type { Site } from './site.ts'
 
 const maxFileBytes = 20_000_000
 const maxNameLength = 200
@@ -55,11 +55,10 @@ export async function addImport(app: FastifyInstance, site: Site): Promise<void>
     })
     if ('problem' in result) return show(422, result)
     const { report, mistakesFile } = result
-    if ('known' in report)
-      return reply.redirect(
-        report.batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', report.batch),
-        303,
-      )
+    if ('known' in report) {
+      const { batch } = report
+      return reply.redirect(batch === null ? addressOf(frame, 'writebacks') : addressOf(frame, 'batches', batch), 303)
+    }
     const key = mistakesFile && downloads.add(viewer.name, mistakesFile)
     return show(422, { rejected: report, mistakesAddress: key && addressOf(frame, 'import', 'mistakes', key) })
   })
@@ -96,11 +95,13 @@ async function importDrafts(
 }
 
 /** The text fields that stand before the file. */
-function readForm(fields: unknown) {
-  const known = Object.entries(Object(fields)).map(([name, field]) => [name, Object(field).value])
-  const text = textsOf(Object.fromEntries(known))
+function readForm(fields: MultipartFile['fields'] | undefined) {
+  const text = (name: string) => {
+    const [field] = [fields?.[name]].flat()
+    return field?.type === 'field' && typeof field.value === 'string' ? withoutControls(field.value) : ''
+  }
   return {
-    ...{ title: withoutControls(text('title')), note: withoutControls(text('note')) },
+    ...{ title: text('title'), note: text('note') },
     ...{ allowDuplicates: text('allowDuplicates') === 'yes', ignoreColumns: text('ignoreColumns') === 'yes' },
   }
 }

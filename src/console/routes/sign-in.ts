@@ -5,7 +5,7 @@ import { html, nothing } from '../../values/html.ts'
 import type { Page } from '../page.ts'
 import { cookieName } from './admit.ts'
 import { approver, sessionMs } from './session.ts'
-import { type Site, textsOf } from './site.ts'
+import { type Site, valuesOf } from './site.ts'
 
 type Form = Readonly<Record<'name' | 'token' | 'code' | 'next', string>>
 
@@ -71,7 +71,8 @@ export function addSignIn(app: FastifyInstance, site: Site): void {
 }
 
 function formOf(fields: unknown): Form {
-  const text = textsOf(fields)
+  const values = valuesOf(fields)
+  const text = (name: keyof Form) => (values(name).at(0) ?? '').trim()
   return { name: text('name'), token: text('token'), code: text('code'), next: text('next') }
 }
 

@@ -89,13 +89,7 @@ export function createSite(options: ConsoleOptions, assets: string) {
   }
 }
 
-/** The fields of a form or of an address that are single texts, without spaces around them. */
-export function textsOf(fields: unknown): (name: string) => string {
-  const values = valuesOf(fields)
-  return (name) => (values(name).at(0) ?? '').trim()
-}
-
-/** All texts by a name, but for empty ones. */
+/** What a form or an address gives by a name: all texts but empty ones. */
 export function valuesOf(fields: unknown): (name: string) => readonly string[] {
   const known = typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>) : {}
   return (name) => {

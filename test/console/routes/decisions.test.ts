@@ -269,6 +269,17 @@ describe('the page before a decision', () => {
     expect(shown.filter(([text, digest]) => digests.get(text) !== digest)).toEqual([])
   })
 
+  test('counts an operation once, whatever the statuses of its rows', async () => {
+    const batch = await draftBatch(5)
+    const rows = await admin().list({ batch }, 5)
+    for (const [n, { id }] of rows.entries())
+      await console.warehouse.query(
+        `update writebacks set status = '${n < 2 ? 'failed' : 'conflict'}' where id = '${id}'`,
+      )
+    const { text } = await confirm('ann', `decision=retry&batch=${batch}`)
+    expect(text.match(/\d+ repl(y|ies) goe?s? to/g)).toEqual(['5 replies go to'])
+  })
+
   test('says on which conditions each leaves', async () => {
     const batch = await draftBatch(1)
     const terms = `expect = '17', expires_at = '2030-01-01T00:00:00Z'`
