@@ -5,8 +5,7 @@ import { addCommand } from './writeback/add.ts'
 import { batchesCommand } from './writeback/batches.ts'
 import { decisionCommands } from './writeback/decide.ts'
 import { importCommand } from './writeback/import.ts'
-import { listCommand } from './writeback/list.ts'
-import { showCommand } from './writeback/show.ts'
+import { listCommand, showCommand } from './writeback/list.ts'
 
 const examples = `
 What is queued is sent by \`deskmirror push\`, or by a worker that runs: in order for each conversation and each visitor,

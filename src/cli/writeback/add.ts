@@ -1,5 +1,7 @@
 /** `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own options. */
 import { isUtf8 } from 'node:buffer'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config/config.ts'
 import type { AddWritebackReport } from '../../outbox/core/reports.ts'
@@ -148,9 +150,7 @@ async function toRequestLine(context: CommandContext, operation: Operation, opti
 
 /** Removes the final line end, which the editor or the shell adds. */
 async function readText(input: AsyncIterable<Uint8Array>, option: string): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of input) chunks.push(chunk)
-  const bytes = Buffer.concat(chunks)
+  const bytes = await buffer(Readable.from(input))
   // Invalid bytes would reach a customer as replacement characters.
   if (!isUtf8(bytes)) throw notQueuedError(`${option}: standard input is not UTF-8`, 'save the text as UTF-8')
   return bytes.toString('utf8').replace(/\r?\n$/, '')

@@ -1,19 +1,23 @@
-/** `deskmirror writeback list`: the write-backs and their outcomes. */
+/** `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored data of one of them. */
 import { Command, Option } from 'commander'
-import { type OutboxEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import type { ListWritebacksReport } from '../../outbox/core/reports.ts'
+import { type EventLogEntry, type OutboxEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
+import type { ListWritebacksReport, ShowWritebackReport } from '../../outbox/core/reports.ts'
+import { describeVerdict } from '../../outbox/core/review-labels.ts'
 import { type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'
 import { type Operation, operations, type WritebackRequest } from '../../outbox/core/writeback-request.ts'
 import { csvHeader, toCsvRow } from '../../outbox/import/csv-columns.ts'
-import { formatCount } from '../../values/format.ts'
+import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
+import { showInvisible } from '../../values/invisible.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs } from '../../values/time.ts'
+import type { CommandHint } from '../../values/user-error.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, type ProjectCall, runForProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
 import { formatCounts, renderEntries, renderWithoutProject } from '../render/outbox.ts'
+import { alignColumns } from '../render/table.ts'
 
-type Options = CommonOptions & {
+type ListOptions = CommonOptions & {
   readonly status?: readonly WritebackStatus[]
   readonly operation?: readonly Operation[]
   readonly batch?: string
@@ -23,7 +27,7 @@ type Options = CommonOptions & {
   readonly csv?: true
 }
 
-const examples = `
+const listHelp = `
 The end of an id is enough for every command that takes one: ids of one import begin alike.
 
 Statuses: draft (waits for approval) · queued · sending · succeeded · failed (refused) · conflict (the record changed: not
@@ -52,8 +56,8 @@ export function listCommand(context: CommandContext): Command {
     .addOption(new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts(['json', 'newest']))
     .addOption(oneProjectOption())
     .addOption(jsonOption())
-    .addHelpText('after', examples)
-    .action((options: Options) =>
+    .addHelpText('after', listHelp)
+    .action((options: ListOptions) =>
       runForProject(context, options, { what: 'nothing was listed' }, (call) => runList(context, call, options)),
     )
 }
@@ -67,7 +71,7 @@ export const statusOption = () =>
 async function runList(
   context: CommandContext,
   { config, project }: ProjectCall,
-  { status, operation, batch, target, limit, csv, newest }: Options,
+  { status, operation, batch, target, limit, csv, newest }: ListOptions,
 ): Promise<CommandResult> {
   const filter = { statuses: status, operations: operation, batch, target }
   const outbox = await context.load(() => import('../../app/outbox.ts'))
@@ -105,4 +109,101 @@ function entryToCsv(entry: OutboxEntry, projectId: ProjectId): string {
     },
     request,
   )
+}
+
+const showHelp = `
+A unique beginning or end of the id is enough. Request ids are the service's: quote them to its support.
+
+Examples:
+  $ deskmirror writeback show 0199a3f2-51c4
+  $ deskmirror writeback show 0199a3f2-51c4 --json | jq .events
+
+Exit code: 0 shown · 1 failed, trying again may help · 2 no id or several ids match`
+
+export function showCommand(context: CommandContext): Command {
+  return new Command('show')
+    .summary('show one write-back and its history')
+    .description('Shows one write-back, its history, and what it waits for.')
+    .argument('<id>', 'its id, or a unique beginning or end of it')
+    .addOption(oneProjectOption())
+    .addOption(jsonOption())
+    .addHelpText('after', showHelp)
+    .action((id: string, options: CommonOptions) =>
+      runForProject(context, options, { what: 'nothing was shown' }, async ({ config, project, hint }) => {
+        const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
+        const report = await showWriteback(config, project, id)
+        return { document: report, lines: renderWriteback(report, hint), exit: 0 }
+      }),
+    )
+}
+
+function renderWriteback(
+  { writeback, events, check, waitsFor, holds }: ShowWritebackReport,
+  hint: CommandHint,
+): string[] {
+  const fields: readonly (readonly [string, string | number | null])[] = [
+    ['id', writeback.id],
+    ['operation', writeback.operation],
+    [writeback.conversationId === null ? 'visitor' : 'conversation', targetIdOf(writeback)],
+    ['visitor name', writeback.visitorName],
+    ['last words', writeback.lastWords === null ? null : JSON.stringify(writeback.lastWords)],
+    ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
+    ['status', writeback.status],
+    ['why', writeback.error ?? writeback.step],
+    [
+      'checked',
+      check && `${check.checkedAt}: ${describeVerdict(check)}${check.isVoid ? ' (before its last change)' : ''}`,
+    ],
+    ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
+    ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
+    ['sent', describeSends(writeback)],
+    ['settled', writeback.finishedAt],
+    ['message', writeback.messageId],
+    ['request', writeback.requestId],
+    ['batch', writeback.batchId],
+    ['ref', writeback.ref],
+    ['expects', writeback.expect],
+    ['expires', writeback.expiresAt],
+    ['queued', writeback.createdBy === null ? writeback.createdAt : `${writeback.createdAt} by ${writeback.createdBy}`],
+    ['approved by', writeback.approvedBy],
+    ['undo until', writeback.undoUntil],
+    ['stopped by', writeback.stoppedBy],
+    ['decided by', writeback.decidedBy],
+  ]
+  return [
+    ...alignColumns(fields.flatMap(([name, value]) => (value === null ? [] : [[name, showInvisible(String(value))]]))),
+    ...alignColumns(events.map(eventCells), '  '),
+    ...renderNextSteps(writeback, hint),
+  ].map(toPrintable)
+}
+
+/** A corrected row keeps the number of sends, and has not been sent in its new form. */
+function describeSends({ attempts, sentAt }: ShowWritebackReport['writeback']): string | null {
+  return attempts === 0 || sentAt === null ? null : `${pluralize(attempts, 'time')}, last at ${sentAt}`
+}
+
+function eventCells({ at, from, to, detail, person, requestId }: EventLogEntry): string[] {
+  const request = requestId === null ? '' : `request ${requestId}`
+  // Most details of decisions name the person already.
+  const by = person === null || detail?.includes(person) ? '' : `by ${person}`
+  return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', by, request]
+}
+
+function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: CommandHint): string[] {
+  const { id } = writeback
+  switch (writeback.status) {
+    case 'draft':
+      return [`next: ${hint(`writeback approve ${id}`)}`]
+    case 'uncertain':
+      return [`next: check whether it arrived, then ${hint(`writeback resolve ${id} --arrived`)}, or --lost`]
+    case 'failed':
+      return [
+        `next: ${hint(`writeback retry ${id}`)} sends it again as it is`,
+        `or, to correct it: ${hint(`writeback list --status failed --target ${targetIdOf(writeback)} --csv`)}`,
+      ]
+    case 'conflict':
+      return [`next: look at what changed since; ${hint(`writeback retry ${id}`)} sends it all the same`]
+    default:
+      return []
+  }
 }

@@ -7,13 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { inChunks } from '../../values/chunks.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { LineMistake } from '../core/reports.ts'
-import {
-  createMistakeCounter,
-  type MistakeKind,
-  mistakeText,
-  type RequestMistake,
-  toMistake,
-} from '../core/request-mistake.ts'
+import { createMistakeCounter, mistakeText, type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { toWords } from '../core/review-guards.ts'
 import { expiryMistakes, type WritebackRequest } from '../core/writeback-request.ts'
 import type { QueuedRef } from '../sql/import-lookups.ts'
@@ -29,25 +23,7 @@ export type CheckOptions = {
   readonly onMistaken?: (line: ImportLine, mistakes: readonly RequestMistake[]) => Promise<void>
 }
 
-export type CheckResult = {
-  /** The first row of a CSV file does not name the columns of an import, so no row was read. */
-  readonly isHeaderMistaken: boolean
-  /** Number of rows without a mistake. */
-  readonly validRows: number
-  /** Number of rows with a mistake, including those not listed in `mistakes`. */
-  readonly mistakenRows: number
-  /** The first mistakes, in file order. */
-  readonly mistakes: readonly LineMistake[]
-  readonly kinds: readonly MistakeKind[]
-  /** Valid rows that a person should know about: repeated replies that are allowed, and refs of other write-backs. */
-  readonly notices: readonly MistakeKind[]
-  /** How many rows have a ref that was queued before for another write-back. */
-  readonly differing: number
-  /** The batch of those write-backs; null if there are several or none. */
-  readonly differingBatch: string | null
-  /** The columns that were let through. */
-  readonly ignoredColumns: readonly string[]
-}
+export type CheckResult = Awaited<ReturnType<typeof checkLines>>
 
 /** No one reads more than this; kinds count all. */
 const maxReportedMistakes = 100
@@ -56,10 +32,7 @@ const rowsPerLookup = 200
 const charactersPerRow = 5_000
 const lookBackMs = 30 * 24 * 60 * 60 * 1000
 
-export async function checkLines(
-  lines: AsyncIterable<ImportLine>,
-  { onMistaken, ...options }: CheckOptions,
-): Promise<CheckResult> {
+export async function checkLines(lines: AsyncIterable<ImportLine>, { onMistaken, ...options }: CheckOptions) {
   const judge = createRowJudge(options)
   const [kinds, notices] = [createMistakeCounter(), createMistakeCounter()]
   const mistakes: LineMistake[] = []
@@ -89,8 +62,20 @@ export async function checkLines(
   }
   const [batch = null] = batches
   return {
-    ...{ isHeaderMistaken, validRows, mistakenRows, mistakes, kinds: kinds.kinds(), notices: notices.kinds() },
-    ...{ differing, differingBatch: batches.size === 1 ? batch : null, ignoredColumns },
+    /** The first row of a CSV file does not name the columns of an import, so no row was read. */
+    isHeaderMistaken,
+    validRows,
+    mistakenRows,
+    /** The first ones, in file order; `kinds` counts all. */
+    mistakes: mistakes as readonly LineMistake[],
+    kinds: kinds.kinds(),
+    /** Valid rows that a person should know about: repeated replies that are allowed, and refs of other write-backs. */
+    notices: notices.kinds(),
+    /** How many rows have a ref that was queued before for another write-back; the batch of those if it is one. */
+    differing,
+    differingBatch: batches.size === 1 ? batch : null,
+    /** The columns that were let through. */
+    ignoredColumns,
   }
 }
 
@@ -98,15 +83,6 @@ function weightOf({ source }: ImportLine): number {
   const size =
     source.format === 'jsonl' ? source.text.length : source.cells.reduce((sum, { length }) => sum + length, 0)
   return 1 + size / charactersPerRow
-}
-
-type JudgedRow = {
-  readonly importLine: ImportLine
-  readonly mistakes: readonly RequestMistake[]
-  /** What a person should know about a row without mistakes. */
-  readonly notices: readonly RequestMistake[]
-  /** The other write-back that its ref was queued for. */
-  readonly queuedAs: QueuedRef | null
 }
 
 const differsFromQueued = toMistake('ref', 'was queued before for another write-back, so this row is not queued')
@@ -142,7 +118,7 @@ function createRowJudge({ lookups, now, allowDuplicates }: Omit<CheckOptions, 'o
     ]
     return allowDuplicates ? { mistakes, notices: repeated } : { mistakes: [...mistakes, ...repeated] }
   }
-  return async (lines: readonly ImportLine[]): Promise<readonly JudgedRow[]> => {
+  return async (lines: readonly ImportLine[]) => {
     const requests = lines.flatMap(({ result }) => (result.ok ? [result.request] : []))
     const queuedRefs = await lookups.findQueuedRefs(requests.flatMap(({ ref }) => ref ?? []))
     const unknown = requests.filter(({ ref }) => ref === null || !queuedRefs.has(ref))

@@ -93,24 +93,20 @@ export function toHarmlessCell(cell: string): string {
   return formulaStart.test(cell) && !cell.startsWith("'") ? `'${cell}` : cell
 }
 
-/** The outcome of a write-back, by column name of the table `writebacks`. */
-type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
-
 export const csvHeader = `${byteOrderMark}${toCsvLine([...outcomeColumns, ...requestColumns])}`
 
-/** One line below `csvHeader`. Importing it gives the same request. */
-export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {
-  const requestCells = toRequestCells(request)
+/** `outcome`: by column of the table `writebacks`. One line below `csvHeader`; importing it gives the same request. */
+export function toCsvRow(
+  outcome: { readonly [C in OutcomeColumn]?: string | number | null },
+  { operation, target, payload, ref, expect, expiresAt }: WritebackRequest,
+): string {
+  const cells: Readonly<Record<string, string | boolean | null>> = {
+    ...{ operation, [`${operationTypes[operation].target}_id`]: target, ...payload },
+    ...{ ref: ref ?? '', expect: expect ?? '', expires_at: expiresAt ?? '' },
+  }
   return toCsvLine([
     // In an outcome, null means no value (an empty cell); in a request, null clears a field.
     ...outcomeColumns.map((column) => toCsvCell(outcome[column] ?? '')),
-    ...requestColumns.map((column) => toCsvCell(requestCells[column] === undefined ? '' : requestCells[column])),
+    ...requestColumns.map((column) => toCsvCell(cells[column] === undefined ? '' : cells[column])),
   ])
-}
-
-type RequestCells = Readonly<Record<string, string | boolean | null>>
-
-function toRequestCells({ operation, target, payload, ref, expect, expiresAt }: WritebackRequest): RequestCells {
-  const common = { ref: ref ?? '', expect: expect ?? '', expires_at: expiresAt ?? '' }
-  return { operation, [`${operationTypes[operation].target}_id`]: target, ...payload, ...common }
 }

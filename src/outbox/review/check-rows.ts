@@ -77,31 +77,28 @@ async function askService(
   try {
     const isConversation = operationTypes[request.operation].target === 'conversation'
     const live = await deps.get(targetPath(deps, request), {}, 'fresh')
-    const target = isConversation ? toConversation(live, mirrored) : toVisitor(live)
-    return { target, obstacle: await findObstacle(deps, request, source, mirrored) }
+    return {
+      target: toTarget(live, isConversation, mirrored),
+      obstacle: await findObstacle(deps, request, source, mirrored),
+    }
   } catch (error) {
     return { target: mirrored, obstacle: explainRefusal(request, error) }
   }
 }
 
-/** Names and words come from the mirror. */
-function toConversation(live: ApiResponse, mirrored: GuardFacts['target']): TargetState {
-  const known = mirrored?.kind === 'conversation' ? mirrored : null
-  return {
-    kind: 'conversation',
-    isDeleted: false,
-    isHandled: typeof asJsonObject(live.data)?.handledAt === 'string',
-    visitorName: known?.visitorName ?? null,
-    lastMessageAt: known?.lastMessageAt ?? null,
-    isLastByVisitor: known?.isLastByVisitor ?? false,
-    lastVisitorMessage: known?.lastVisitorMessage ?? null,
-  }
+const unknownConversation = {
+  ...({ kind: 'conversation', visitorName: null, lastMessageAt: null } as const),
+  ...{ isLastByVisitor: false, lastVisitorMessage: null },
 }
 
-function toVisitor(live: ApiResponse): TargetState {
+/** Names and words of a conversation come from the mirror. */
+function toTarget(live: ApiResponse, isConversation: boolean, mirrored: GuardFacts['target']): TargetState {
   const fields = asJsonObject(live.data)
   const text = (value: unknown) => (typeof value === 'string' ? value : null)
-  return { kind: 'visitor', isDeleted: false, name: text(fields?.name), email: text(fields?.email) }
+  if (!isConversation)
+    return { kind: 'visitor', isDeleted: false, name: text(fields?.name), email: text(fields?.email) }
+  const known = mirrored?.kind === 'conversation' ? mirrored : unknownConversation
+  return { ...known, isDeleted: false, isHandled: text(fields?.handledAt) !== null }
 }
 
 /** Skips a check that only records the current messages or notes: it would cost a request and show nothing. */
