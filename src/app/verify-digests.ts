@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/core/export.ts'
+import type { ExportColumn, ExportObject } from '../export/core/export.ts'
+import type { ExportSnapshot } from '../export/sql/snapshot.ts'
 import {
   compareDigests,
   createDayDigests,

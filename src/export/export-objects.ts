@@ -10,7 +10,6 @@ import type {
   ExportReport,
   ExportRow,
   ExportSelection,
-  ExportSnapshot,
   ExportValue,
   RowWriter,
 } from './core/export.ts'
@@ -18,6 +17,7 @@ import { findObjects, type RowRequest, selectRows } from './core/export.ts'
 import { createCsvWriter } from './csv-writer.ts'
 import { createOutputFile, isFolder, type OutputFile, type OverwriteOptions } from './output-file.ts'
 import { createParquetWriter } from './parquet-writer.ts'
+import type { ExportSnapshot } from './sql/snapshot.ts'
 import { createSqliteExport } from './sql/sqlite-export.ts'
 
 export type ExportRequest = RowRequest &

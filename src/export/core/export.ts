@@ -40,16 +40,6 @@ export type ExportSelection = {
   readonly conditions: readonly ExportCondition[]
 }
 
-/** One state of the warehouse: what others commit meanwhile is not seen. */
-export type ExportSnapshot = {
-  /** Tables and views that may be read, by name. */
-  readonly listObjects: () => Promise<readonly ObjectName[]>
-  readonly describe: (object: ObjectName) => Promise<ExportObject>
-  readonly countRows: (selection: ExportSelection) => Promise<number>
-  /** Batches of bounded size. */
-  readonly readRows: (selection: ExportSelection) => AsyncIterable<readonly ExportRow[]>
-}
-
 /** Where the rows of one object go. */
 export type RowWriter = {
   readonly write: (rows: readonly ExportRow[]) => Promise<void>

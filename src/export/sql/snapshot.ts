@@ -13,7 +13,6 @@ import type {
   ExportCondition,
   ExportRow,
   ExportSelection,
-  ExportSnapshot,
   ExportType,
   ExportValue,
   ObjectName,
@@ -45,7 +44,10 @@ const beginStatements: Readonly<Record<ConnectionPool['kind'], string>> = {
   postgres: 'begin transaction isolation level repeatable read, read only',
 }
 
-function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection): ExportSnapshot {
+/** One state of the warehouse: what others commit meanwhile is not seen. */
+export type ExportSnapshot = ReturnType<typeof createSnapshot>
+
+function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection) {
   const { local } = connection
   const run: RunQuery = async <Row>(query: RawBuilder<Row>) => {
     const { sql, parameters } = query.compile(db)
@@ -59,10 +61,12 @@ function createSnapshot(db: Db, kind: DatabaseKind, connection: DbConnection): E
     return source.catch((error: unknown) => explainViewError(object, error))
   }
   return {
+    /** Tables and views that may be read, by name. */
     listObjects: () => listObjects(run, kind),
     describe,
-    countRows: async (selection) => (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
-    async *readRows(selection: ExportSelection) {
+    countRows: async (selection: ExportSelection) => (await run(countQuery(kind, selection)))[0]?.rows ?? 0,
+    /** Batches of bounded size. */
+    async *readRows(selection: ExportSelection): AsyncGenerator<readonly ExportRow[]> {
       const { object, columns } = selection
       const source = await describe(object)
       const decoders = columns.map((column) => createValueDecoder(object.name, column, kind))

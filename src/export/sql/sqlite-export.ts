@@ -6,16 +6,7 @@ import Database from 'better-sqlite3'
 import { UserError } from '../../values/user-error.ts'
 import { lookUpExplanation, sqliteExplanations } from '../../warehouse/explain-error.ts'
 import { optimizeAllTables } from '../../warehouse/sqlite.ts'
-import type { ExportRow, ExportSelection, ExportType, ExportValue, RowWriter } from '../core/export.ts'
-
-type SqliteExport = {
-  /** A view becomes a table. */
-  readonly addTable: (selection: ExportSelection) => RowWriter
-  /** The file is complete and on disk. */
-  readonly finish: () => void
-  /** Closes a file that is not complete. */
-  readonly discard: () => void
-}
+import type { ExportSelection, ExportType, ExportValue, RowWriter } from '../core/export.ts'
 
 /** SQLite gives such columns the declared types; times and dates are text in them as in the warehouse. */
 const declaredTypes: Readonly<Record<ExportType, string>> = {
@@ -29,26 +20,35 @@ const declaredTypes: Readonly<Record<ExportType, string>> = {
 }
 
 /** `path`: an empty or missing file; `label`: its name for people. A full disk and the like are UserErrors. */
-export function createSqliteExport(path: string, label: string): SqliteExport {
-  const explained = <T>(work: () => T): T => explainErrors(label, work)
+export function createSqliteExport(path: string, label: string) {
+  const explained = (work: () => void) => {
+    try {
+      work()
+    } catch (error) {
+      const code = error instanceof Database.SqliteError ? error.code : ''
+      const explanation = lookUpExplanation(sqliteExplanations('--output'), code)
+      throw explanation === undefined ? error : new UserError({ what: `cannot write ${label}`, ...explanation })
+    }
+  }
   const database = new Database(path)
   // Nobody reads the file before it is complete, so nothing has to be restored after a crash.
   database.pragma('journal_mode = off')
   database.pragma('synchronous = off')
   database.exec('begin')
   return {
-    addTable: (selection) => {
+    /** A view becomes a table. */
+    addTable: (selection: ExportSelection): RowWriter => {
       database.exec(createTableStatement(selection))
       const insert = database.prepare(insertStatement(selection))
       return {
-        write: async (rows: readonly ExportRow[]) => {
+        write: async (rows) =>
           explained(() => {
             for (const row of rows) insert.run(row.map(toSqlValue))
-          })
-        },
+          }),
         end: async () => {},
       }
     },
+    /** The file is complete and on disk. */
     finish: () =>
       explained(() => {
         database.exec('commit')
@@ -56,18 +56,8 @@ export function createSqliteExport(path: string, label: string): SqliteExport {
         database.pragma(optimizeAllTables)
         database.close()
       }),
+    /** Closes a file that is not complete. */
     discard: () => database.close(),
-  }
-}
-
-function explainErrors<T>(label: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    const code = error instanceof Database.SqliteError ? error.code : ''
-    const explanation = lookUpExplanation(sqliteExplanations('--output'), code)
-    if (explanation === undefined) throw error
-    throw new UserError({ what: `cannot write ${label}`, ...explanation })
   }
 }
 
