@@ -90,14 +90,16 @@ async function* verifyUnchanged(bytes: AsyncIterable<Buffer>, digest: string): A
     hash.update(chunk)
     yield chunk
   }
-  if (hash.digest('hex') !== digest) {
-    throw new UserError({
-      what: 'cannot import the file',
-      why: 'it changed while it was read',
-      next: 'import it again when no program writes to it; nothing was queued',
-      exitCode: 1,
-    })
-  }
+  if (hash.digest('hex') !== digest) throw changedFileError()
+}
+
+export function changedFileError(): UserError {
+  return new UserError({
+    what: 'cannot import the file',
+    why: 'it changed while it was read',
+    next: 'import it again when no program writes to it; nothing was queued',
+    exitCode: 1,
+  })
 }
 
 async function closeOnError<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {

@@ -11,7 +11,7 @@ import type { Outbox } from '../sql/outbox.ts'
 import { type CheckOptions, type CheckResult, checkLines } from './check-lines.ts'
 import type { IgnoredColumns } from './csv-values.ts'
 import { detectFileForm, type FileForm, type FormOptions } from './file-form.ts'
-import type { ImportBuffer } from './import-buffer.ts'
+import { changedFileError, type ImportBuffer } from './import-buffer.ts'
 import { createMistakesFile } from './mistakes-file.ts'
 import { type ImportLine, parseLines } from './parse-lines.ts'
 
@@ -105,16 +105,13 @@ export async function checkFile(
     const check = await checkLines(lines, { ...options, ...onMistaken })
     const written = (await mistakesFile?.publish()) ?? 0
     if (check.mistakenRows === 0) return check
-    return toRejectedImport(project, check, written === 0 ? null : mistakesPath)
+    const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check
+    const rows = isHeaderMistaken ? 0 : validRows + mistaken
+    const writtenTo = written === 0 ? null : mistakesPath
+    return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile: writtenTo }
   } finally {
     await mistakesFile?.discard()
   }
-}
-
-function toRejectedImport(project: ProjectName, check: CheckResult, mistakesFile: string | null): RejectedImport {
-  const { validRows, mistakenRows: mistaken, kinds, mistakes, isHeaderMistaken } = check
-  const rows = isHeaderMistaken ? 0 : validRows + mistaken
-  return { outcome: 'mistaken', project, rows, mistaken, kinds, mistakes, mistakesFile }
 }
 
 export function readImportLines(file: ImportFile): AsyncGenerator<ImportLine> {
@@ -125,9 +122,12 @@ function formOf({ buffer, parse }: ImportFile): FileForm {
   return detectFileForm(buffer.head, parse)
 }
 
-/** Skips invalid rows: the file was checked, so they mean that it changed, and then the read ends with an error. */
+/** All rows were valid before. Behind some mistakes the file is not read to its end, where a change would be noticed. */
 async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest> {
-  for await (const { result } of readImportLines(file)) if (result.ok) yield result.request
+  for await (const { result } of readImportLines(file)) {
+    if (!result.ok) throw changedFileError()
+    yield result.request
+  }
 }
 
 export function needsApproval(

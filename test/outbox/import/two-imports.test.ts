@@ -1,4 +1,4 @@
-/** Two people import the same replies at the same time: the customer gets them once. */
+/** What happens beside an import: two people import the same replies, or a program writes to the file. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -27,4 +27,25 @@ for (const database of databases)
     })
     expect(first).toMatchObject({ outcome: 'mistaken', kinds: [{ override: 'allow-duplicates' }] })
     expect(await admin.countByStatus({})).toEqual({ queued: 1 })
+  })
+
+const header = 'operation,conversation_id,content,sender_name'
+const row = (n: number) => `message,${conversation(n)},Hello,Ann`
+
+for (const [what, changed] of [
+  ['its header', ['Operations', row(1)]],
+  ['a quote that is not closed for 9 MiB', [header, row(1), `message,${conversation(2)},"${'x\n'.repeat(4_800_000)}`]],
+] as const)
+  test(`a file that changes after its check queues nothing: ${what}`, async () => {
+    const { warehouse, admin } = await openOutbox(databases[0]!)
+    const path = join(createTempFolder(), 'replies.csv')
+    await writeFile(path, [header, row(1), row(2)].join('\n'))
+    const buffer = await openImportBuffer(path)
+    const rules = { approveOver: null, draft: false, allowDuplicates: false, mistakesPath: null, now: Date.now() }
+    const people = { project: 'shop', createdBy: 'ann', expiresAt: null, title: null, note: null }
+    const onChecked = () => writeFile(path, changed.join('\n'))
+    const options = { ...rules, ...people, lookups: warehouse.outbox(project), onChecked, onProgress: () => {} }
+    const importing = importRequests(admin, { buffer, name: path, parse: {} }, options).finally(buffer.close)
+    await expect(importing).rejects.toMatchObject({ why: 'it changed while it was read' })
+    expect(await admin.countByStatus({})).toEqual({})
   })
