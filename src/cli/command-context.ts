@@ -123,12 +123,16 @@ function endBySignal(name: NodeJS.Signals): void {
 
 /** The events that a long-running process handles: stop and reload signals, and uncaught errors. */
 function listenForSignals() {
-  const stopSignal = abortOnSignals(['SIGINT', 'SIGTERM'])
+  const signal = abortOnSignals(['SIGINT', 'SIGTERM'])
+  const stopped = new Promise<'stop'>((resolve) => {
+    signal.addEventListener('abort', () => resolve('stop'), { once: true })
+  })
   // A SIGHUP before a listener is set must not end the process.
   let reload = () => {}
   process.on('SIGHUP', () => reload())
   return {
-    stopSignal,
+    /** Resolves when the process should stop. */
+    stopped,
     /** SIGHUP. */
     onReload: (next: () => void) => {
       reload = next

@@ -79,9 +79,8 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   }
   const display = context.openDisplay(false)
   const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
-  const { stopSignal, exit } = context.listenForSignals()
+  const { stopped, exit } = context.listenForSignals()
   const { serveStandAlone } = await context.load(() => import('../console/stand-alone.ts'))
-  const stopped = new Promise((resolve) => stopSignal.addEventListener('abort', resolve, { once: true }))
   const slow = setTimeout(
     () => context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),
     slowMs,
@@ -92,7 +91,7 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   const { link, close } = await serving.finally(() => clearTimeout(slow))
   context.writeOut(`The console, read-only, until Ctrl-C. The link works once, for 15 minutes:\n${link}\n`)
   if (open && context.openStdout().isTerminal && canOpenBrowser()) openBrowser(link)
-  if (!stopSignal.aborted) await stopped
+  await stopped
   await close()
   return exit(0)
 }

@@ -35,18 +35,17 @@ async function runWorker(context: CommandContext): Promise<void> {
   const log = await context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
   logWarnings(config, log)
   log.info({ event: 'worker.starting', ...describeLocations(config) })
-  const { stopSignal, onReload, onUncaughtError, exit } = context.listenForSignals()
+  const { stopped, onReload, onUncaughtError, exit } = context.listenForSignals()
   const failed = Promise.withResolvers<Error>()
   onUncaughtError((error) => failed.resolve(error instanceof Error ? error : new Error(String(error))))
   const { startWorker } = await context.load(() => import('../../jobs/worker.ts'))
-  const stopRequested = whenStopped(stopSignal)
-  const worker = await Promise.race([startWorker(config, { log, onFatal: failed.resolve }), stopRequested])
+  const worker = await Promise.race([startWorker(config, { log, onFatal: failed.resolve }), stopped])
   // It may have been waiting for a server; no work has started yet.
   if (worker === 'stop') return exit(0)
   onReload(() => reload(context, worker, log))
   context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
 
-  const reason = await Promise.race([stopRequested, failed.promise])
+  const reason = await Promise.race([stopped, failed.promise])
   if (reason instanceof Error) log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
   else log.info({ event: 'worker.stopping' })
   await worker.stop()
@@ -70,11 +69,6 @@ function reload(context: CommandContext, worker: RunningWorker, log: Logger): vo
 
 function logWarnings({ warnings }: Config, log: Logger): void {
   for (const why of warnings) log.warn({ event: 'config.warning', why })
-}
-
-function whenStopped(signal: AbortSignal): Promise<'stop'> {
-  if (signal.aborted) return Promise.resolve('stop')
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve('stop'), { once: true }))
 }
 
 /** What the worker opens: a server that is down is waited for. */

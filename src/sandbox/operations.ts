@@ -62,10 +62,10 @@ function write(id: string, method: 'POST' | 'PATCH', path: string, scope: Scope,
 }
 
 const listConversations: Run = ({ project, query, switches: s }) => {
-  const read = createQueryReader(query, s)
-  const handled = read.flag('handled') ?? { all: undefined, open: false, handled: true }[s['conversations.handled']]
+  const reader = createQueryReader(query, s)
+  const handled = reader.flag('handled') ?? { all: undefined, open: false, handled: true }[s['conversations.handled']]
   const matches = (row: Conversation) => handled === undefined || (row.handledAt !== null) === handled
-  return project.view().conversations.page({ ...read.page({ since: s['conversations.bound'] }), matches })
+  return project.view().conversations.page({ ...reader.page({ since: s['conversations.bound'] }), matches })
 }
 
 const listMessages: Run = ({ project, params, query, switches: s }) => {
@@ -131,10 +131,10 @@ const getRecording: Run = ({ project, params, switches: s }) => {
 const month = 30 * 86_400_000
 
 const getAnalytics: Run = ({ project, query, switches: s, now }) => {
-  const read = createQueryReader(query, s)
+  const reader = createQueryReader(query, s)
   const need = s['analytics.range']
-  const [from, to] = [read.time('from', need), read.time('to', need)]
-  read.throwIssues()
+  const [from, to] = [reader.time('from', need), reader.time('to', need)]
+  reader.throwIssues()
   const window = { from: from ?? now - month, to: to ?? now }
   const isUnreadable = s['analytics.unreadable'].includes(toTimestamp(window.from).slice(0, 10))
   return isUnreadable ? unreadableRollup(s['analytics.answer']) : computeRollup(project, window, s)
