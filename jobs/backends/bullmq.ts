@@ -128,23 +128,13 @@ export function createBullBackend(
     store.runExclusively(async () => {
       for (const schedule of schedules) await ensureSchedule(of as BullQueue<D>, schedule, Date.now())
     })
-  const reportIfConnectionError = (error: unknown) => {
+  const isConnectionError = (error: unknown) => {
     const isConnectionLost = isStoreConnectionError(error)
     if (isConnectionLost && error instanceof Error) onError(error)
     return isConnectionLost
   }
   const { kind, warnings, ping, resumeStep } = store
-  return {
-    kind,
-    warnings,
-    resumeStep,
-    queue,
-    worker,
-    ensureSchedules,
-    ping,
-    isConnectionError: reportIfConnectionError,
-    close,
-  }
+  return { kind, warnings, resumeStep, queue, worker, ensureSchedules, ping, isConnectionError, close }
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Logger } from '../../src/log.ts'
 import { serverDisplayName } from '../../src/values/server-url.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import { UserError } from '../../src/values/user-error.ts'
+import { createRepeatFilter } from '../../src/worker/job-failures.ts'
 import type { Backend } from './backend.ts'
 
 const connectionErrorText =
@@ -50,7 +51,7 @@ export function createStoreErrorLog(
   log: Logger,
   countError: () => void,
 ) {
-  const lastLoggedAt = new Map<string, EpochMs>()
+  const isNewMessage = createRepeatFilter(Date.now, repeatAfterMs)
   let outage: { readonly since: EpochMs; errors: number; lastAt: EpochMs } | null = null
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -81,11 +82,7 @@ export function createStoreErrorLog(
       if (stopped) return
       countError()
       if (isConnectionError(error)) return onConnectionError(error)
-      const isRepeatable = Date.now() - (lastLoggedAt.get(error.message) ?? 0) > repeatAfterMs
-      if (!isRepeatable) return
-      if (lastLoggedAt.size > 100) lastLoggedAt.clear()
-      lastLoggedAt.set(error.message, Date.now())
-      log.error({ event: 'queue.failed', backend, why: error.message })
+      if (isNewMessage(error.message)) log.error({ event: 'queue.failed', backend, why: error.message })
     },
     stop: () => {
       stopped = true

@@ -205,14 +205,12 @@ function jobFields({ job, project, key, stream }: JobIdentity) {
   }
 }
 
-/** Recognises messages that were logged recently, so that each sync run does not log them again. */
-const repeatAfterMs: Ms = 24 * 3_600_000
 const maxRemembered = 1000
 
-/** The filter returns whether the message is new. */
-export function createRepeatFilter(now: () => EpochMs = Date.now): (message: string) => boolean {
+/** The filter returns whether no message like this one was logged recently, so that not each sync run logs it again. */
+export function createRepeatFilter(now: () => EpochMs = Date.now, repeatAfterMs: Ms = 24 * 3_600_000) {
   const loggedAt = new Map<string, EpochMs>()
-  return (message) => {
+  return (message: string): boolean => {
     const key = maskIdsAndNumbers(message)
     const lastAt = loggedAt.get(key)
     if (lastAt !== undefined && now() - lastAt < repeatAfterMs) return false
