@@ -1,5 +1,5 @@
 /** What the facts for analysts refer to: the calendar, roles and targets that a project's settings say. */
-import { projectColumns, type TableSpec } from './table-spec.ts'
+import { projectColumns, type TableSpec } from './column-types.ts'
 
 export const analyticsReferenceTables = {
   dim_sender_type: {

@@ -3,7 +3,7 @@
  * project's time zone, times in UTC, durations in whole seconds.
  */
 import { analyticsReferenceTables } from './analytics-reference-tables.ts'
-import { projectColumns, type TableSpec } from './table-spec.ts'
+import { projectColumns, type TableSpec } from './column-types.ts'
 
 const conversationColumns = {
   ...projectColumns,

@@ -1,5 +1,5 @@
 /** The tables of the console: its audit log, its one-time links, its ended sessions, requests by the minute, and what can be searched. */
-import { projectColumns, type TableSpec } from './table-spec.ts'
+import { projectColumns, type TableSpec } from './column-types.ts'
 
 export const consoleTables = {
   console_events: {

@@ -1,5 +1,5 @@
 /** The tables of the mirror: what the service has, and what changed in it from one sync to the next. */
-import { projectColumns, type TableSpec } from './table-spec.ts'
+import { projectColumns, type TableSpec } from './column-types.ts'
 
 const mirroredColumns = {
   ...projectColumns,

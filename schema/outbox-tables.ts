@@ -1,5 +1,5 @@
 /** The tables of the outbox: the queue of write-backs, and the log of each. */
-import { projectColumns, type TableSpec } from './table-spec.ts'
+import { projectColumns, type TableSpec } from './column-types.ts'
 
 const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').format(names)
 const listAny = (names: readonly string[]) => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)

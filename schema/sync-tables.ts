@@ -1,5 +1,5 @@
 /** The tables of the synchronisation: runs, cursors, gaps, locks, workers, and what was learned about the service. */
-import { projectColumns, type TableSpec } from './table-spec.ts'
+import { projectColumns, type TableSpec } from './column-types.ts'
 
 export const syncTables = {
   sync_runs: {

@@ -9,7 +9,7 @@ import { mirrorTables } from './mirror-tables.ts'
 import { outboxTables } from './outbox-tables.ts'
 import { auditTables, syncTables } from './sync-tables.ts'
 
-export type { ColumnSpec, TableSpec } from './table-spec.ts'
+export type { ColumnSpec, TableSpec } from './column-types.ts'
 
 export const tables = {
   ...mirrorTables,

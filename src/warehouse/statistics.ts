@@ -3,8 +3,7 @@
  * second. Postgres updates them by itself, but not right after a first sync.
  */
 import { sql } from 'kysely'
-import type { DatabaseKind } from '../../schema/column-types.ts'
-import type { TableSpec } from '../../schema/table-spec.ts'
+import type { DatabaseKind, TableSpec } from '../../schema/column-types.ts'
 import { tables } from '../../schema/tables.ts'
 import type { Db } from './connection-pool.ts'
 import { optimizeAllTables } from './sqlite.ts'

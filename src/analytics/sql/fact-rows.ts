@@ -1,7 +1,7 @@
 /** What the derivations of a project's facts have in common, and how rows of the tables for analysts are stored. */
 import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { TableSpec } from '../../../schema/table-spec.ts'
+import type { TableSpec } from '../../../schema/column-types.ts'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
 import { withoutNullability } from '../../mirror/sql/stream-tables.ts'
 import { type EpochSeconds, rfc3339 } from '../../values/time.ts'

@@ -1,6 +1,6 @@
 /** Every object for analysts, tables and views alike: the source of comments, dictionary and metadata for BI tools. */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { TableSpec } from '../../../schema/table-spec.ts'
+import type { TableSpec } from '../../../schema/column-types.ts'
 import { agentViews } from './agents.ts'
 import {
   type AnalyticsTableName,

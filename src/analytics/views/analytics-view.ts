@@ -1,7 +1,6 @@
 /** How a view for analysts is described as data: the source of its SQL, its documentation and its metadata for tools. */
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import type { ColumnType } from '../../../schema/column-types.ts'
-import type { TableSpec } from '../../../schema/table-spec.ts'
+import type { ColumnType, TableSpec } from '../../../schema/column-types.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
 /** What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a measure is counted. */
