@@ -32,42 +32,35 @@ export const commandDocuments: Readonly<Record<string, string>> = {
   demo: '{ passes: SyncReport[], pushed: PushReport, tables: object[], questions: object[] }',
 }
 
-type SourceFile = { readonly declarations: ReadonlyMap<string, string>; readonly imports: ReadonlyMap<string, URL> }
-
 /** The declarations that the documents name, and all that these name in turn. */
 export function readTypes(root: URL): readonly string[] {
-  const files = new Map<string, SourceFile>()
-  const read = (url: URL): SourceFile => {
-    const file = files.get(url.href) ?? parseFile(url)
-    files.set(url.href, file)
-    return file
-  }
+  const urls = globSync('{src,schema}/**/*.ts', { cwd: root.pathname }).map((path) => new URL(path, root))
+  const files = new Map(urls.map((url) => [url.href, parseFile(url)]))
   const found = new Map<string, string>()
-  const visit = (text: string, url: URL) => {
+  const visit = (text: string, href: string) => {
     for (const [name] of text.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(/\b[A-Za-z]\w*/g)) {
-      const from = read(url).declarations.has(name) ? url : read(url).imports.get(name)
-      const declaration = from === undefined ? undefined : read(from).declarations.get(name)
-      if (from === undefined || declaration === undefined || found.has(`${name} ${from.href}`)) continue
-      found.set(`${name} ${from.href}`, declaration)
+      const file = files.get(href)
+      const from = file?.declarations.has(name) ? href : (file?.imports.get(name) ?? '')
+      const declaration = files.get(from)?.declarations.get(name)
+      if (declaration === undefined || found.has(`${name} ${from}`)) continue
+      found.set(`${name} ${from}`, declaration)
       visit(declaration, from)
     }
   }
-  const sources = globSync('src/**/*.ts', { cwd: root.pathname }).map((path) => new URL(path, root))
-  for (const name of new Set(
-    Object.values(commandDocuments)
-      .join(' ')
-      .match(/\b[A-Z]\w+/g),
-  )) {
-    const url = sources.find((source) => read(source).declarations.has(name))
-    if (url === undefined) throw new Error(`no file declares the type ${name}`)
-    visit(name, url)
+  const named = Object.values(commandDocuments)
+    .join(' ')
+    .match(/\b[A-Z]\w+/g)
+  for (const name of new Set(named)) {
+    const [href] = [...files].find(([href, { declarations }]) => href.includes('/src/') && declarations.has(name)) ?? []
+    if (href === undefined) throw new Error(`no file declares the type ${name}`)
+    visit(name, href)
   }
   // `is` tells apart types of the same values.
   return [...found.values()].map((text) => text.replaceAll(/^export |\breadonly | & \{ readonly is\?: '\w+' \}/gm, ''))
 }
 
 /** Types, and the lists of texts that types are made of, each with the comment above it. */
-function parseFile(url: URL): SourceFile {
+function parseFile(url: URL) {
   const text = readFileSync(url, 'utf8')
   const declarations = new Map<string, string>()
   const blocks = text.split(/\n\n|\n(?=export |type |const |\/\*\*)/)
@@ -82,7 +75,7 @@ function parseFile(url: URL): SourceFile {
   }
   const imports = [...text.matchAll(/^import (?:type )?\{([^{}]*)\} from '(\.[^']*)'/gm)]
   const names = imports.flatMap(([, names = '', path = '']) =>
-    names.split(',').map((name) => [name.replace('type ', '').trim(), new URL(path, url)] as const),
+    names.split(',').map((name) => [name.replace('type ', '').trim(), new URL(path, url).href] as const),
   )
   return { declarations, imports: new Map(names) }
 }

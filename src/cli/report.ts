@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDate } from '../analytics/core/report-period.ts'
 import type { Report } from '../analytics/report/report.ts'
-import { type FailedReport, reportPage } from '../analytics/report/report-page.ts'
+import { reportPage } from '../analytics/report/report-page.ts'
 import { renderHtml, renderMarkdown } from '../document/page.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { LocalDate } from '../values/time.ts'
@@ -81,35 +81,24 @@ async function runReport(context: CommandContext, options: Options): Promise<Com
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
   const { readReport, writeReportFile } = await context.load(() => import('../app/report.ts'))
-  const { from, to, output } = options
-  const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-  const results = await forEachProject(projects, null, (project) => readReport(config, project, dates, context.now()))
+  const results = await forEachProject(projects, null, (project) => readReport(config, project, options, context.now()))
   const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
   if (!results.some((result) => 'report' in result)) return answer
-  const page = formatPage(format, answer.document, results)
-  if (output === undefined) return { ...answer, lines: [page.trimEnd()] }
-  await writeReportFile(output, page)
-  return { ...answer, lines: [`wrote ${output}`] }
+  const text = format === 'json' ? `${JSON.stringify(answer.document, null, 2)}\n` : renderPage(format, results)
+  if (options.output === undefined) return { ...answer, lines: [text.trimEnd()] }
+  await writeReportFile(options.output, text)
+  return { ...answer, lines: [`wrote ${options.output}`] }
 }
 
-function formatPage(format: Format, document: unknown, results: readonly ProjectResult<Report>[]): string {
-  if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`
-  const page = reportPage(results.map(toPart))
-  return format === 'html' ? renderHtml(page) : renderMarkdown(page)
-}
-
-function toPart(result: ProjectResult<Report>): Report | FailedReport {
-  if ('report' in result) return result.report
-  const { project, error } = result
-  return { project, what: error.what, why: error.why }
+function renderPage(format: 'html' | 'markdown', results: readonly ProjectResult<Report>[]): string {
+  const parts = results.map((result) =>
+    'report' in result ? result.report : { project: result.project, what: result.error.what, why: result.error.why },
+  )
+  return format === 'html' ? renderHtml(reportPage(parts)) : renderMarkdown(reportPage(parts))
 }
 
 const formatsByExtension: Readonly<Record<string, Format>> = {
-  '.html': 'html',
-  '.htm': 'html',
-  '.md': 'markdown',
-  '.markdown': 'markdown',
-  '.json': 'json',
+  ...{ '.html': 'html', '.htm': 'html', '.md': 'markdown', '.markdown': 'markdown', '.json': 'json' },
 }
 
 function chooseFormat({ format, output, ...flags }: Options): Format {

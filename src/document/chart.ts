@@ -42,11 +42,7 @@ export type TimeChart = {
 const size = { width: 720, height: 210 } as const
 const plot = { left: 52, right: 712, top: 14, bottom: 178 } as const
 
-type Scales = {
-  readonly x: (at: EpochMs) => number
-  readonly y: (value: number) => number
-  readonly yTicks: readonly number[]
-}
+type Scales = ReturnType<typeof scalesOf>
 
 export function timeChart(chart: TimeChart): Html {
   const { title, times, series, formatValue } = chart
@@ -85,14 +81,18 @@ function svgOf({ id, title, description }: Texts, height: number, content: Html)
 ${content}</svg>`
 }
 
-function scalesOf({ from, to, series, kind, times, limit }: TimeChart): Scales {
+function scalesOf({ from, to, series, kind, times, limit }: TimeChart) {
   const totals = times.map((_, index) => {
     const values = series.map(({ values: own }) => own[index] ?? 0)
     return kind === 'lines' ? Math.max(0, ...values) : values.reduce((sum, value) => sum + value, 0)
   })
   const y = scaleLinear([0, Math.max(1, limit?.value ?? 0, ...totals)], [plot.bottom, plot.top]).nice(4)
   const x = scaleUtc([from, to], [plot.left, plot.right])
-  return { x: (at) => Number(x(at)), y: (value) => Number(y(value)), yTicks: y.ticks(4).filter(Number.isInteger) }
+  return {
+    x: (at: EpochMs) => Number(x(at)),
+    y: (value: number) => Number(y(value)),
+    yTicks: y.ticks(4).filter(Number.isInteger),
+  }
 }
 
 function axes(chart: TimeChart, { x, y, yTicks }: Scales): Html[] {
@@ -184,8 +184,17 @@ export type HeatMap = {
   readonly values: readonly (readonly number[])[]
 }
 
+const shortFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 2 })
+
+/** 2.5K: a cell has room for four characters. */
+function formatShort(value: number): string {
+  return value < 1000 ? formatCount(value) : shortFormat.format(value)
+}
+
 export function drawHeatMap({ rows, columns, values, ...texts }: HeatMap & Texts): Html {
   const most = Math.max(1, ...values.flat())
+  // Even the fullest cell lets its number be read.
+  const opacityOf = (value: number) => Math.round((0.04 + 0.56 * (value / most)) * 100) / 100
   const x = (index: number) => round(plot.left + index * cell.width)
   const y = (index: number) => cell.top + index * cell.height
   const cells = [
@@ -195,27 +204,12 @@ export function drawHeatMap({ rows, columns, values, ...texts }: HeatMap & Texts
     ...rows.flatMap((name, row) => [
       html`<text class="end" x="${plot.left - 6}" y="${y(row) + 14}">${name}</text>`,
       ...(values[row] ?? []).flatMap((value, column) => [
-        html`<rect class="cell" x="${x(column)}" y="${y(row)}" width="${cell.width - 1}" height="${cell.height - 1}" fill-opacity="${heatOf(value, most)}"><title>${name} ${columns[column] ?? ''}: ${formatCount(value)}</title></rect>`,
-        ...(value === 0
-          ? []
-          : [
-              html`<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${formatShort(value)}</text>`,
-            ]),
+        html`<rect class="cell" x="${x(column)}" y="${y(row)}" width="${cell.width - 1}" height="${cell.height - 1}" fill-opacity="${opacityOf(value)}"><title>${name} ${columns[column] ?? ''}: ${formatCount(value)}</title></rect>`,
+        value === 0
+          ? nothing
+          : html`<text class="middle" x="${round(x(column) + cell.width / 2)}" y="${y(row) + 14}">${formatShort(value)}</text>`,
       ]),
     ]),
   ]
   return svgOf(texts, cell.top + rows.length * cell.height + 6, html`${cells}`)
-}
-
-/** Even the fullest cell lets its number be read. */
-function heatOf(value: number, most: number): number {
-  const [faintest, fullest] = [0.04, 0.6]
-  return Math.round((faintest + (fullest - faintest) * (value / most)) * 100) / 100
-}
-
-const shortFormat = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 2 })
-
-/** 2.5K: a cell has room for four characters. */
-function formatShort(value: number): string {
-  return value < 1000 ? formatCount(value) : shortFormat.format(value)
 }

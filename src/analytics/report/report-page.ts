@@ -8,7 +8,7 @@ import type { Report } from './report.ts'
 import { backlogSection, volumeSection } from './volume-sections.ts'
 
 /** A project whose report could not be made. */
-export type FailedReport = { readonly project: ProjectName; readonly what: string; readonly why: string }
+type FailedReport = { readonly project: ProjectName; readonly what: string; readonly why: string }
 
 export function reportPage(reports: readonly (Report | FailedReport)[]): Page {
   const [first] = reports

@@ -25,11 +25,10 @@ type Span = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 /** `ids`: hours in UTC whose snapshots changed, in order. */
 async function replaceFacts(source: FactSource, ids: readonly string[]): Promise<number> {
   const hours = ids.map((id) => parseTime(id) ?? 0)
-  for (let [hour, last] = [hours[0], 0]; hour !== undefined; hour = hours.find((next) => next > last)) {
-    const end = hour + groupSeconds
-    last = hours.findLast((other) => other < end) ?? hour
+  for (const group of Map.groupBy(hours, (hour) => Math.floor(hour / groupSeconds)).values()) {
+    const [first = 0, last = first] = [group[0], group.at(-1)]
     // The snapshot before it may hold for longer or shorter now.
-    const from = (await snapshotBefore(source, hour)) ?? hour
+    const from = (await snapshotBefore(source, first)) ?? first
     const to = last + hourSeconds + source.settings.availabilityHoldSeconds
     // Clocks that go back at midnight show the end of a date again.
     await replaceDays(source, { from: from - daySeconds, to: to + 2 * daySeconds })

@@ -99,9 +99,11 @@ async function replaceViews(trx: Db, kind: DatabaseKind, old: readonly string[])
   return isReplaced
 }
 
-async function createViews(trx: Db, kind: DatabaseKind, create: 'create view' | 'create or replace view') {
-  for (const [name, view] of views)
-    await sql`${sql.raw(create)} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view))}`.execute(trx)
+type Create = 'create view' | 'create or replace view'
+
+async function createViews(trx: Db, kind: DatabaseKind, create: Create, list = views, without?: string): Promise<void> {
+  for (const [name, view] of list)
+    await sql`${sql.raw(create)} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(trx)
 }
 
 /** Shows the columns that a mirrored table has now in the view of its rows. `without`: a column about to be widened. */
@@ -111,11 +113,10 @@ export async function showDiscoveredColumns(
   table: string,
   without?: string,
 ): Promise<void> {
-  for (const [name, view] of views.filter(([, { discovers }]) => discovers === table)) {
-    if (kind === 'sqlite') await sql`drop view if exists ${sql.table(name)}`.execute(trx)
-    const create = sql.raw(kind === 'sqlite' ? 'create view' : 'create or replace view')
-    await sql`${create} ${sql.table(name)} as ${sql.raw(await viewSql(trx, kind, view, without))}`.execute(trx)
-  }
+  const shown = views.filter(([, { discovers }]) => discovers === table)
+  if (kind === 'postgres') return createViews(trx, kind, 'create or replace view', shown, without)
+  for (const [name] of shown) await sql`drop view if exists ${sql.table(name)}`.execute(trx)
+  await createViews(trx, kind, 'create view', shown, without)
 }
 
 async function dropViews(trx: Db, names: readonly string[]): Promise<void> {
@@ -172,8 +173,9 @@ async function writeMetabaseMetadata(trx: Db): Promise<void> {
 type Column = { readonly name: string; readonly declared: string }
 
 /**
- * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each discovered column is a text, so that it keeps its type when the column is widened. `without`: one that
- * is about to be widened, which nothing may depend on; null stands in for it.
+ * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each discovered column is a
+ * text, so that it keeps its type when the column is widened. `without`: one that is about to be widened, which nothing may
+ * depend on; null stands in for it.
  */
 async function viewSql(trx: Db, kind: DatabaseKind, view: AnalyticsView, without?: string): Promise<string> {
   const select = view.select(sqlDialects[kind])

@@ -140,8 +140,9 @@ const middlePlaces = '((values_counted + 1) / 2, (values_counted + 2) / 2)'
 const p90Place = '(9 * values_counted + 9) / 10'
 
 /**
- * Exact medians and percentiles, without functions that one of the databases lacks. One row for each group: its columns, `values_counted`, `median_value` (the mean of the two middle values),
- * `p90_value` (the smallest value that nine tenths of the values do not exceed) and `mean_value`.
+ * Exact medians and percentiles, without functions that one of the databases lacks. One row for each group: its columns,
+ * `values_counted`, `median_value` (the mean of the two middle values), `p90_value` (the smallest value that nine tenths of
+ * the values do not exceed) and `mean_value`.
  */
 export function percentilesOf({ groups, value, from }: PercentileSource): string {
   const names = Object.keys(groups).join(', ')
