@@ -155,14 +155,10 @@ export function parseOpeningHours(text: string): readonly OpeningHours[] | undef
 }
 
 function parseStretch(text: string): OpeningHours | undefined {
-  const match = /^(\d{1,2})(?::(\d\d))?\s*-\s*(\d{1,2})(?::(\d\d))?$/.exec(text.trim())
-  const [opens, closes] = [minuteOfDay(match?.[1], match?.[2]), minuteOfDay(match?.[3], match?.[4])]
-  return match !== null && opens < closes && closes <= 1440 ? { opens, closes } : undefined
-}
-
-/** More than a day for a minute that does not exist. */
-function minuteOfDay(hour = '', minute = '0'): number {
-  return Number(minute) < 60 ? Number(hour) * 60 + Number(minute) : Number.POSITIVE_INFINITY
+  const match = /^(\d{1,2})(?::([0-5]\d))?\s*-\s*(\d{1,2})(?::([0-5]\d))?$/.exec(text.trim())
+  if (match === null) return undefined
+  const [opens = 0, closes = 0] = [match.slice(1, 3), match.slice(3)].map(([h, m = 0]) => Number(h) * 60 + Number(m))
+  return opens < closes && closes <= 1440 ? { opens, closes } : undefined
 }
 
 /** In order; stretches that touch or overlap are one. */

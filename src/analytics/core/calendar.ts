@@ -61,7 +61,7 @@ type BusinessSpan = {
  * Business hours as spans of time. Business is open whenever the local clock shows a time within the hours: an hour that
  * occurs twice when the clocks change counts twice, and one that is skipped does not count.
  */
-export type BusinessHours = {
+type BusinessHours = {
   /** Negative if `to` is the earlier one. */
   readonly secondsBetween: (from: EpochSeconds, to: EpochSeconds) => Seconds
   /** The spans that end after `from`, up to `to`. */

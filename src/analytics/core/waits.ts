@@ -128,7 +128,7 @@ function secondsOf(calendar: Calendar, from: EpochSeconds, to: EpochSeconds | nu
  * The turns of a conversation: runs of messages by the visitor, by humans or by the AI, in the order of time. A handling
  * between two messages of the visitor ends a turn.
  */
-export type Turn = {
+type Turn = {
   readonly role: SpeakerRole
   readonly startedAt: EpochSeconds
   readonly endedAt: EpochSeconds

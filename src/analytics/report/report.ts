@@ -58,7 +58,7 @@ export type Report = {
 
 type Changes<Name extends string> = { readonly [name in Name]: Change }
 
-export type ResponseTime = Pick<ResponseTimeRow, 'which' | 'clock' | 'hours'> &
+type ResponseTime = Pick<ResponseTimeRow, 'which' | 'clock' | 'hours'> &
   Changes<'answers' | 'medianSeconds' | 'p90Seconds'>
 
 type Agent = { readonly name: string } & Changes<

@@ -73,8 +73,7 @@ async function beginRebuild(trx: ProjectDb, settings: FactsSettings): Promise<vo
 }
 
 /** How the facts differ from those of this version and of these settings; `settings`: only in what no fact depends on. */
-async function outdatedBy(context: ProjectDb, settings: FactsSettings) {
-  const state = await readFactsState(context)
+function outdatedBy(state: Awaited<ReturnType<typeof readFactsState>>, settings: FactsSettings) {
   if (state === null) return 'everything'
   const { facts, all } = fingerprintsOf(settings)
   // Facts are left to a newer version that has derived them.
@@ -86,13 +85,13 @@ async function outdatedBy(context: ProjectDb, settings: FactsSettings) {
 
 /** Writes what the facts do not depend on, and begins a rebuild of the rest. */
 async function applySettings(context: ProjectDb, settings: FactsSettings): Promise<void> {
-  const outdated = await outdatedBy(context, settings)
+  const outdated = outdatedBy(await readFactsState(context), settings)
   if (outdated === 'newer version' || (outdated === 'nothing' && (await isCalendarComplete(context)))) return
   await inTransaction(context, async (trx) => {
     if (outdated === 'nothing') return writeCalendar(trx, settings)
     await createFactsState(trx)
     // Another process may have done it meanwhile.
-    const left = await outdatedBy(trx, settings)
+    const left = outdatedBy(await readFactsState(trx), settings)
     if (left === 'settings') await writeReferenceTables(trx, settings)
     if (left === 'everything') await beginRebuild(trx, settings)
   })
@@ -131,7 +130,7 @@ async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superse
   if (kind === null && !(await readFactsState(work))?.rebuild) return 'all done'
   return inTransaction(work, async (trx) => {
     const state = await readFactsState(trx)
-    if (state === null || (await outdatedBy(trx, work.settings)) !== 'nothing') return 'superseded'
+    if (state === null || outdatedBy(state, work.settings) !== 'nothing') return 'superseded'
     const { analytics: settings, search: hasSearch = true } = work.settings
     const source = { ...trx, settings, hasSearch, mirroredSince: state.mirroredSince }
     if (kind !== null) return derive(source, kind, await listPendingFacts(source, kind, idsPerRefresh))

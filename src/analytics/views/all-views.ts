@@ -91,16 +91,8 @@ export function relationOf(object: string, column: string) {
   return target === undefined || target === object ? null : { object: target, column: targetColumn }
 }
 
-export type AnalystRelation = {
-  readonly column: string
-  readonly target: string
-  readonly targetColumn: string
-  /** Both have a `project_id`, which must be equal, too. */
-  readonly sharesProject: boolean
-}
-
-/** The columns of an object that lead to another one. */
-export function relationsOf({ name, columns }: AnalyticsObject): readonly AnalystRelation[] {
+/** The columns of an object that lead to another one. `sharesProject`: both have a `project_id`, which must be equal, too. */
+export function relationsOf({ name, columns }: AnalyticsObject) {
   return Object.keys(columns).flatMap((column) => {
     const relation = relationOf(name, column)
     const target = analystObjects.find((object) => object.name === relation?.object)

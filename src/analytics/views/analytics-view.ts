@@ -4,7 +4,7 @@ import type { ColumnType, TableSpec } from '../../../schema/column-types.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
 /** What a tool does with a column: a key identifies rows, a time orders them, a dimension groups, a measure is counted. */
-export type ColumnRole = 'key' | 'time' | 'dimension' | 'measure'
+type ColumnRole = 'key' | 'time' | 'dimension' | 'measure'
 
 /**
  * How the values of a measure in several rows combine. `distinct`: each is a number of different things, of which a sum would
