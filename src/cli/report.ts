@@ -81,7 +81,9 @@ async function runReport(context: CommandContext, options: Options): Promise<Com
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
   const { readReport, writeReportFile } = await context.load(() => import('../app/report.ts'))
-  const results = await forEachProject(projects, null, (project) => readReport(config, project, options, context.now()))
+  const { from, to } = options
+  const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+  const results = await forEachProject(projects, null, (project) => readReport(config, project, dates, context.now()))
   const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
   if (!results.some((result) => 'report' in result)) return answer
   const text = format === 'json' ? `${JSON.stringify(answer.document, null, 2)}\n` : renderPage(format, results)
