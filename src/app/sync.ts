@@ -77,20 +77,15 @@ async function confirmTimeZone(warehouse: Warehouse, project: ProjectConfig, isC
   throw new UserError({ what: `cannot sync the rollups of ${project.name}`, why, next: confirmZone, exitCode: 2 })
 }
 
-/** Locks the streams of a one-shot sync: all at once, or stream by stream as other processes release them. */
-type AcquireLocksOptions = {
-  readonly streams: readonly StreamName[]
-  /** Wait instead of failing. A worker always reads some stream, one time slice each, so locks are acquired one by one. */
-  readonly wait: boolean
-  readonly signal: AbortSignal
-  readonly log: Logger
-}
-
-/** Throws UserError if another process holds a stream. If `wait` is set, it throws only when the signal ends the wait. */
+/**
+ * Locks the streams of a one-shot sync: all at once; or, if `wait` is set, one by one as other processes release them,
+ * because a worker always reads some stream, one time slice each. Throws UserError if another process holds a stream and
+ * `wait` is not set, or the signal ends the wait.
+ */
 export async function acquireLocks(
   warehouse: Warehouse,
   project: ProjectConfig,
-  options: AcquireLocksOptions,
+  options: Pick<SyncOptions, 'streams' | 'wait' | 'signal' | 'log'>,
 ): Promise<AcquiredLock> {
   const all = await warehouse.lockStreams(project.projectId, options.streams, Date.now())
   if (all.held) return all

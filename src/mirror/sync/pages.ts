@@ -149,7 +149,7 @@ export type PageBatch = {
   readonly isComplete: boolean
 }
 
-export type ListReadOptions = RangesToRead & { readonly priority: Priority }
+type ListReadOptions = RangesToRead & { readonly priority: Priority }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
 export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGenerator<PageBatch> {

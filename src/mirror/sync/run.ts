@@ -98,8 +98,6 @@ type StreamCounts = {
   endedAt: EpochMs
 }
 
-export type RunStats = ReturnType<typeof createRunStats>
-
 export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void) {
   const counts = new Map<StreamName, StreamCounts>()
   const count = (stream: StreamName): StreamCounts => {

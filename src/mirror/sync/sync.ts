@@ -15,7 +15,7 @@ import { childObjectReader, syncChildren } from './children.ts'
 import { isStopped } from './concurrency.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import { syncList } from './lists.ts'
-import { isHasMoreUnreliable } from './pages.ts'
+import { commitWithoutRows, isHasMoreUnreliable } from './pages.ts'
 import { clockNotices, createPresentTime, type SyncDeps, type SyncRun, startRun } from './run.ts'
 
 export type SyncResult = {
@@ -65,8 +65,8 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
 async function recordEmptyLists(run: SyncRun): Promise<void> {
   if (run.emptyListsWithMore.size === 0 || (await isHasMoreUnreliable(run))) return
   for (const stream of run.emptyListsWithMore) {
-    const gaps = [{ stream, from: null, to: null, reason: gapReasons.emptyWithMore }]
-    await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), gaps })
+    const gap = { stream, from: null, to: null, reason: gapReasons.emptyWithMore }
+    await commitWithoutRows(run, stream, { gaps: [gap] })
   }
 }
 

@@ -42,14 +42,14 @@ export type KeyUse = {
 /** A process that keeps using the key records it no more often, so a use may be this much younger than its record. */
 export const recordUseEveryMs: Ms = 30_000
 
+/** Raised when an older text can no longer be read. */
+const formatVersion = 1
+
 /**
  * A budget's state as a short text, and back without loss. Taken slots are what makes it long: ten thousand of them are
  * some 600 batches at multiples of a grain, so each batch is written as its distance in grains from the batch before, and
  * its count. The stored keys `form`, `turns`, `era` and `shrunk` are older than the names in the code.
  */
-/** Raised when an older text can no longer be read. */
-const formatVersion = 1
-
 export function encodeBudgetState(policy: BudgetPolicy, state: BudgetState): string {
   const { all, writes, waiters, generation, reduction, ...rest } = state
   return JSON.stringify({

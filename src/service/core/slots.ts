@@ -1,5 +1,5 @@
 /**
- * The taken slots of a budget, by the time at which they are free again. Times are rounded up to a grain of the window, so
+ * The taken slots of a budget, by the time at which they are free again, and the pace of the free ones. Times are rounded up to a grain of the window, so
  * that ten thousand slots need no more space than a few hundred; rounding up keeps a slot a little longer, never shorter.
  * Plain data: any store can hold it as JSON.
  */
@@ -8,7 +8,7 @@ import type { EpochMs, Ms } from '../../values/time.ts'
 type SlotBatch = { readonly freeAt: EpochMs; readonly count: number }
 
 /** `batches` is in the order of `freeAt`, each time once; `total` is the sum of their counts. */
-export type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
+type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
 
 export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
 
@@ -61,25 +61,32 @@ export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
 }
 
 /** Milliseconds until the next slot is free; 0 if none is taken. */
-export function msUntilNextFree(taken: TakenSlots, now: EpochMs): Ms {
+function msUntilNextFree(taken: TakenSlots, now: EpochMs): Ms {
   const earliest = taken.batches[0]
   return earliest === undefined ? 0 : Math.max(0, earliest.freeAt - now)
 }
 
 /** The index at which a time is, or belongs. */
 function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
-  let low = 0
-  let high = batches.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((batches[middle]?.freeAt ?? Number.POSITIVE_INFINITY) < freeAt) low = middle + 1
-    else high = middle
-  }
-  return low
+  const index = batches.findIndex((batch) => batch.freeAt >= freeAt)
+  return index === -1 ? batches.length : index
+}
+
+/** `pacedAt`: the time from which the pace of the next grant is counted. It may be a little before the last grant. */
+export type SlotUsage = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
+
+/** How many slots there are now. `slots` is at least 1. */
+export type SlotLimit = { readonly slots: number; readonly windowMs: Ms }
+
+export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
+
+/** How many slots may be taken without a pace. */
+export function burstSlots(slots: number): number {
+  return Math.max(1, Math.floor(slots / 5))
 }
 
 /**
- * How many slots are taken (usage), how many there are (limit), and the pace of the rest. Pure.
+ * Milliseconds until a slot may be free; 0 = a slot may be taken now.
  *
  * Slots alone keep every window right, fixed or sliding. But they would let a whole window's worth of requests go at once,
  * again and again, and three kinds of servers punish that: those that estimate a sliding window from two fixed ones
@@ -94,20 +101,6 @@ function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
  *   the one before, `C` grows by at most slots·f and `P` is at most slots, so `P × (1 − f) + C` stays at the slots: under
  *   the limit by the margin that latency needs.
  */
-/** `pacedAt`: the time from which the pace of the next grant is counted. It may be a little before the last grant. */
-export type SlotUsage = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
-
-/** How many slots there are now. `slots` is at least 1. */
-export type SlotLimit = { readonly slots: number; readonly windowMs: Ms }
-
-export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
-
-/** How many slots may be taken without a pace. */
-export function burstSlots(slots: number): number {
-  return Math.max(1, Math.floor(slots / 5))
-}
-
-/** Milliseconds until a slot may be free; 0 = a slot may be taken now. */
 export function msUntilSlot(usage: SlotUsage, { slots, windowMs }: SlotLimit, now: EpochMs): Ms {
   const taken = usage.taken.total
   if (taken < burstSlots(slots)) return 0

@@ -53,7 +53,7 @@ export function showsNewRows({ ids }: ScanPage, before: ScanPage): boolean {
 }
 
 /** Rows with their times: a row whose times have changed does not count as repeated. */
-export function rowFingerprints({ ids, times }: ScanPage): ReadonlySet<string> {
+function rowFingerprints({ ids, times }: ScanPage): ReadonlySet<string> {
   return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
 }
 

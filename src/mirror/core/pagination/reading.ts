@@ -219,9 +219,8 @@ function newestTime(profile: PagingProfile, page: ScanPage): EpochSeconds {
 /**
  * The rows of a page without bounds may all lack the time by which the service sorts, and be in order of another one. So
  * what such a page takes from a range stays pending until a page with a bound, which has only rows with the sort time,
- * shows no time that it lacks.
+ * shows no time that it lacks. Called after a page without bounds, the first that shows an order.
  */
-/** After a page without bounds, the first that shows an order. */
 export function awaitProof(reading: Reading, page: ScanPage): void {
   reading.unproven = { page, pending: reading.pending, taken: [] }
 }
