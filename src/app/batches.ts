@@ -205,33 +205,24 @@ export function watchBatch(
 
 type BatchReading = { readonly at: EpochMs; readonly report: BatchReport }
 
-export type BatchProgress = {
-  readonly rows: number
-  /** Rows whose outcome is known, whatever it is. */
-  readonly settled: number
-  readonly counts: StatusCounts
-  /** Settled in a minute since the first reading; null if that was too short ago to say. */
-  readonly perMinute: number | null
-  /** When the last row will be settled; null if nothing is sent or nothing is left. */
-  readonly doneAt: EpochMs | null
-  /** RFC 3339; null if nothing rests. */
-  readonly restsUntil: string | null
-  readonly restsBecause: string | null
-}
+export type BatchProgress = ReturnType<typeof toBatchProgress>
 
 /** A rate over a shorter time says nothing. */
 const minRateTime: Ms = 5000
 
-export function toBatchProgress(first: BatchReading, { at, report }: BatchReading): BatchProgress {
+export function toBatchProgress(first: BatchReading, { at, report }: BatchReading) {
   const { batch, estimate } = report
   const settled = countSettled(batch.counts)
   const took = at - first.at
   const moving = batch.state === 'sending'
   return {
     rows: batch.rows,
+    /** Rows whose outcome is known, whatever it is. */
     settled,
     counts: batch.counts,
+    /** Settled in a minute since the first reading; null if that was too short ago to say. */
     perMinute: took < minRateTime ? null : ((settled - countSettled(first.report.batch.counts)) / took) * 60_000,
+    /** When the last row will be settled; null if nothing is sent or nothing is left. */
     doneAt: moving && estimate.left > 0 ? at + estimate.takesMs : null,
     restsUntil: estimate.restsUntil,
     restsBecause: estimate.restsBecause,

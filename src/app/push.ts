@@ -3,7 +3,7 @@ import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { countOperations, estimateBatchMs, type OperationCounts } from '../outbox/core/batches.ts'
-import type { PushProgress, PushReport } from '../outbox/core/reports.ts'
+import type { PushReport } from '../outbox/core/reports.ts'
 import { operations } from '../outbox/core/writeback-request.ts'
 import type { WritebackDeps } from '../outbox/operations/operation-handler.ts'
 import { circuitNotices, missingScopeNotices, withoutProjectNotices } from '../outbox/send/circuit-breaker.ts'
@@ -96,13 +96,15 @@ export async function pushProject(config: Config, project: ProjectConfig, option
 
 const maxStopped = 20
 
+export type PushProgress = ReturnType<typeof toPushProgress>
+
 /** `total`: as it was at the start. */
 export function toPushProgress(
   limits: SlotLimits,
   total: OperationCounts,
   { settled, counts, operations: done, reasons, working, rest }: SendProgress,
   now: EpochMs,
-): PushProgress {
+) {
   const left = countOperations(
     operations.map((operation) => ({
       operation,
@@ -111,12 +113,11 @@ export function toPushProgress(
   )
   const restMs = rest === null ? 0 : Math.max(0, rest.until - now)
   return {
-    settled,
-    counts,
-    reasons,
-    working,
+    ...{ settled, counts, reasons, working },
     left: Object.values(left).reduce((sum, count) => sum + count, 0),
+    /** With the reads of preconditions and what it waits for. */
     takesMs: estimateBatchMs(limits, left, 0) + restMs,
+    /** RFC 3339; null if something can be sent now. */
     restsUntil: rest === null ? null : toTimestamp(rest.until),
     restsBecause: rest?.because ?? null,
   }

@@ -1,7 +1,8 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
-import type { PushProgress, PushReport } from '../outbox/core/reports.ts'
-import { type WritebackStatus, writebackStatuses } from '../outbox/core/state.ts'
+import type { PushProgress } from '../app/push.ts'
+import type { PushReport } from '../outbox/core/reports.ts'
+import type { WritebackStatus } from '../outbox/core/state.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import { showInvisible } from '../values/invisible.ts'
@@ -101,7 +102,7 @@ export function renderPush(
   hint: CommandHint,
 ): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const { settled, queue, outcome } = report
-  const total = writebackStatuses.reduce((sum, status) => sum + (settled[status] ?? 0), 0)
+  const total = Object.values(settled).reduce((sum, count) => sum + count, 0)
   const statusCounts = formatCounts(settled)
   const unsuccessful = unsuccessfulStatuses.filter((status) => (settled[status] ?? 0) > 0)
   const remaining = remainingStatuses.filter((status) => (queue[status] ?? 0) > 0)
@@ -112,22 +113,19 @@ export function renderPush(
     formatDuration(report.tookMs),
     outcome,
   ]
-  return {
-    lines: [
-      summary.join('   '),
-      ...renderReasons(report.reasons, hint),
-      ...(unsuccessful.length === 0
-        ? []
-        : [`to export what was not done: ${hint(`writeback list --status ${unsuccessful.join(',')} --csv`)}`]),
-      ...(remaining.length === 0
-        ? []
-        : [`left: ${remaining.map((status) => `${formatCount(queue[status] ?? 0)} ${status}`).join(', ')}`]),
-      ...renderDrafts(report, hint),
-      ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
-      ...renderBlockedLanes(report.heldLanes, hint),
-    ],
-    exit: toExitCode(report, unsuccessful.length > 0),
-  }
+  const exported = hint(`writeback list --status ${unsuccessful.join(',')} --csv`)
+  const left = remaining.map((status) => `${formatCount(queue[status] ?? 0)} ${status}`).join(', ')
+  const lines = [
+    summary.join('   '),
+    ...renderReasons(report.reasons, hint),
+    ...(unsuccessful.length === 0 ? [] : [`to export what was not done: ${exported}`]),
+    ...(remaining.length === 0 ? [] : [`left: ${left}`]),
+    ...renderDrafts(report, hint),
+    ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
+    ...renderBlockedLanes(report.heldLanes, hint),
+  ]
+  const needsCheck = outcome === 'held' || unsuccessful.length > 0 || report.heldLanes > 0
+  return { lines, exit: outcome === 'interrupted' ? 1 : needsCheck ? 3 : 0 }
 }
 
 /** A stopped batch cannot be approved. */
@@ -137,9 +135,4 @@ function renderDrafts({ queue, stopped }: PushReport, hint: CommandHint): readon
     ...stopped.map(({ batch }) => `${batch} is stopped: ${hint(`writeback resume --batch ${batch}`)} goes on`),
     ...(waiting > 0 ? [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`] : []),
   ]
-}
-
-function toExitCode({ outcome, heldLanes }: PushReport, hasUnsuccessful: boolean): ExitCode {
-  if (outcome === 'interrupted') return 1
-  return outcome === 'held' || hasUnsuccessful || heldLanes > 0 ? 3 : 0
 }

@@ -5,7 +5,7 @@ import { estimateSendsMs } from '../../service/core/estimate.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { ReasonGroup } from './group-reasons.ts'
-import type { EventLogEntry, NamedEntry, OutboxEntry } from './outbox-entry.ts'
+import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
 import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import { type Operation, operationTypes } from './writeback-request.ts'
@@ -92,9 +92,6 @@ export type BatchReport = {
 
 /** Identifies exactly the write-backs that were shown: SHA-256 over all that decides what leaves, in the order of the queue. */
 export type SelectionDigest = { readonly digest: string; readonly count: number }
-
-/** The first rows of a selection, and the digest of all of them. */
-export type NamedSelection = { readonly entries: readonly OutboxEntry[]; readonly named: SelectionDigest }
 
 /** An approval whose digest does not match: what the selection is now, and its latest steps. */
 export type SelectionMismatch = {

@@ -218,12 +218,8 @@ export function isDecision(name: string | null): name is DecisionName {
   return decisionNames.some((known) => known === name)
 }
 
-const byEvent = new Map<string | null, DecisionRecord>(
-  Object.values(decisions).map((decision) => [decision.event, decision]),
-)
-
 export function decisionOf(event: OutboxDecision | BatchDecision): DecisionRecord {
-  const found = byEvent.get(event)
+  const found = Object.values(decisions).find((decision) => decision.event === event)
   if (found === undefined) throw new Error(`no decision causes ${event}`)
   return found
 }

@@ -1,5 +1,5 @@
 /** Counts outcomes by status, operation and reason. Reasons that differ only in ids, times and quoted words are one. Pure. */
-import type { StatusCounts, WritebackStatus } from './state.ts'
+import type { WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
 /** Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ between rows. */
@@ -46,13 +46,7 @@ export type SettledWriteback = {
   readonly why: string
 }
 
-export type OutcomeCounts = {
-  readonly settled: number
-  readonly counts: StatusCounts
-  readonly operations: Readonly<Partial<Record<Operation, number>>>
-  /** Of what did not succeed; most frequent first. */
-  readonly reasons: readonly ReasonGroup[]
-}
+export type OutcomeCounts = ReturnType<ReturnType<typeof createOutcomeCounter>['snapshot']>
 
 /** Every reason differs only where a service answers something else each time. */
 const maxReasons = 200
@@ -72,7 +66,8 @@ export function createOutcomeCounter() {
       const isKnown = groups.has(`${status} ${common}`) || groups.size < maxReasons
       addGroup(groups, { status, reason: isKnown ? common : 'for other reasons', count: 1, example: id })
     },
-    snapshot: (): OutcomeCounts => ({
+    /** `reasons`: of what did not succeed; most frequent first. */
+    snapshot: () => ({
       settled,
       counts: { ...counts },
       operations: { ...operations },

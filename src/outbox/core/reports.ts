@@ -145,19 +145,3 @@ export type PushReport = {
   /** Why write-backs that this process settled did not succeed. */
   readonly reasons: readonly ReasonGroup[]
 }
-
-/** The progress of a running push. */
-export type PushProgress = {
-  readonly settled: number
-  /** Of the settled ones. */
-  readonly counts: StatusCounts
-  readonly reasons: readonly ReasonGroup[]
-  readonly left: number
-  /** How long the rest takes, with the reads of preconditions and what it waits for. */
-  readonly takesMs: Ms
-  /** Nothing can be sent before this time. RFC 3339; null if something can. */
-  readonly restsUntil: string | null
-  readonly restsBecause: string | null
-  /** Being sent or verified now. */
-  readonly working: number
-}

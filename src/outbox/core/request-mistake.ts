@@ -65,12 +65,6 @@ export type MistakeKind = Omit<RequestMistake, 'found'> & {
   readonly refs: readonly string[]
 }
 
-type MistakeCounter = {
-  readonly add: (row: number, ref: string | null, mistakes: readonly RequestMistake[]) => void
-  /** The most frequent first. */
-  readonly kinds: () => readonly MistakeKind[]
-}
-
 /** What a person reads of a kind. */
 const maxValues = 5
 const maxRanges = 20
@@ -79,29 +73,30 @@ const maxRefs = 5
 const maxCountedValues = 1000
 const maxKinds = 100
 
-type OpenKind = Omit<RequestMistake, 'found'> & {
-  count: number
-  readonly values: Map<string, number>
-  withValue: number
-  readonly rows: { from: number; to: number }[]
-  readonly refs: string[]
+type OpenKind = ReturnType<typeof openKind>
+
+function openKind({ field, why, override }: Omit<RequestMistake, 'found'>) {
+  const rows: { from: number; to: number }[] = []
+  const refs: string[] = []
+  return { field, why, override, count: 0, values: new Map<string, number>(), withValue: 0, rows, refs }
 }
 
-export function createMistakeCounter(): MistakeCounter {
+const otherMistakes = { field: null, why: 'has other mistakes', override: null }
+
+export function createMistakeCounter() {
   const kinds = new Map<string, OpenKind>()
-  const findKind = ({ field, why, override }: RequestMistake): OpenKind => {
-    const isKnown = kinds.has(`${field}: ${why}`) || kinds.size < maxKinds
-    const named = isKnown ? { field, why, override } : { field: null, why: 'has other mistakes', override: null }
-    const key = `${named.field}: ${named.why}`
-    const kind = kinds.get(key) ?? { ...named, count: 0, values: new Map(), withValue: 0, rows: [], refs: [] }
-    kinds.set(key, kind)
-    return kind
-  }
   return {
-    add(row, ref, mistakes) {
-      for (const mistake of mistakes) addTo(findKind(mistake), row, ref, mistake.found)
+    add(row: number, ref: string | null, mistakes: readonly RequestMistake[]): void {
+      for (const mistake of mistakes) {
+        const isKnown = kinds.has(mistakeText(mistake)) || kinds.size < maxKinds
+        const key = mistakeText(isKnown ? mistake : otherMistakes)
+        const kind = kinds.get(key) ?? openKind(isKnown ? mistake : otherMistakes)
+        kinds.set(key, kind)
+        addTo(kind, row, ref, mistake.found)
+      }
     },
-    kinds: () => [...kinds.values()].map(toKind).sort((a, b) => b.count - a.count),
+    /** The most frequent first. */
+    kinds: (): readonly MistakeKind[] => [...kinds.values()].map(toKind).sort((a, b) => b.count - a.count),
   }
 }
 

@@ -54,26 +54,19 @@ export async function readSnapshotTwice(deps: WritebackDeps, conversation: strin
   return toSnapshot({ ...first, rows: new Map([...again.rows, ...rows]), isComplete: isConsistent }, requestedAt)
 }
 
-type MessagePages = {
-  readonly rows: ReadonlyMap<string, MirrorRow>
-  readonly pages: number
-  readonly isComplete: boolean
-  /** The time of the middle row of the first page. */
-  readonly middleTime: EpochSeconds | null
-  readonly profile: PagingProfile
-  readonly clockOffset: number
-}
+type MessagePages = Awaited<ReturnType<typeof readMessagePages>>
 
 async function readMessagePages(
   deps: WritebackDeps,
   conversation: string,
   range: TimeRange,
   knownProfile: PagingProfile | null,
-): Promise<MessagePages> {
+) {
   const list = messages.list(deps.projectId, conversation)
   let profile = knownProfile ?? decodeProfile(list, await deps.outbox.readBehaviours())
   const rows = new Map<string, MirrorRow>()
   let [pages, isComplete, isInOrder] = [0, true, true]
+  /** The time of the middle row of the first page. */
   let middleTime: EpochSeconds | null = null
   let clockOffset: number | null = null
   for await (const read of readList(deps.get, { list, profile, ranges: [range], priority: 'write' })) {

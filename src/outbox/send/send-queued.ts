@@ -8,7 +8,6 @@ import type { ClaimableWriteback } from '../core/outbox-entry.ts'
 import type { Operation } from '../core/writeback-request.ts'
 import type { WritebackDeps } from '../operations/operation-handler.ts'
 import {
-  type CircuitState,
   closedCircuits,
   evaluateCircuits,
   isBlocked,
@@ -34,22 +33,16 @@ export type SendProgress = OutcomeCounts & {
   readonly rest: Rest | null
 }
 
-type SendQueuedResult = {
-  readonly outcomes: OutcomeCounts
-  /** The failure that stopped it early: the service does not answer, or denies the key. */
-  readonly fatalFailure: ApiFailure | null
-  /** Operations for which the key lacks the scope. */
-  readonly denied: ReadonlyMap<Operation, ApiFailure>
-  readonly circuits: CircuitState
-}
-
 /** This many failed lanes in a row count as an outage of the service. */
 const maxFailuresInARow = 8
 
 const defaultPollMs: Ms = 250
 
-/** Never throws ApiError; anything thrown is a bug. */
-export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions): Promise<SendQueuedResult> {
+/**
+ * Never throws ApiError; anything thrown is a bug. `fatalFailure` stopped it early: the service does not answer, or denies the
+ * key. `denied`: operations for which the key lacks the scope.
+ */
+export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions) {
   const { outbox, signal, now } = deps
   const { maxConcurrentLanes, despiteFailures, onProgress, pollMs = defaultPollMs } = options
   const outcomes = createOutcomeCounter()

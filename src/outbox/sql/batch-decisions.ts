@@ -15,10 +15,9 @@ import { appendEvent } from './audit-log.ts'
 import { lockSelection } from './entries.ts'
 import { coveredByCancelSql, decidedSql, hasOpenCancellation, hasOpenStop, isStoppedSql, toTimeValue } from './row.ts'
 
+/** `batch`: null covers everything. `orWithoutProject`: also rows without a project. */
 type CancellationScope = Pick<DecisionTerms, 'by' | 'audit'> & {
-  /** Null covers everything. */
   readonly batch: string | null
-  /** Also covers rows without a project. */
   readonly orWithoutProject: boolean
 }
 
@@ -61,83 +60,106 @@ export function recordCancellation(
   })
 }
 
-type OpenCancellation = {
-  readonly id: string
-  readonly batch: string | null
-  readonly nameless: number
-  readonly upTo: number
-  readonly doneTo: number
-  readonly at: string
-  readonly by: string
+/** What has to follow a decision: the rows of a window, and then the mark up to which all have. */
+type Following = {
+  readonly window: QueueWindow
+  readonly update: (end: number) => RawBuilder<unknown>
+  /** Null: no rows are left. */
+  readonly mark: (end: number | null) => RawBuilder<unknown>
 }
 
-/** Updates rows until all follow, or until `until` (by `performance.now`). True if all follow. */
+/** Updates rows until all follow, or until `until` (by `performance.now`). True if all follow. Lost updates are done again. */
 export async function followDecisions(context: ProjectDb, until: number): Promise<boolean> {
-  return (
-    (await followIn(context, until, hasOpenCancellation, followCancellation)) &&
-    (await followIn(context, until, hasOpenStop, followStop))
-  )
-}
-
-/** `followNext`: updates the next rows; false if another process is doing it. Lost updates are done again. */
-async function followIn(
-  context: ProjectDb,
-  until: number,
-  isOpen: (context: ProjectDb) => Promise<boolean>,
-  followNext: (trx: ProjectDb, lock: RawBuilder<unknown>) => Promise<boolean>,
-): Promise<boolean> {
   const { db, kind } = context
-  const lock = kind === 'postgres' ? sql`for update skip locked` : sql``
-  const once = async (trx: Db) => followNext({ ...context, db: trx, clock: await readClock(trx, kind) }, lock)
-  while (await isOpen(context)) {
-    if (performance.now() > until) return false
-    if (!(await retryOnDeadlock(() => db.transaction().execute(once)))) return false
-    // Lets other work use SQLite's single connection in between.
-    await new Promise(setImmediate)
+  const followNext = async (trx: Db, findNext: typeof nextCancellation) => {
+    const own = { ...context, db: trx, clock: await readClock(trx, kind) }
+    const next = await findNext(own, kind === 'postgres' ? sql`for update skip locked` : sql``)
+    // Another process is doing it.
+    if (next === null) return false
+    const end = await findWindowEnd(own, next.window)
+    if (end !== null) await next.update(end).execute(trx)
+    await next.mark(end).execute(trx)
+    return true
+  }
+  const decided = [
+    [hasOpenCancellation, nextCancellation],
+    [hasOpenStop, nextStop],
+  ] as const
+  for (const [isOpen, findNext] of decided) {
+    while (await isOpen(context)) {
+      if (performance.now() > until) return false
+      const once = () => db.transaction().execute((trx) => followNext(trx, findNext))
+      if (!(await retryOnDeadlock(once))) return false
+      // Lets other work use SQLite's single connection in between.
+      await new Promise(setImmediate)
+    }
   }
   return true
 }
 
-async function followCancellation(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<boolean> {
-  const { db, project } = trx
-  const { rows } = await sql<OpenCancellation>`
+async function nextCancellation(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Following | null> {
+  const { db, project, typed } = trx
+  type Row = {
+    id: string
+    batch: string | null
+    nameless: number
+    upTo: number
+    doneTo: number
+    at: string
+    by: string
+  }
+  const { rows } = await sql<Row>`
     select id, batch_id as batch, nameless, up_to as "upTo", done_to as "doneTo", cancelled_at as at,
       cancelled_by as by from writeback_cancellations
     where project_id = ${project} and finished_at is null order by id limit 1 ${lock}`.execute(db)
   const [open] = rows
-  if (open === undefined) return false
-  const end = await findWindowEnd(trx, { ...open, after: open.doneTo })
-  if (end !== null) await cancelRows(trx, open, end)
-  const finishedAt = end === null ? toTimeValue(trx) : sql`null`
-  await sql`update writeback_cancellations set done_to = ${end ?? open.upTo}, finished_at = ${finishedAt}
-    where project_id = ${project} and id = ${open.id}`.execute(db)
-  return true
+  if (open === undefined) return null
+  const { id, batch, nameless, upTo, doneTo, at, by } = open
+  const why = `cancelled by ${by}`
+  return {
+    window: { batch, after: doneTo, upTo },
+    update: (end) => sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1,
+      owner = null, lease_until = null, due_at = null, revoked_as = null, stopped_by = null,
+      finished_at = ${typed('time', at)}, ${decidedSql(trx, by)}
+      where seq > ${doneTo} and seq <= ${end} and status || '' in ('draft','queued')
+        and project_id || '' in (${sql.join(nameless === 1 ? [project, ''] : [project])})
+        and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`,
+    mark: (end) => sql`update writeback_cancellations set done_to = ${end ?? upTo},
+      finished_at = ${end === null ? toTimeValue(trx) : sql`null`} where project_id = ${project} and id = ${id}`,
+  }
 }
 
-async function cancelRows(
-  trx: ProjectDb,
-  { batch, nameless, doneTo, at, by }: OpenCancellation,
-  end: number,
-): Promise<void> {
+/** The new epoch keeps processes that have claimed a row from sending it. The grace of an approval goes on meanwhile. */
+async function nextStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<Following | null> {
   const { db, project, typed } = trx
-  const why = `cancelled by ${by}`
-  await sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1, owner = null,
-    lease_until = null, due_at = null, revoked_as = null, stopped_by = null, finished_at = ${typed('time', at)}, ${decidedSql(trx, by)}
-    where seq > ${doneTo} and seq <= ${end} and status || '' in ('draft','queued')
-      and project_id || '' in (${sql.join(nameless === 1 ? [project, ''] : [project])})
-      and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`.execute(db)
+  const { rows } = await sql<{ id: string; stoppedAt: string | null; doneTo: number; by: string }>`
+    select id, stopped_at as "stoppedAt", done_to as "doneTo", coalesce(done_by, '') as by from writeback_batches
+    where project_id = ${project} and done_to is not null order by id limit 1 ${lock}`.execute(db)
+  const [batch] = rows
+  if (batch === undefined) return null
+  const { id, stoppedAt, doneTo, by } = batch
+  const isStop = stoppedAt !== null
+  const why = `${decisions[isStop ? 'stop' : 'resume'].logged} by ${by}`
+  const changes = isStop
+    ? sql`status = 'draft', stopped_by = ${by}, due_at = null`
+    : sql`status = 'queued', stopped_by = null, due_at = case when undo_until > ${trx.clock()} then undo_until end`
+  const isAffected = isStop ? sql`status || '' = 'queued'` : sql`status || '' = 'draft' and stopped_by is not null`
+  return {
+    window: { batch: id, after: doneTo, upTo: Number.MAX_SAFE_INTEGER },
+    update: (end) => sql`update writebacks set ${changes}, step = ${why}, epoch = epoch + 1, owner = null,
+      lease_until = null, ${decidedSql(trx, by)}
+      where seq > ${doneTo} and seq <= ${end} and ${isAffected} and project_id || '' = ${project}
+        and batch_id || '' = ${id}`,
+    mark: (end) => sql`update writeback_batches set done_to = ${typed('integer', end)},
+      done_by = ${typed('text', end === null ? null : by)} where project_id = ${project} and id = ${id}`,
+  }
 }
 
 /** A transaction over a million rows would block everyone else. */
 const rowsPerWindow = 2000
 
-type QueueWindow = {
-  /** Only rows of this batch; null for all. */
-  readonly batch: string | null
-  /** Range of `seq`: after `after`, up to and including `upTo`. */
-  readonly after: number
-  readonly upTo: number
-}
+/** Rows of this batch, or all, in a range of `seq`: after `after`, up to and including `upTo`. */
+type QueueWindow = { readonly batch: string | null; readonly after: number; readonly upTo: number }
 
 /**
  * The last `seq` of the next window; null if no rows remain. Updates of a window must select by `seq` and hide the other
@@ -184,42 +206,6 @@ export function recordBatchDecision(
     if (audit !== undefined) await appendEvent(db, audit(moved), trx.clock())
     return { moved, inFlight: sending }
   })
-}
-
-type FollowingBatch = {
-  readonly id: string
-  readonly stoppedAt: string | null
-  readonly doneTo: number
-  readonly doneBy: string
-}
-
-async function followStop(trx: ProjectDb, lock: RawBuilder<unknown>): Promise<boolean> {
-  const { db, project, typed } = trx
-  const { rows } = await sql<FollowingBatch>`
-    select id, stopped_at as "stoppedAt", done_to as "doneTo", coalesce(done_by, '') as "doneBy" from writeback_batches
-    where project_id = ${project} and done_to is not null order by id limit 1 ${lock}`.execute(db)
-  const [batch] = rows
-  if (batch === undefined) return false
-  const end = await findWindowEnd(trx, { batch: batch.id, after: batch.doneTo, upTo: Number.MAX_SAFE_INTEGER })
-  if (end !== null) await moveRows(trx, batch, end)
-  await sql`update writeback_batches set done_to = ${typed('integer', end)},
-    done_by = ${typed('text', end === null ? null : batch.doneBy)}
-    where project_id = ${project} and id = ${batch.id}`.execute(db)
-  return true
-}
-
-/** The new epoch keeps processes that have claimed a row from sending it. The grace of an approval goes on meanwhile. */
-async function moveRows(trx: ProjectDb, { id, stoppedAt, doneTo, doneBy }: FollowingBatch, end: number) {
-  const isStop = stoppedAt !== null
-  const why = `${decisions[isStop ? 'stop' : 'resume'].logged} by ${doneBy}`
-  const changes = isStop
-    ? sql`status = 'draft', stopped_by = ${doneBy}, due_at = null`
-    : sql`status = 'queued', stopped_by = null, due_at = case when undo_until > ${trx.clock()} then undo_until end`
-  const isAffected = isStop ? sql`status || '' = 'queued'` : sql`status || '' = 'draft' and stopped_by is not null`
-  await sql`update writebacks set ${changes}, step = ${why}, epoch = epoch + 1, owner = null, lease_until = null,
-      ${decidedSql(trx, doneBy)}
-    where seq > ${doneTo} and seq <= ${end} and ${isAffected} and project_id || '' = ${trx.project}
-      and batch_id || '' = ${id}`.execute(trx.db)
 }
 
 /** Who stopped the batch; null if it is not stopped. Call it under the lock of cancellations. */

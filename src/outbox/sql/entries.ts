@@ -9,7 +9,7 @@ import { toTimestamp } from '../../values/time.ts'
 import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { NamedSelection, SelectionDigest } from '../core/batches.ts'
+import type { SelectionDigest } from '../core/batches.ts'
 import type { OutboxFilter } from '../core/decisions.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
 import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
@@ -156,7 +156,7 @@ export function filterSql(
 const rowsPerRead = 2000
 
 /** The first `limit` rows, and a digest of all rows of the filter, from the same reads. */
-export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number): Promise<NamedSelection> {
+export async function readSelection(context: ProjectDb, filter: OutboxFilter, limit: number) {
   const entries: OutboxEntry[] = []
   const named = await digestRows(context, filter, sql``, (row) => {
     if (entries.length < limit) entries.push(toEntry(context.kind, row))

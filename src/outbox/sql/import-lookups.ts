@@ -4,8 +4,8 @@ import { teamSenderTypes } from '../../mirror/core/message-fields.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { type Operation, operationTypes, toLaneName, type WritebackRequest } from '../core/writeback-request.ts'
-import { effectiveStatus, inAnyCase } from './row.ts'
+import { operationTypes, toLaneName, type WritebackRequest } from '../core/writeback-request.ts'
+import { effectiveStatus, inAnyCase, type OutboxRow } from './row.ts'
 
 /** A write-back that has the ref of a row, so the row is not queued. */
 export type QueuedRef = Pick<WritebackRequest, 'operation' | 'target'> & {
@@ -32,14 +32,7 @@ export async function listReplies(
   return [...own, ...(await listTeamMessages(context, conversations, since))]
 }
 
-type RefRow = {
-  readonly ref: string
-  readonly operation: Operation
-  readonly conversation_id: string | null
-  readonly visitor_id: string | null
-  readonly payload: string
-  readonly batch_id: string | null
-}
+type RefRow = Pick<OutboxRow, 'operation' | 'conversation_id' | 'visitor_id' | 'payload' | 'batch_id'> & { ref: string }
 
 /** By ref, what is queued or was sent with it, by the same rule as an insert, and without those whose words were deleted, as nothing can be compared with them. */
 export async function findQueuedRefs(
