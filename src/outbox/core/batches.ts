@@ -6,6 +6,7 @@ import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { ReasonGroup } from './group-reasons.ts'
 import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
+import type { DecisionReport } from './reports.ts'
 import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
 import { type Operation, operationTypes } from './writeback-request.ts'
@@ -105,16 +106,11 @@ export type SelectionMismatch = {
 }
 
 /** `moved`: rows that changed their status at once or will; `left`: in flight, so they cannot be called back. */
-export type BatchDecisionReport = {
-  readonly project: ProjectName
+export type BatchDecisionReport = Pick<DecisionReport, 'project' | 'following' | 'notices'> & {
   readonly batch: string
   readonly decision: 'stopped' | 'resumed'
   readonly moved: number
   readonly inFlight: number
-  /** The decision is in force, but not all rows are updated; the next worker or push does that. */
-  readonly following?: true
-  /** What is wrong around it: the clock of this machine. */
-  readonly notices?: readonly string[]
 }
 
 /** Why a write-back of a batch is not taken back. */

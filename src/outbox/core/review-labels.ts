@@ -1,7 +1,7 @@
 /** The words of a review for people, the same on the command line, in files and on pages. Pure. */
 
 import type { NamedEntry, OutboxEntry } from './outbox-entry.ts'
-import type { FieldChange, ReviewOutcome, ReviewReason } from './review.ts'
+import { type FieldChange, type ReviewOutcome, reviewReasons } from './review.ts'
 import type { CheckedReview, Deviation, ReviewGroup } from './review-summary.ts'
 import { reviewActions } from './writeback-request.ts'
 
@@ -13,23 +13,6 @@ export const outcomeLabels: Readonly<Record<ReviewOutcome, string>> = {
   not_known: 'not known',
 }
 
-const reasonLabels: Readonly<Record<ReviewReason, string>> = {
-  queued_before: 'the ref was queued before',
-  invalid: 'the row is not valid',
-  expired: 'it has expired',
-  reply_not_sent: 'the reply before it is not sent',
-  deleted: 'the service no longer has it',
-  visitor_wrote: 'the visitor has written since',
-  edited_since: 'someone has changed the same field since',
-  already_sent: 'it is there already',
-  no_conversation: 'the visitor has no conversation to compare with',
-  conflict: 'it has changed since',
-  refused: 'the service refuses it',
-  not_mirrored: 'the mirror does not have it',
-  expected_not_mirrored: 'the mirror does not have the expected message',
-  unreadable: 'the service does not show it',
-}
-
 /** `12 replies: the visitor has written since` · `40 replies, 3 reopen a handled conversation` */
 export function describeGroup(
   { action, reason, count, changing, blocked }: ReviewGroup,
@@ -37,21 +20,17 @@ export function describeGroup(
 ): string {
   const [, one, many] = reviewActions[action]
   const subject = `${formatCount(count)} ${count === 1 ? one : many}`
-  const why = reason === null ? '' : `: ${reasonLabels[reason]}`
-  const reopening =
-    action !== 'reply' || changing === 0
-      ? ''
-      : `, ${formatCount(changing)} ${changing === 1 ? 'reopens' : 'reopen'} a handled conversation`
+  const why = reason === null ? '' : `: ${reviewReasons[reason][1]}`
+  const reopen = changing === 1 ? 'reopens' : 'reopen'
+  const isReopening = action === 'reply' && changing > 0
+  const reopening = isReopening ? `, ${formatCount(changing)} ${reopen} a handled conversation` : ''
   const waiting = blocked === 0 ? '' : `, ${formatCount(blocked)} behind an uncertain write-back`
   return `${subject}${why}${reopening}${waiting}`
 }
 
 /** What the row does or why not: `open → handled` · `name "Ada" → "Grace"` · `"We have found it."` */
-export function describeEffect({
-  why,
-  changes,
-  firstWords,
-}: Pick<CheckedReview, 'why' | 'changes' | 'firstWords'>): string {
+export function describeEffect(review: Pick<CheckedReview, 'why' | 'changes' | 'firstWords'>): string {
+  const { why, changes, firstWords } = review
   const words = firstWords === null ? [] : [JSON.stringify(firstWords)]
   if (why !== null) return [why, ...words].join(' · ')
   const parts = [...changes.map(describeChange), ...words]
@@ -101,36 +80,28 @@ export function describeTerms({ expect, expiresAt }: Pick<OutboxEntry, 'expect' 
 }
 
 /** The order in the file that its effect depends on, what it waits for, and when it leaves at all; empty if none matters. */
-export function describeOrder({
-  action,
-  after,
-  blockedBy,
-  expect,
-  expiresAt,
-}: Pick<CheckedReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>): string {
+export function describeOrder(
+  review: Pick<CheckedReview, 'action' | 'after' | 'blockedBy' | 'expect' | 'expiresAt'>,
+): string {
+  const { action, after, blockedBy } = review
   const dependsOnOrder = action !== 'reply' && action !== 'add_note'
   const parts = [
     ...(after !== null && dependsOnOrder ? [`after row ${after}`] : []),
     ...(blockedBy === null ? [] : [`waits for ${blockedBy}, which is uncertain`]),
-    ...describeTerms({ expect, expiresAt }),
+    ...describeTerms(review),
   ]
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
 
 /** `"We have found it."` · `handled` · `name "Ada", email none` */
-export function describeRequest({
-  operation,
-  payload,
-  firstWords,
-}: Pick<NamedEntry, 'operation' | 'payload' | 'firstWords'>): string {
+export function describeRequest(entry: Pick<NamedEntry, 'operation' | 'payload' | 'firstWords'>): string {
+  const { operation, payload, firstWords } = entry
   if (firstWords !== null) return JSON.stringify(firstWords)
   if (operation === 'handled') return payload.handled === false ? 'open' : 'handled'
-  return Object.entries(payload)
-    .map(
-      ([field, value]) =>
-        `${field} ${typeof value === 'string' || value === null ? describeValue(value) : JSON.stringify(value)}`,
-    )
-    .join(', ')
+  const fields = Object.entries(payload).map(
+    ([field, value]) => `${field} ${value === null ? 'none' : JSON.stringify(value)}`,
+  )
+  return fields.join(', ')
 }
 
 /**

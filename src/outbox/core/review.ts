@@ -31,28 +31,27 @@ export const reviewOutcomes = [
 ] as const
 export type ReviewOutcome = (typeof reviewOutcomes)[number]
 
-/** Why a write-back would not be carried out, or why that is not known. */
+/** Why a write-back would not be carried out, or why that is not known, and in the words of people. */
 export const reviewReasons = {
-  queued_before: 'stands_against',
-  invalid: 'stands_against',
-  expired: 'stands_against',
+  queued_before: ['stands_against', 'the ref was queued before'],
+  invalid: ['stands_against', 'the row is not valid'],
+  expired: ['stands_against', 'it has expired'],
   /** The reply that was queued together with this flag would not be sent. */
-  reply_not_sent: 'stands_against',
-  deleted: 'stands_against',
-  visitor_wrote: 'stands_against',
-  edited_since: 'stands_against',
+  reply_not_sent: ['stands_against', 'the reply before it is not sent'],
+  deleted: ['stands_against', 'the service no longer has it'],
+  visitor_wrote: ['stands_against', 'the visitor has written since'],
+  edited_since: ['stands_against', 'someone has changed the same field since'],
   /** A newer message has the words of this reply. */
-  already_sent: 'stands_against',
+  already_sent: ['stands_against', 'it is there already'],
   /** `expect` of a note or a correction refers to a conversation of the visitor. */
-  no_conversation: 'stands_against',
+  no_conversation: ['stands_against', 'the visitor has no conversation to compare with'],
   /** Found by a check with the service: the record changed since the person looked. */
-  conflict: 'stands_against',
-  refused: 'stands_against',
-  not_mirrored: 'not_known',
-  expected_not_mirrored: 'not_known',
-  /** The service would not show the target. */
-  unreadable: 'not_known',
-} as const satisfies Readonly<Record<string, ReviewOutcome>>
+  conflict: ['stands_against', 'it has changed since'],
+  refused: ['stands_against', 'the service refuses it'],
+  not_mirrored: ['not_known', 'the mirror does not have it'],
+  expected_not_mirrored: ['not_known', 'the mirror does not have the expected message'],
+  unreadable: ['not_known', 'the service does not show it'],
+} as const satisfies Readonly<Record<string, readonly [ReviewOutcome, label: string]>>
 export type ReviewReason = keyof typeof reviewReasons
 
 /** `why`: a sentence with the values of this row. */
@@ -154,7 +153,7 @@ export function reviewRow(row: ReviewRow, facts: ReviewFacts, lane: LaneState, n
     operation: row.operation,
     target: row.target,
     action: actionOf(row),
-    outcome: obstacle === null ? positiveOutcome(row.operation, changes) : reviewReasons[obstacle.reason],
+    outcome: obstacle === null ? positiveOutcome(row.operation, changes) : reviewReasons[obstacle.reason][0],
     reason: obstacle?.reason ?? null,
     why: obstacle?.why ?? null,
     changes,

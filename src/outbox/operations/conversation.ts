@@ -15,19 +15,7 @@ import type { Task, WritebackDeps } from './operation-handler.ts'
 
 export type SnapshotMessage = ShownReply & { readonly side: MessageSide }
 
-export type ConversationSnapshot = {
-  /** Oldest first, without system events. */
-  readonly utterances: readonly SnapshotMessage[]
-  /** Including system events, as it is not documented which messages are system events. */
-  readonly messages: readonly SnapshotMessage[]
-  /** The same messages as rows for the mirror. */
-  readonly rows: readonly MirrorRow[]
-  readonly requestedAt: EpochMs
-  /** How far the service's clock is ahead of ours, in seconds; 0 if its responses do not say. */
-  readonly clockOffset: number
-  /** False if messages may be missing. */
-  readonly isComplete: boolean
-}
+export type ConversationSnapshot = ReturnType<typeof toSnapshot>
 
 /** Longer conversations are not read to the end, so replies in them cannot be verified. */
 const maxPages = 50
@@ -98,12 +86,16 @@ async function readMessagePages(
   }
 }
 
-function toSnapshot({ rows, isComplete, clockOffset }: MessagePages, requestedAt: EpochMs): ConversationSnapshot {
+/** `clockOffset`: how far the service's clock is ahead of ours, in seconds; 0 if its responses do not say. `isComplete`: false if messages may be missing. */
+function toSnapshot({ rows, isComplete, clockOffset }: MessagePages, requestedAt: EpochMs) {
   const all = [...rows.values()]
   const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSnapshotMessage).sort(compareByTime)
   return {
+    /** Oldest first, without system events. */
     utterances: oldestFirst(all.filter(isUtterance)),
+    /** Including system events, as it is not documented which messages are system events. */
     messages: oldestFirst(all),
+    /** The same messages as rows for the mirror. */
     rows: all,
     requestedAt,
     clockOffset,

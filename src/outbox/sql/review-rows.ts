@@ -11,7 +11,15 @@ import { type ReviewReason, type RowAhead, reviewOutcomes, reviewReasons } from 
 import type { CheckedRow, ReadCheck, StoredCheck } from '../core/review-summary.ts'
 import { laneBlockingStatuses } from '../core/state.ts'
 import { parseRequest } from '../core/writeback-request.ts'
-import { decodeEvidence, effectiveStatus, type OutboxRow, outboxColumns, stateBefore, toWriteback } from './row.ts'
+import {
+  decodeEvidence,
+  effectiveStatus,
+  type OutboxRow,
+  outboxColumns,
+  stateBefore,
+  textOrNull,
+  toWriteback,
+} from './row.ts'
 
 /** A row of a batch. */
 export type QueuedRow = { readonly seq: number; readonly epoch: number; readonly writeback: Writeback }
@@ -74,15 +82,11 @@ function decodeRow({ kind }: ProjectDb, row: OutboxRow) {
 
 const value = z.union([z.boolean(), z.string(), z.null()])
 const changesSchema = z.array(z.object({ field: z.enum(['handled', 'name', 'email']), old: value, new: value }))
-const outcomeSchema = z.enum(reviewOutcomes)
 
-type CheckRow = {
-  id: string
+type CheckRow = Pick<StoredCheck, 'id' | 'why' | 'checkedAt'> & {
   checkedEpoch: number
   outcome: string
-  why: string | null
   would: string | null
-  checkedAt: string
 }
 
 const checkColumns = sql`preview.epoch as "checkedEpoch", preview.outcome, preview.why, preview.would,
@@ -128,28 +132,18 @@ export async function listChecked(
   })
 }
 
+const reasonSchema = z.enum(Object.keys(reviewReasons) as ReviewReason[])
+const checkSchema = z.object({
+  outcome: z.enum(reviewOutcomes),
+  reason: reasonSchema.nullable().catch(null).default(null),
+  changes: changesSchema.default([]),
+})
+
 /** Null if another version of this program wrote something else. */
 function toStoredCheck({ id, checkedEpoch: epoch, outcome, why, would, checkedAt }: CheckRow): StoredCheck | null {
   const decoded: unknown = would === null ? {} : tryParseJson(decodeText(would))
-  const parsed = z
-    .object({ outcome: outcomeSchema, reason: z.string().nullish(), changes: changesSchema.default([]) })
-    .safeParse({ ...(typeof decoded === 'object' ? decoded : {}), outcome })
-  if (!parsed.success) return null
-  const { reason = null, changes } = parsed.data
-  const text = why === null ? null : decodeText(why)
-  return {
-    id,
-    epoch,
-    outcome: parsed.data.outcome,
-    reason: isReason(reason) ? reason : null,
-    why: text,
-    changes,
-    checkedAt,
-  }
-}
-
-function isReason(name: string | null): name is ReviewReason {
-  return name !== null && name in reviewReasons
+  const parsed = checkSchema.safeParse({ ...(typeof decoded === 'object' ? decoded : {}), outcome })
+  return parsed.success ? { id, epoch, why: textOrNull(why), checkedAt, ...parsed.data } : null
 }
 
 /** Replaces earlier results. */
