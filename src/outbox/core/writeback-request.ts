@@ -6,7 +6,6 @@
 import { z } from 'zod'
 import type { operationColumns } from '../../../schema/outbox-tables.ts'
 import { type EpochMs, parseTime } from '../../values/time.ts'
-import type { PayloadField } from './request-fields.ts'
 import {
   commonFields,
   contentField,
@@ -15,9 +14,10 @@ import {
   forbiddenCharacterMistake,
   idSchema,
   maxLengths,
+  type PayloadField,
   singleLineText,
 } from './request-fields.ts'
-import { type RequestMistake, toMistake } from './request-mistake.ts'
+import { mistakeText, type RequestMistake, toMistake } from './request-mistake.ts'
 
 export const targetKinds = ['conversation', 'visitor'] as const
 export type TargetKind = (typeof targetKinds)[number]
@@ -245,15 +245,15 @@ export function parseRequest(line: unknown): RequestParseResult {
   const result = schema.safeParse(line)
   if (result.success) return toRequest(result.data)
   const mistakes = result.error.issues.flatMap((issue) => toMistakes(issue, fields))
-  return invalidRequest(...withoutRepetitions(mistakes))
+  // Several rules of a field may give the same reason.
+  return invalidRequest(...new Map(mistakes.map((mistake) => [mistakeText(mistake), mistake])).values())
 }
 
 /** In CSV, such a column may be left out. */
 export const foreignFieldMistake = 'is not a field of this operation'
 
 export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
-  const at = parseTime(expiresAt)
-  return at !== undefined && at * 1000 <= now
+  return (parseTime(expiresAt) ?? Number.POSITIVE_INFINITY) * 1000 <= now
 }
 
 /** Why it would expire immediately if it were queued now. */
@@ -283,13 +283,6 @@ function toMistakes(issue: z.core.$ZodIssue, line: Readonly<Record<string, unkno
   const value = line[String(issue.path[0])]
   const isForbidden = issue.message === forbiddenCharacterMistake && typeof value === 'string'
   return [toMistake(field, issue.message, isForbidden ? findForbiddenCharacter(value) : value)]
-}
-
-/** Several rules of a field may give the same reason. */
-function withoutRepetitions(mistakes: readonly RequestMistake[]): readonly RequestMistake[] {
-  return mistakes.filter(
-    ({ field, why }, index) => mistakes.findIndex((other) => other.field === field && other.why === why) === index,
-  )
 }
 
 function invalidRequest(...mistakes: RequestMistake[]): RequestParseResult {

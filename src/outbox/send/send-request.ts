@@ -76,14 +76,11 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
   switch (failure.kind) {
     case 'aborted':
       return { event: 'not_sent', why: 'stopped before it was sent' }
-    case 'throttled':
+    case 'throttled': {
       // The service may have done it all the same. A reply is looked for before its next send; nothing shows a note.
-      return {
-        event: handler.verifyDelayFactor === 0 ? 'no_response' : 'not_sent',
-        why: failure.why,
-        requestId: failure.requestId,
-        evidence: { status: 429 },
-      }
+      const event = handler.verifyDelayFactor === 0 ? 'no_response' : 'not_sent'
+      return { event, why: failure.why, requestId: failure.requestId, evidence: { status: 429 } }
+    }
     case 'denied':
       return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
     case 'refused': {
@@ -95,20 +92,14 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
       const { why, requestId, status, mayHaveBeenSent, statedResult } = failure
       if (!mayHaveBeenSent) {
         const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
-        return {
-          event: 'not_sent',
-          why,
-          evidence: { failedAttempts },
-          dueAt: now + backOffMs(failedAttempts, deps.random()),
-        }
+        const dueAt = now + backOffMs(failedAttempts, deps.random())
+        return { event: 'not_sent', why, evidence: { failedAttempts }, dueAt }
       }
-      const statement = statedResult === undefined ? {} : { statedResult: { says: statedResult, why } }
-      const evidence = {
-        sender: 'ended',
-        failedAttempts: 0,
-        ...(status === null ? {} : { status }),
-        ...statement,
-      } as const
+      const stated = {
+        ...(status !== null && { status }),
+        ...(statedResult && { statedResult: { says: statedResult, why } }),
+      }
+      const evidence = { sender: 'ended', failedAttempts: 0, ...stated } as const
       return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
     default:

@@ -7,6 +7,7 @@ import type { ProjectId } from '../../values/project.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { operations, operationTypes } from '../core/writeback-request.ts'
 import { toTimeValue } from './row.ts'
 
 /** `among`: the condition of the rows, in any project. Returns how many they are. */
@@ -22,19 +23,22 @@ export async function clearWords(trx: ProjectDb, among: RawBuilder<unknown>, als
     where (project_id, id) in (select project_id, id from writebacks where ${among})
     returning project_id as project, id`.execute(trx.db)
   for (const [project, own] of Map.groupBy(rows, (row) => row.project)) {
-    const ids = inList(
-      trx.kind,
-      own.map(({ id }) => id),
-    )
+    const ids = own.map(({ id }) => id)
     for (const table of ['writeback_events', 'writeback_previews'])
-      await sql`delete from ${sql.table(table)} where project_id = ${project} and writeback_id ${ids}`.execute(trx.db)
+      await sql`delete from ${sql.table(table)} where project_id = ${project}
+        and writeback_id ${inList(trx.kind, ids)}`.execute(trx.db)
   }
   return rows.length
 }
 
-/** The shortest one that the constraints of the table allow. A flag says nothing about a person. */
+/** One that the constraints of the table allow. A flag says nothing about a person. */
 function emptyPayload({ typed }: ProjectDb): RawBuilder<unknown> {
-  const json = (value: object) => typed('json', JSON.stringify(value))
-  return sql`case operation when 'message' then ${json({ content: 'deleted', sender_name: 'deleted' })}
-    when 'note' then ${json({ content: 'deleted' })} when 'visitor' then ${json({ name: null })} else payload end`
+  const cases = operations.flatMap((operation) => {
+    const texts = Object.entries(operationTypes[operation].fields).filter(([, { kind }]) => kind !== 'flag')
+    const empty = texts.map(([name, { clearHelp }]) => [name, clearHelp === undefined ? 'deleted' : null])
+    return texts.length === 0
+      ? []
+      : [sql`when ${operation} then ${typed('json', JSON.stringify(Object.fromEntries(empty)))}`]
+  })
+  return sql`case operation ${sql.join(cases, sql` `)} else payload end`
 }

@@ -9,7 +9,7 @@ import type { BatchDescription } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
 import { appendEvent } from './audit-log.ts'
-import { readShownIds, selectTargetSnapshot, toTimeValue } from './row.ts'
+import { readShownIds, selectTargetSnapshot, textParameter, toTimeValue } from './row.ts'
 
 /** `draft` needs approval before it is sent. */
 export type EnqueueOptions = {
@@ -103,7 +103,7 @@ async function insertRequests(
   const { db, kind, project, typed } = trx
   if (requests.length === 0) return []
   const now = trx.clock()
-  const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
+  const value = (text: string | null) => textParameter(trx, text)
   const shownId = await readShownIds(trx, requests)
   const rows = requests.map((request) => {
     const target = operationTypes[request.operation].target
@@ -131,9 +131,9 @@ async function insertRequests(
 /** The triggers of the write-backs count its rows. A batch that exists keeps what was said about it. */
 async function insertBatch(trx: ProjectDb, { batchId, batch, createdBy }: EnqueueOptions): Promise<void> {
   if (batchId === null) return
-  const { db, kind, project, typed } = trx
+  const { db, project } = trx
   const { title = null, source = null, note = null, reverts = null } = batch ?? {}
-  const value = (text: string | null) => typed('text', text === null ? null : encodeText(kind, text))
+  const value = (text: string | null) => textParameter(trx, text)
   await sql`insert into writeback_batches (project_id, id, title, source, note, reverts, created_at, created_by)
     values (${project}, ${batchId}, ${value(title)}, ${value(source)}, ${value(note)}, ${value(reverts)},
       ${toTimeValue(trx)}, ${value(createdBy)})

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { tryParseJson } from '../../values/json.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
-import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
+import { decodeJson, decodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { type ReviewReason, type RowAhead, reviewOutcomes, reviewReasons } from '../core/review.ts'
@@ -18,6 +18,7 @@ import {
   outboxColumns,
   stateBefore,
   textOrNull,
+  textParameter,
   toWriteback,
 } from './row.ts'
 
@@ -149,11 +150,10 @@ function toStoredCheck({ id, checkedEpoch: epoch, outcome, why, would, checkedAt
 /** Replaces earlier results. */
 export async function storeChecks(context: ProjectDb, checks: readonly StoredCheck[]): Promise<void> {
   if (checks.length === 0) return
-  const { kind, project, typed } = context
-  const text = (plain: string | null) => typed('text', plain === null ? null : encodeText(kind, plain))
+  const { project, typed } = context
   const rows = checks.map(({ id, epoch, outcome, reason, why, changes, checkedAt }) => {
     const would = JSON.stringify({ reason, changes })
-    return sql`(${project}, ${id}, ${typed('integer', epoch)}, ${outcome}, ${text(why)}, ${text(would)}, ${typed('time', checkedAt)})`
+    return sql`(${project}, ${id}, ${typed('integer', epoch)}, ${outcome}, ${textParameter(context, why)}, ${textParameter(context, would)}, ${typed('time', checkedAt)})`
   })
   await inDurableTransaction(context, ({ db }) =>
     sql`insert into writeback_previews (project_id, writeback_id, epoch, outcome, why, would, checked_at)

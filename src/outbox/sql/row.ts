@@ -5,7 +5,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type Json, stringifyJson } from '../../values/json.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { inList, typedParameter } from '../../warehouse/dialect.ts'
-import { decodeJson, decodeText, encodeJson } from '../../warehouse/escape.ts'
+import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
 import type { Revocation, WritebackStatus } from '../core/state.ts'
@@ -129,6 +129,10 @@ export function stateBefore({ before, firstBefore }: Evidence): Evidence['before
 
 export function textOrNull(stored: string | null): string | null {
   return stored === null ? null : decodeText(stored)
+}
+
+export function textParameter({ kind, typed }: ProjectDb, text: string | null): RawBuilder<string | null> {
+  return typed('text', text === null ? null : encodeText(kind, text))
 }
 
 /** Without `ms`: now. */
