@@ -182,7 +182,10 @@ type WatchOptions = {
   readonly onProgress: (progress: BatchProgress, report: BatchReport) => void
 }
 
-/** Until nothing more happens to the batch without a person, or `signal`; returns the last reading. Throws UserError if there is none. */
+/**
+ * Until nothing more happens to the batch without a person, or `signal`. Returns the last reading. Throws UserError if there
+ * is no such batch.
+ */
 export function watchBatch(
   config: Config,
   project: ProjectConfig,

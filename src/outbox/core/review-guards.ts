@@ -4,11 +4,11 @@
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
-import type { WritebackPayload, WritebackRequest } from './writeback-request.ts'
+import type { FieldValues, WritebackPayload, WritebackRequest } from './writeback-request.ts'
 
 export const editableFields = ['name', 'email'] as const
 /** A field that is not known, or not set, is absent. */
-export type VisitorFields = { readonly [F in (typeof editableFields)[number]]?: string | null }
+export type VisitorFields = Omit<FieldValues, 'handled'>
 
 /** The values set by our corrections of the visitor that succeeded. */
 export type OwnEdits = {
@@ -55,7 +55,9 @@ function findNewMessage(row: ReviewRow, request: WritebackRequest, facts: GuardF
   if (expectedMessage === null)
     return { reason: 'expected_not_mirrored', why: `the mirror does not have the message ${expect}` }
   const last = conversation.lastVisitorMessage
-  return last !== null && compareMessages(last, expectedMessage) > 0 ? visitorWrote(last) : null
+  if (last === null) return null
+  const later = timeOf(last) - timeOf(expectedMessage) || Number(BigInt(last.id) - BigInt(expectedMessage.id))
+  return later > 0 ? visitorWrote(last) : null
 }
 
 /** Up to when the person saw the conversation: as it was when the row was queued, or else as the mirror shows it now. */
@@ -88,11 +90,6 @@ function findSentReply({ queued }: ReviewRow, request: WritebackRequest, facts: 
   }
   const why = findRepetition(facts.newerMessages, request.payload, age)
   return why === null ? null : { reason: 'already_sent', why }
-}
-
-/** By time, then by id. */
-function compareMessages(a: MirroredMessage, b: MirroredMessage): number {
-  return timeOf(a) - timeOf(b) || Number(BigInt(a.id) - BigInt(b.id))
 }
 
 function timeOf({ at }: MirroredMessage): EpochSeconds {

@@ -86,7 +86,10 @@ async function readMessagePages(
   }
 }
 
-/** `clockOffset`: how far the service's clock is ahead of ours, in seconds; 0 if its responses do not say. `isComplete`: false if messages may be missing. */
+/**
+ * `clockOffset`: how far the service's clock is ahead of ours, in seconds; 0 if its responses do not say. `isComplete`: false
+ * if messages may be missing.
+ */
 function toSnapshot({ rows, isComplete, clockOffset }: MessagePages, requestedAt: EpochMs) {
   const all = [...rows.values()]
   const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSnapshotMessage).sort(compareByTime)

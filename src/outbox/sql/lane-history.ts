@@ -32,32 +32,25 @@ export function lastEventSeq(
 /** A person queued it again after it had ended. */
 export const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
 
-/** The `seq` of the last matching event of the write-back. */
-async function readLastSeq({ db, project }: ProjectDb, { id }: Writeback, condition: RawBuilder<unknown>) {
-  const { rows } = await sql<{ seq: number }>`
-    select ${lastEventSeq(condition)} as seq from writebacks where project_id = ${project} and id = ${id}`.execute(db)
-  return rows[0]?.seq ?? 0
-}
-
-/** When the mirror's view of the target was stored: as it was queued, or queued again. */
-function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> {
-  return readLastSeq(context, writeback, sql`(event.from_status is null or ${reopeningSql})`)
-}
+/** The mirror's view of the target was stored: it was queued, or queued again. */
+const queuedSql = sql`(event.from_status is null or ${reopeningSql})`
 
 export const successSql = sql`event.to_status = 'succeeded'`
 
 /** Whether an earlier reply with the same words succeeded without a known message id, and may become visible only now. */
 export async function hasUnmatchedDuplicate(
-  context: ProjectDb,
-  writeback: Writeback,
+  { db, kind, project }: ProjectDb,
+  { id }: Writeback,
   payload: WritebackPayload['message'],
 ): Promise<boolean> {
   const { rows } = await sql<{ payload: string }>`
-    select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
-      and operation = 'message' and status = 'succeeded' and message_id is null
-      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}`.execute(context.db)
+    select writebacks.payload from writebacks own join writebacks on writebacks.project_id = own.project_id
+      and writebacks.lane = own.lane and writebacks.id <> own.id
+    where own.project_id = ${project} and own.id = ${id} and writebacks.operation = 'message'
+      and writebacks.status = 'succeeded' and writebacks.message_id is null
+      and ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')}`.execute(db)
   return rows.some((row) => {
-    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(decodeJson(context.kind, row.payload))
+    const { content, sender_name }: WritebackPayload['message'] = JSON.parse(decodeJson(kind, row.payload))
     return matchesPayload({ content, senderName: sender_name }, payload)
   })
 }
@@ -68,9 +61,9 @@ export async function readOwnEdits(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, OwnEdits>> {
   if (ids.length === 0) return new Map()
-  const queuedAt = lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`, 'own')
   const { rows } = await sql<{ id: string; payload: string; isLater: number }>`
-    select own.id, writebacks.payload, case when ${lastEventSeq(successSql)} > ${queuedAt} then 1 else 0 end as "isLater"
+    select own.id, writebacks.payload,
+      case when ${lastEventSeq(successSql)} > ${lastEventSeq(queuedSql, 'own')} then 1 else 0 end as "isLater"
     from writebacks own join writebacks on writebacks.project_id = own.project_id
       and writebacks.lane = own.lane and writebacks.id <> own.id and writebacks.operation = 'visitor'
       and writebacks.status = 'succeeded'
@@ -93,20 +86,20 @@ export async function findOwnEdits(context: ProjectDb, { id }: Writeback): Promi
 
 /** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
 export async function findPreviousReplyStatus(
-  context: ProjectDb,
-  writeback: Writeback,
+  { db, project }: ProjectDb,
+  { id }: Writeback,
 ): Promise<WritebackStatus | null> {
-  const { rows } = await sql<{ status: WritebackStatus; changed: number }>`
-    select writebacks.status, ${lastEventSeq()} as changed from writebacks
+  const { rows } = await sql<{ status: WritebackStatus; changed: number; reopened: number }>`
+    select writebacks.status, ${lastEventSeq()} as changed, ${lastEventSeq(reopeningSql, 'own')} as reopened
+    from writebacks
     join writebacks own on own.project_id = writebacks.project_id and own.lane = writebacks.lane
-    where writebacks.project_id = ${context.project} and own.id = ${writeback.id} and writebacks.operation = 'message'
+    where writebacks.project_id = ${project} and own.id = ${id} and writebacks.operation = 'message'
       and writebacks.seq < own.seq and writebacks.batch_id is not distinct from own.batch_id
       and (own.batch_id is not null or writebacks.created_at = own.created_at)
-    order by writebacks.seq desc limit 1`.execute(context.db)
+    order by writebacks.seq desc limit 1`.execute(db)
   const before = rows[0]
-  if (before === undefined) return null
   // A person who queued it again knew the outcome of the earlier ones.
-  return (await readLastSeq(context, writeback, reopeningSql)) > before.changed ? null : before.status
+  return before === undefined || before.reopened > before.changed ? null : before.status
 }
 
 /** When a person last queued it again after it had ended (RFC 3339); null if nobody did. */

@@ -153,7 +153,8 @@ export async function storeChecks(context: ProjectDb, checks: readonly StoredChe
   const { project, typed } = context
   const rows = checks.map(({ id, epoch, outcome, reason, why, changes, checkedAt }) => {
     const would = JSON.stringify({ reason, changes })
-    return sql`(${project}, ${id}, ${typed('integer', epoch)}, ${outcome}, ${textParameter(context, why)}, ${textParameter(context, would)}, ${typed('time', checkedAt)})`
+    return sql`(${project}, ${id}, ${typed('integer', epoch)}, ${outcome}, ${textParameter(context, why)},
+      ${textParameter(context, would)}, ${typed('time', checkedAt)})`
   })
   await inDurableTransaction(context, ({ db }) =>
     sql`insert into writeback_previews (project_id, writeback_id, epoch, outcome, why, would, checked_at)
