@@ -103,7 +103,8 @@ export async function countByStatus(context: ProjectDb, filter: OutboxFilter): P
 export async function listLatestEvents(context: ProjectDb, filter: OutboxFilter, limit: number) {
   const { db, kind, project } = context
   const { rows } = await sql<EventLogEntry & { readonly writebackId: string }>`
-    select event.writeback_id as "writebackId", ${eventColumns} from writeback_events event where event.project_id = ${project} and event.writeback_id in
+    select event.writeback_id as "writebackId", ${eventColumns} from writeback_events event
+    where event.project_id = ${project} and event.writeback_id in
       (select id from writebacks where project_id = ${project} and ${filterSql(kind, filter)})
     order by event.seq desc limit ${limit}`.execute(db)
   return rows
