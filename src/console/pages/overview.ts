@@ -1,4 +1,4 @@
-/** The overview of a project, and that of all: each fact once, with its number beside the word. */
+/** The overview of a project: each fact once, with its number beside the word. */
 import { withQuery } from '../../values/address.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
@@ -22,27 +22,6 @@ ${data.budget.bars.length > 0 ? section('Request budget', budgetChart(data.budge
 ${section('Streams', streamTable(data.streams, frame), link('Details and gaps', 'streams'))}
 ${section('Last runs', runTable(data.runs, frame), link('All runs', 'runs'))}`
   return { title: 'Overview', section: 'Overview', content, isLive: true }
-}
-
-const severities: readonly string[] = ['act', 'wrong', 'clock', 'fine', 'note']
-
-type ProjectOverview = { readonly data: OverviewData; readonly frame: ProjectFrame }
-
-/** One line for each project: its most serious sentence. */
-export function projectsPage(projects: readonly ProjectOverview[]): Page {
-  const lines = projects.flatMap(({ data, frame }) => {
-    const list = overviewSentences(data, frame)
-    const [worst] = list.toSorted((a, b) => severities.indexOf(a.kind) - severities.indexOf(b.kind))
-    if (worst === undefined) return []
-    const text = html`<b><bdi>${frame.project}</bdi></b>: ${worst.text}`
-    return [{ kind: worst.kind, text, link: { to: addressOf(frame), label: 'Open' } }]
-  })
-  const [first] = projects
-  const content =
-    first === undefined
-      ? html`<p class="empty">No project has been mirrored into this warehouse.</p>`
-      : sentences(lines, first.frame)
-  return { title: 'Projects', section: 'Projects', content }
 }
 
 export function overviewSentences(data: OverviewData, frame: ProjectFrame): Sentence[] {

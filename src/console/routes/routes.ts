@@ -2,12 +2,10 @@
 import fastifyCookie from '@fastify/cookie'
 import fastifyFormbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import type { Role } from '../../config/roles.ts'
 import type { ProjectName } from '../../values/project.ts'
 import { UserError } from '../../values/user-error.ts'
 import { addressOf } from '../blocks.ts'
-import { auditLogPage } from '../pages/audit-log.ts'
-import { projectsPage } from '../pages/overview.ts'
+import { showAuditLog, showProjects } from '../pages/all-projects.ts'
 import type { Screen } from '../screen.ts'
 import { admit, readNames, viewerOf } from './admit.ts'
 import { addHeaders, serveAssets } from './assets.ts'
@@ -91,36 +89,23 @@ function handleProblems(app: FastifyInstance, { log, sendProblem }: Site): void 
   })
 }
 
-/** With the role that each needs. */
-export const globalScreenPaths: readonly { readonly path: string; readonly role: Role }[] = [
-  { path: '/projects', role: 'viewer' },
-  { path: '/log', role: 'approver' },
+/** About all projects. */
+export const globalScreens: readonly GlobalScreen[] = [
+  { path: '/projects', role: 'viewer', show: showProjects },
+  { path: '/log', role: 'approver', show: showAuditLog },
 ]
 
-/** Overviews on the page of all projects. */
-const maxProjects = 50
-const eventsPerPage = 100
+type GlobalScreen = Pick<Screen, 'path' | 'role'> & { readonly show: typeof showProjects }
 
 function addGlobalScreens(app: FastifyInstance, site: Site): void {
-  const { projects, reads, store, send } = site
   app.get('/', async (_, reply) => {
-    const [first, ...others] = await projects()
+    const [first, ...others] = await site.projects()
     const isOnly = first !== undefined && others.length === 0
-    const to = isOnly ? addressOf({ project: first.name }) : `${prefix}/projects`
-    return reply.redirect(to, 303)
+    return reply.redirect(isOnly ? addressOf({ project: first.name }) : `${prefix}/projects`, 303)
   })
-  app.get('/projects', async ({ viewer }, reply) => {
-    const shown = (await projects()).slice(0, maxProjects).map(async (project) => ({
-      ...{ data: await reads.overview(project), frame: await site.projectFrame(viewer, project) },
-    }))
-    return send(reply, projectsPage(await Promise.all(shown)))
-  })
-  app.get('/log', async (request, reply) => {
-    if (!(await site.requireRole(request, reply, 'approver'))) return reply
-    const [before = null] = valuesOf(request.query)('before')
-    const events = await store.list(before, eventsPerPage)
-    const next = events.length < eventsPerPage ? null : (events.at(-1)?.id ?? null)
-    const names = new Map((await projects()).map(({ projectId, name }) => [projectId, name]))
-    return send(reply, auditLogPage({ events, next, names }, await site.frame(request.viewer, null)))
-  })
+  for (const { path, role, show } of globalScreens)
+    app.get(path, async (request, reply) => {
+      if (!(await site.requireRole(request, reply, role))) return reply
+      return site.send(reply, await show(site, request))
+    })
 }

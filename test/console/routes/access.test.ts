@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Warehouse } from '../../../src/app/open.ts'
 import { type Role, roles } from '../../../src/config/roles.ts'
-import { globalScreenPaths } from '../../../src/console/routes/routes.ts'
+import { globalScreens } from '../../../src/console/routes/routes.ts'
 import { projectScreens } from '../../../src/console/routes/screens.ts'
 import type { ConsolePerson } from '../../../src/console/routes/session.ts'
 import { createAttempts } from '../../../src/http/auth.ts'
@@ -20,7 +20,7 @@ const pages = [
     path: `/console/p/main${path.replace('streams/:id', 'streams/calls').replace(/:\w+/, 'c1')}`,
     role,
   })),
-  ...globalScreenPaths.map(({ path, role }) => ({ path: `/console${path}`, role })),
+  ...globalScreens.map(({ path, role }) => ({ path: `/console${path}`, role })),
 ]
 
 describe('every page', () => {

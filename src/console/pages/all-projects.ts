@@ -1,0 +1,55 @@
+/** Pages about all projects: one line for each, and the audit log: who signed in, and who decided what. */
+import type { FastifyRequest } from 'fastify'
+import { withQuery } from '../../values/address.ts'
+import { formatCount } from '../../values/format.ts'
+import { html } from '../../values/html.ts'
+import { addressOf, older, sentences, table } from '../blocks.ts'
+import type { Page } from '../page.ts'
+import { type Site, valuesOf } from '../routes/site.ts'
+import { foreignText, timeOf } from '../text.ts'
+import { overviewSentences } from './overview.ts'
+
+const maxProjects = 50
+/** The worst first. */
+const severities: readonly string[] = ['act', 'wrong', 'clock', 'fine', 'note']
+
+/** Of each project its most serious sentence. */
+export async function showProjects({ projects, reads, ...site }: Site, { viewer }: FastifyRequest): Promise<Page> {
+  const lines = (await projects()).slice(0, maxProjects).map(async (project) => {
+    const frame = await site.projectFrame(viewer, project)
+    const list = overviewSentences(await reads.overview(project), frame)
+    const [worst] = list.toSorted((a, b) => severities.indexOf(a.kind) - severities.indexOf(b.kind))
+    if (worst === undefined) return []
+    const text = html`<b><bdi>${project.name}</bdi></b>: ${worst.text}`
+    return [{ kind: worst.kind, text, link: { to: addressOf(frame), label: 'Open' } }]
+  })
+  const shown = (await Promise.all(lines)).flat()
+  const empty = html`<p class="empty">No project has been mirrored into this warehouse.</p>`
+  return { title: 'Projects', section: 'Projects', content: shown.length === 0 ? empty : sentences(shown, site) }
+}
+
+const eventsPerPage = 100
+
+export async function showAuditLog(site: Site, request: FastifyRequest): Promise<Page> {
+  const [before = null] = valuesOf(request.query)('before')
+  const events = await site.store.list(before, eventsPerPage)
+  const next = events.length < eventsPerPage ? null : (events.at(-1)?.id ?? null)
+  const names = new Map((await site.projects()).map(({ projectId, name }) => [projectId, name]))
+  const log = table(
+    'Events, the newest first',
+    ['When', 'Who', 'Did', 'About', '#Rows', 'Why'],
+    events.map(({ at, person, role, action, project, subject, count, detail }) => [
+      timeOf(at, { timeZone: 'UTC' }),
+      html`${foreignText(person)} <span class="faint">${role}</span>`,
+      action.replaceAll('_', ' '),
+      foreignText([names.get(project) ?? project, subject ?? ''].filter((part) => part !== '').join(' ')),
+      count === null ? '–' : formatCount(count),
+      foreignText(detail),
+    ]),
+    'Nothing has been decided yet.',
+  )
+  const content = html`<p class="faint">Every sign-in and every decision. Looking at a page is not an event. Times are UTC.</p>
+${log}
+${older(next === null ? null : withQuery('/console/log', { before: next }))}`
+  return { title: 'Audit log', section: 'Audit log', content }
+}
