@@ -7,32 +7,25 @@ import { systemErrorText } from '../values/system-error-text.ts'
 import { UserError } from '../values/user-error.ts'
 import type { ByteOutput } from './core/export.ts'
 
-export type OutputFile = {
-  readonly path: string
-  /** An empty file in the same folder. */
-  readonly temporaryPath: string
-  readonly output: ByteOutput
-  /** Gives the file its name; returns its size in bytes. */
-  readonly publish: () => Promise<number>
-  /** Removes the temporary file. */
-  readonly discard: () => Promise<void>
-}
+export type OutputFile = Awaited<ReturnType<typeof createOutputFile>>
 
 export type OverwriteOptions = { readonly overwrite: boolean }
 
 /** Creates missing folders. Throws UserError if the file exists or cannot be created. */
-export async function createOutputFile(path: string, { overwrite }: OverwriteOptions): Promise<OutputFile> {
+export async function createOutputFile(path: string, { overwrite }: OverwriteOptions) {
   rejectExisting(path, overwrite)
   const temporaryPath = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.partial`)
   const file = await explainErrors(path, async () => {
     await mkdir(dirname(path), { recursive: true })
     return open(temporaryPath, 'wx')
   })
-  const remove = () => rm(temporaryPath, { force: true })
+  const output: ByteOutput = { write: (bytes) => explainErrors(path, () => writeAll(file, bytes)) }
   return {
     path,
+    /** An empty file in the same folder. */
     temporaryPath,
-    output: { write: (bytes) => explainErrors(path, () => writeAll(file, bytes)) },
+    output,
+    /** Gives the file its name; returns its size in bytes. */
     publish: () =>
       explainErrors(path, async () => {
         await file.sync()
@@ -42,9 +35,10 @@ export async function createOutputFile(path: string, { overwrite }: OverwriteOpt
         await rename(temporaryPath, path)
         return size
       }),
+    /** Removes the temporary file. */
     discard: async () => {
       await file.close().catch(() => {})
-      await remove()
+      await rm(temporaryPath, { force: true })
     },
   }
 }

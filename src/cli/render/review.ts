@@ -113,20 +113,8 @@ export const reviewOutputOptions = () => [
   new Option('--force', 'overwrite the files of --html and --csv'),
 ]
 
-type ReviewOutputs = {
-  /** Null if nothing needs the rows. */
-  readonly onReviews: OnReviews | null
-  /** Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints nothing. */
-  readonly finish: (summary: ReviewSummary, text: ReviewPageText, lines: readonly string[] | null) => Promise<void>
-  /** Call it when done, also after an error. */
-  readonly close: () => Promise<void>
-}
-
 /** Throws UserError if a file cannot be created. */
-export async function openReviewOutputs(
-  context: CommandContext,
-  { all, html, csv, force }: ReviewOutputOptions,
-): Promise<ReviewOutputs> {
+export async function openReviewOutputs(context: CommandContext, { all, html, csv, force }: ReviewOutputOptions) {
   const outputs: ReviewOutput[] = []
   const close = async () => {
     for (const output of outputs) await output.close()
@@ -144,13 +132,16 @@ export async function openReviewOutputs(
     for (const output of outputs) await output.write(reviews)
   }
   return {
+    /** Null if nothing needs the rows. */
     onReviews: outputs.length === 0 ? null : onReviews,
-    finish: async (summary, text, lines) => {
+    /** Finishes the files, and prints `lines`, which are the counts, and then all rows. Null prints nothing. */
+    finish: async (summary: ReviewSummary, text: ReviewPageText, lines: readonly string[] | null): Promise<void> => {
       if (lines !== null) context.writeOut(`${[...lines, ...(all === true ? ['', 'all rows:'] : [])].join('\n')}\n`)
       for (const output of outputs) await output.finish(summary, text)
       const written = [html, csv].flatMap((path) => (path === undefined ? [] : [`wrote ${path}\n`]))
       if (lines !== null) context.writeOut(written.join(''))
     },
+    /** Call it when done, also after an error. */
     close,
   }
 }

@@ -9,25 +9,10 @@ import { join } from 'node:path'
 import { systemErrorText } from '../../values/system-error-text.ts'
 import { UserError } from '../../values/user-error.ts'
 
-export type ImportBuffer = {
-  /**
-   * Reads all bytes from the start. Throws UserError after the last byte if they differ from the first read, so callers
-   * must commit only after the end.
-   */
-  readonly read: () => AsyncGenerator<Buffer>
-  /** The first bytes, which show how the file is written. */
-  readonly head: Uint8Array
-  /** SHA-256 in hex. */
-  readonly digest: string
-  /** Call it when done, also after an error. */
-  readonly close: () => Promise<void>
-}
+export type ImportBuffer = Awaited<ReturnType<typeof openImportBuffer>>
 
 /** `source`: a path or a stream. `folder`: where a stream is copied to. Throws UserError if it cannot be read. */
-export async function openImportBuffer(
-  source: string | AsyncIterable<Uint8Array>,
-  folder = tmpdir(),
-): Promise<ImportBuffer> {
+export async function openImportBuffer(source: string | AsyncIterable<Uint8Array>, folder = tmpdir()) {
   const file = await (typeof source === 'string' ? openFile(source, folder) : copyToTempFile(source, folder))
   return closeOnError(file, async () => {
     const hash = createHash('sha256')
@@ -37,7 +22,19 @@ export async function openImportBuffer(
       if (head.length === 0) head = chunk
     }
     const digest = hash.digest('hex')
-    return { read: () => verifyUnchanged(readFromStart(file), digest), head, digest, close: () => file.close() }
+    return {
+      /**
+       * Reads all bytes from the start. Throws UserError after the last byte if they differ from the first read, so
+       * callers must commit only after the end.
+       */
+      read: () => verifyUnchanged(readFromStart(file), digest),
+      /** The first bytes, which show how the file is written. */
+      head,
+      /** SHA-256 in hex. */
+      digest,
+      /** Call it when done, also after an error. */
+      close: () => file.close(),
+    }
   })
 }
 
