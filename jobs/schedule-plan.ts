@@ -114,18 +114,14 @@ const streamsBySchedule: Readonly<Record<ScheduleName, readonly StreamName[]>> =
   audit: auditedStreams,
 }
 
-export function scheduledStreams(
-  schedule: ScheduleName,
-  { streams }: Pick<ProjectConfig, 'streams'>,
-): readonly StreamName[] {
+type Mirrored = Pick<ProjectConfig, 'name' | 'streams'>
+
+function scheduledStreams(schedule: ScheduleName, { streams }: Mirrored): readonly StreamName[] {
   return streamsBySchedule[schedule].filter((stream) => streams.includes(stream))
 }
 
 /** Long work starts in `backfill`. */
-export function syncJobsOfSchedule(
-  schedule: ScheduleName,
-  project: Pick<ProjectConfig, 'name' | 'streams'>,
-): PlannedSyncJob[] {
+export function syncJobsOfSchedule(schedule: ScheduleName, project: Mirrored): PlannedSyncJob[] {
   const mode = schedule === 'reconcile' || schedule === 'audit' ? schedule : 'incremental'
   const queue = mode === 'incremental' ? 'sync' : 'backfill'
   return scheduledStreams(schedule, project).map((stream) => ({ queue, job: { project: project.name, stream, mode } }))

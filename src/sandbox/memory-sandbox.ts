@@ -54,16 +54,16 @@ export function createMemorySandbox(options: SandboxOptions = {}) {
   const clock = createClock(options.now ?? defaultNow, options.speed ?? 1)
   const projects = new Map<string, Project>()
   const service = createService(projects, clock.now, currentSwitches, firstSeed)
-  const addKey = ({ key, id = `key_${keyCount + 1}`, scopes: given = scopes }: KeyOptions, projectId?: string) => {
-    keyCount += 1
-    service.keys.set(key, { id, projectId: findProject(projectId).id, scopes: given })
-  }
-  let keyCount = 0
   /** Without an id it finds the first project. */
   const findProject = (id = [...projects.keys()][0] ?? ''): Project => {
     const found = projects.get(id.toLowerCase())
     if (found === undefined) throw new RangeError(`there is no project ${id}`)
     return found
+  }
+  let keyCount = 0
+  const addKey = ({ key, id = `key_${keyCount + 1}`, scopes: given = scopes }: KeyOptions, projectId?: string) => {
+    keyCount += 1
+    service.keys.set(key, { id, projectId: findProject(projectId).id, scopes: given })
   }
   for (const [n, { seed = firstSeed + n, size, keys, ...given }] of [options, ...(options.projects ?? [])].entries()) {
     const id = (given.id ?? projectIdFromSeed(seed)).toLowerCase()
