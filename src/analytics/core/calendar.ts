@@ -82,7 +82,7 @@ const roundTheClock: BusinessHours = {
 
 const wholeDay: readonly OpeningHours[] = [{ opens: 0, closes: 1440 }]
 
-/** `hours`: null = round the clock. The spans reach up to the latest time asked for: a project of one year costs one year. */
+/** `hours`: null = round the clock. The spans reach up to the latest time asked for: one year costs one year. */
 export function createBusinessHours(zone: TimeZone, hours: WeeklyHours | null, holidays: Holidays): BusinessHours {
   const dates = new Map(Object.entries(holidays).map(([date, stretches]) => [dayNumber(date), stretches]))
   if (hours === null && dates.size === 0) return roundTheClock

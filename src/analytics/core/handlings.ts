@@ -52,7 +52,7 @@ type Readings = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
 /**
  * `messages`: in order. `mirroredSince`: no reading is older. Of the result, `flagChanges` are the first handling, the
- * reopening after it, the next handling and so on; `handlings` are all, also those of a conversation that was handled already.
+ * reopening after it, the next handling and so on; `handlings` are all, also those of what was handled already.
  */
 export function handledHistory(
   { handledAt, handledChanges }: Pick<ConversationHistory, 'handledAt' | 'handledChanges'>,

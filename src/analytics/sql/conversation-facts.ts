@@ -45,8 +45,8 @@ async function replaceFacts(source: FactSource, ids: readonly string[]): Promise
 async function replaceGroup(source: FactSource, ids: readonly string[], histories: readonly StoredHistory[]) {
   const facts = histories.map((history) => deriveConversationFacts(history, source.calendar, source.mirroredSince))
   const { db, kind, project } = source
-  // Each conversation that has facts, or can be searched, has a row in fct_conversation: there is nothing else to delete for
-  // a new one, and Postgres would read the whole table to find that out while it grows.
+  // Each conversation that has facts, or can be searched, has a row in fct_conversation: there is nothing else to delete
+  // for a new one, and Postgres would read the whole table to find that out while it grows.
   const { rows } = await sql<{ id: string }>`
     delete from fct_conversation where project_id = ${project} and conversation_id ${inList(kind, ids)}
     returning conversation_id as id`.execute(db)

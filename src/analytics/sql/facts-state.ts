@@ -60,7 +60,7 @@ const watchedYears = [Date.UTC(2020, 0, 1) / 1000, Date.UTC(2032, 0, 1) / 1000] 
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/** Of the facts alone, and of everything: targets, calls and personal data change without a rebuild, as only views use them. */
+/** Of the facts alone, and of everything: only views use targets, calls and personal data, which need no rebuild. */
 export function fingerprintsOf({ timeZone, analytics, search = true }: FactsSettings, version = factsVersion) {
   const { roles, hours, holidays, visitGapSeconds, availabilityHoldSeconds, fields } = analytics
   const { targets, calls, personalData } = analytics

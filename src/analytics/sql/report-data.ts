@@ -1,6 +1,6 @@
 /**
- * What a report shows of a project, read from the tables and views for analysts. Its medians are those of all values of the
- * period, never of medians of days.
+ * What a report shows of a project, read from the tables and views for analysts. Its medians are those of all values of
+ * the period, never of medians of days.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'

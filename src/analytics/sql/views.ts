@@ -174,8 +174,8 @@ type Column = { readonly name: string; readonly declared: string }
 
 /**
  * The SQL of a view, with the discovered columns of the mirrored table whose rows it shows. Each discovered column is a
- * text, so that it keeps its type when the column is widened. `without`: one that is about to be widened, which nothing may
- * depend on; null stands in for it.
+ * text, so that it keeps its type when the column is widened. `without`: one that is about to be widened, which nothing
+ * may depend on; null stands in for it.
  */
 async function viewSql(trx: Db, kind: DatabaseKind, view: AnalyticsView, without?: string): Promise<string> {
   const select = view.select(sqlDialects[kind])
