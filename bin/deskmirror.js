@@ -6,6 +6,8 @@ var fs = require('fs')
 var path = require('path')
 
 var needed = [22, 19]
+// What a sync has open at once, and some reserve.
+var neededFiles = 48
 var root = path.join(__dirname, '..')
 var source = path.join(root, 'src', 'cli', 'main.ts')
 var compiled = path.join(root, 'dist', 'src', 'cli', 'main.js')
@@ -13,7 +15,7 @@ var bundled = path.join(root, 'node_modules', 'node', 'bin', process.platform ==
 var isCheckout = fs.existsSync(source)
 var program = isCheckout ? source : compiled
 
-if (!require('./file-limit.js')()) {
+if (!canOpenFiles()) {
   // It has printed the reason.
 } else if (isNewEnough() && (!isCheckout || canStripTypes())) {
   require('./run-program.js').runProgram(program, isCheckout ? root : null)
@@ -45,4 +47,24 @@ function isNewEnough() {
 
 function canStripTypes() {
   return Boolean(process.features && process.features.typescript)
+}
+
+// Whether that many more files can be opened now. Node.js itself would end without a message, or in the middle of work.
+function canOpenFiles() {
+  var opened = []
+  try {
+    while (opened.length < neededFiles) opened.push(fs.openSync(__filename, 'r'))
+    return true
+  } catch (error) {
+    if (error.code !== 'EMFILE' && error.code !== 'ENFILE') return true
+    process.exitCode = 2
+    fs.writeSync(
+      2,
+      'deskmirror: cannot open enough files: this process may have only a few open at once\n' +
+        '  → raise the limit: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit, --ulimit nofile=1024 for a container\n'
+    )
+    return false
+  } finally {
+    while (opened.length > 0) fs.closeSync(opened.pop())
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { loadCronParser } from '../../src/config/lazy-packages.ts'
+import { loadCronParser } from '../../src/config/default-schedules.ts'
 import { errorText } from '../../src/values/system-error-text.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 import type { Backend, JobHandler, JobQueue, JobResult, JobSchedule, NewJob, Recurrence } from './backend.ts'

@@ -34,8 +34,8 @@ import { readClock } from '../warehouse/dialect.ts'
 import { type MigrationSummary, migrate, requireCurrentSchema } from '../warehouse/migrate.ts'
 import { openDatabase, type WarehouseOptions } from '../warehouse/open-database.ts'
 import { ofProject as bindProject, createProjectDb, type ProjectDb } from '../warehouse/project-db.ts'
-import { withSnapshotOf } from '../warehouse/snapshot.ts'
 import { analyzeAllTables } from '../warehouse/statistics.ts'
+import { withSnapshotOf } from '../warehouse/transactions.ts'
 
 export type Warehouse = Readonly<ReturnType<typeof assembleWarehouse>>
 

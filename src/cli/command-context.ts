@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import { type Config, collectSecrets } from '../config/config.ts'
 import { loadConfig, wantsStackTraces } from '../config/load.ts'
-import type { ConfigNeeds } from '../config/sources.ts'
+import type { ConfigNeeds } from '../config/setting.ts'
 import type { Logger } from '../log.ts'
 import { systemErrorText } from '../values/system-error-text.ts'
 import type { EpochMs } from '../values/time.ts'

@@ -1,7 +1,6 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
-
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ConfigNeeds } from '../config/sources.ts'
+import type { ConfigNeeds } from '../config/setting.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type CommandHint, projectCommandHint, UserError } from '../values/user-error.ts'
 import type { CommandContext } from './command-context.ts'

@@ -1,4 +1,5 @@
 /** The five schedules of a project, and how often each fires. */
+import { createRequire } from 'node:module'
 import type { Ms } from '../values/time.ts'
 
 /**
@@ -31,3 +32,6 @@ export const defaultSchedules: Schedules = {
   availability: { kind: 'every', ms: 60_000 },
   audit: { kind: 'nightly' },
 }
+
+/** Loaded only for a cron pattern: it takes some tens of milliseconds, in every command. */
+export const loadCronParser = (): typeof import('cron-parser') => createRequire(import.meta.url)('cron-parser')

@@ -17,6 +17,11 @@ import {
 } from './secret-fields.ts'
 import {
   addressSetting,
+  asRecord,
+  type ConfigSources,
+  checkSettings,
+  locationOf,
+  type RawSettings,
   readVariables,
   type Setting,
   type SettingValues,
@@ -25,7 +30,6 @@ import {
   valuesOf,
   variableName,
 } from './setting.ts'
-import { asRecord, type ConfigSources, checkSettings, locationOf, type RawSettings } from './sources.ts'
 
 /** The settings below `console`: the people who may sign in. */
 type ConsoleSettings = { readonly people: readonly ConsolePerson[] }

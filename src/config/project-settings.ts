@@ -7,6 +7,7 @@ import { type Ms, parseDuration } from '../values/time.ts'
 import { type AnalyticsSettings, analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import {
   defaultSchedules,
+  loadCronParser,
   type Schedule,
   type ScheduleName,
   type Schedules,
@@ -14,7 +15,6 @@ import {
 } from './default-schedules.ts'
 import * as field from './fields.ts'
 import { parsedField } from './fields.ts'
-import { loadCronParser } from './lazy-packages.ts'
 import { secretField, secretsField } from './secret-fields.ts'
 import {
   addressSetting,

@@ -4,7 +4,6 @@ import { type ConfigProblem, ConfigurationError, containsApiKey, maxProblems } f
 import { readGlobalConfig } from './program-settings.ts'
 import { allProjectSettings, type ProjectSettings, settingMaps, toProject } from './project-settings.ts'
 import { deferSecretErrors } from './secret-fields.ts'
-import { readVariables, variableName } from './setting.ts'
 import {
   asRecord,
   type ConfigSources,
@@ -12,7 +11,9 @@ import {
   type LocateSetting,
   locationOf,
   type RawSettings,
-} from './sources.ts'
+  readVariables,
+  variableName,
+} from './setting.ts'
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 

@@ -1,6 +1,6 @@
 /** The texts of `.env` and `deskmirror.yaml` with one more project. Pure; what is there stays as it is, comments too. */
 import type { ProjectId } from '../values/project.ts'
-import { loadYaml } from './lazy-packages.ts'
+import { loadYaml } from './yaml-file.ts'
 
 /** What a project needs at least. `key`: the key itself, or the path of a file that holds it. */
 export type NewProject = {

@@ -1,7 +1,10 @@
 /** The YAML file: its text as plain values, and the line of each value. */
+import { createRequire } from 'node:module'
 import type { Document } from 'yaml'
-import { loadYaml } from './lazy-packages.ts'
 import { type ConfigProblem, ConfigurationError } from './problems.ts'
+
+/** Loaded only for a file: it takes some tens of milliseconds, in every command. */
+export const loadYaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml')
 
 export type YamlFile = ReturnType<typeof parseYaml>
 

@@ -7,7 +7,7 @@ import { type TableSpec, tables } from '../../schema/tables.ts'
 import { UserError } from '../values/user-error.ts'
 import type { Db } from './connection-pool.ts'
 import { acquireLock } from './dialect.ts'
-import { retryOnDeadlock } from './durable-transaction.ts'
+import { retryOnDeadlock } from './transactions.ts'
 
 /** `from`: null = the database was empty. */
 export type MigrationSummary = {

@@ -44,14 +44,16 @@ export async function openPostgresPool(
   isWriter = true,
   limits: PoolLimits = workLimits,
 ): Promise<ConnectionPool> {
-  const withSettings = createPgPool(url, 'with settings', limits)
+  const { connectionString, options, schema } = splitPostgresUrl(url)
+  const open = (settings: pg.PoolConfig) =>
+    openPool({ connectionString, max: limits.max, ...settings }, (pool) => inspectServer(pool, schema, isWriter))
   try {
-    return await toConnectionPool(withSettings, isWriter)
+    return await open({ options: `${options} ${limits.settings}`.trim() })
   } catch (error) {
     if (!areOptionsRejected(error)) throw error
   }
   // A pooler (PgBouncer) accepts no settings for a connection.
-  return toConnectionPool(createPgPool(url, 'without settings', limits), isWriter)
+  return open({})
 }
 
 /** `settings`: of each connection, unless a pooler accepts none. */
@@ -65,26 +67,22 @@ export const pageLimits: Readonly<Record<'brief' | 'long', PoolLimits>> = {
   long: { max: 1, settings: '-c default_transaction_read_only=on -c statement_timeout=60000' },
 }
 
-type PgPool = { readonly pool: pg.Pool; readonly schema: string | null; readonly close: () => Promise<void> }
-
-function createPgPool(
-  url: string,
-  settingsMode: 'with settings' | 'without settings',
-  { max, settings }: PoolLimits,
-): PgPool {
-  const { connectionString, options, schema } = splitPostgresUrl(url)
+async function openPool(
+  config: pg.PoolConfig,
+  hasPooler: (pool: pg.Pool) => Promise<boolean>,
+): Promise<ConnectionPool> {
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
-    connectionString,
+    ...config,
     stream: () => trackSocket(new Socket(), sockets),
-    max,
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     application_name: 'deskmirror',
     // Statements are sent without waiting for the answers to those before.
     pipeline: true,
-    ...(settingsMode === 'with settings' ? { options: `${options} ${settings}`.trim() } : {}),
-    types: { getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => parseDefault(oid, text)) },
+    types: {
+      getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => pg.types.getTypeParser(oid)(text)),
+    },
   })
   // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also
   // end the process.
@@ -95,21 +93,12 @@ function createPgPool(
     // The pool leaves a connection open that failed while connecting (no password), which would keep the process alive.
     for (const socket of sockets) socket.destroy()
   }
-  return { pool, schema, close }
-}
-
-async function toConnectionPool({ pool, schema, close }: PgPool, isWriter: boolean): Promise<ConnectionPool> {
   try {
-    const hasPooler = await inspectServer(pool, schema, isWriter)
-    const prepared = new WeakMap<pg.PoolClient, Map<string, string>>()
-    const connectionPool: ConnectionPool = {
-      kind: 'postgres',
-      acquire: async () => toDbConnection(await pool.connect(), hasPooler ? null : prepared),
-      // Every user of the pool has a connection of its own.
-      openSeparate: () => ({ ...connectionPool, close: async () => {} }),
-      close,
-    }
-    return connectionPool
+    const prepared = (await hasPooler(pool)) ? null : new WeakMap<pg.PoolClient, Map<string, string>>()
+    const acquire = async () => toDbConnection(await pool.connect(), prepared)
+    // Every user of the pool has a connection of its own.
+    const openSeparate = (): ConnectionPool => ({ kind: 'postgres', acquire, openSeparate, close: async () => {} })
+    return { kind: 'postgres', acquire, openSeparate, close }
   } catch (error) {
     await close()
     throw error
@@ -121,19 +110,11 @@ function trackSocket(socket: Socket, open: Set<Socket>): Socket {
   return socket.once('close', () => open.delete(socket))
 }
 
-function parseDefault(oid: number, text: string): unknown {
-  return pg.types.getTypeParser(oid)(text)
-}
-
 /**
  * Removes `schema`, which the server does not know, and `options`, which would replace ours, from the URL. The settings
  * make the server format times as `parsePostgresTime` expects.
  */
-export function splitPostgresUrl(url: string): {
-  readonly connectionString: string
-  readonly options: string
-  readonly schema: string | null
-} {
+export function splitPostgresUrl(url: string) {
   const parsed = new URL(url)
   const schema = parsed.searchParams.get('schema') ?? ''
   const ownOptions = parsed.searchParams.get('options') ?? ''
@@ -166,7 +147,8 @@ function toDbConnection(
     const name = prepared === null ? undefined : statementName(text, prepared)
     const values = parameters as unknown[]
     try {
-      return toStatementResult(await client.query(name === undefined ? { text, values } : { name, text, values }))
+      const { rows, rowCount } = await client.query(name === undefined ? { text, values } : { name, text, values })
+      return { rows, affectedRows: rowCount ?? 0 }
     } catch (error) {
       hasLostConnection ||= isConnectionLost(error)
       throw error
@@ -206,10 +188,6 @@ function statementName(text: string, prepared: Map<string, string>): string | un
     prepared.set(text, `dm_${createHash('sha1').update(text).digest('base64url')}`)
   }
   return name
-}
-
-function toStatementResult(result: pg.QueryResult): StatementResult {
-  return { rows: result.rows, affectedRows: result.rowCount ?? 0 }
 }
 
 /** Inspects a Postgres when it is opened: whether there is a pooler in between, and whether its encoding fits. */

@@ -1,7 +1,7 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
+
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { maxRows, rowSize, targetSize } from './batch-size.ts'
 import type {
   ColumnOrigin,
   ConnectionPool,
@@ -184,4 +184,12 @@ export function* readBatches(
 export function columnOrigins(database: Database.Database, text: string): readonly ColumnOrigin[] {
   const columns = database.prepare(text).columns()
   return columns.map(({ table, column, type }) => ({ table, column, declaredType: type }))
+}
+
+/** How much a batch of rows should hold that is read from a large table, in characters and in rows. */
+export const targetSize = 1_000_000
+export const maxRows = 1000
+
+export function rowSize(row: ValueList): number {
+  return row.reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
 }

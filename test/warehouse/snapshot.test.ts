@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openKysely } from '../../src/warehouse/connection-pool.ts'
 import { parseDatabaseUrl } from '../../src/warehouse/location.ts'
 import { openPostgresPool } from '../../src/warehouse/postgres.ts'
-import { inSnapshot } from '../../src/warehouse/snapshot.ts'
 import { openSqlitePool } from '../../src/warehouse/sqlite.ts'
+import { inSnapshot } from '../../src/warehouse/transactions.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 
 /** A warehouse, and another process that reads it. */

@@ -4,10 +4,10 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toCanonicalJson } from '../../values/canonical-json.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../../values/time.ts'
 import { UserError } from '../../values/user-error.ts'
-import { maxRows, rowSize, targetSize } from '../../warehouse/batch-size.ts'
 import type { ConnectionPool, Db, DbConnection, ValueList } from '../../warehouse/connection-pool.ts'
 import { typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, encodeText } from '../../warehouse/escape.ts'
+import { maxRows, rowSize, targetSize } from '../../warehouse/sqlite.ts'
 import type {
   ExportColumn,
   ExportCondition,

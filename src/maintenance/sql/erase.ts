@@ -9,8 +9,8 @@ import { clearWords } from '../../outbox/sql/delete-words.ts'
 import { decidedSql, inAnyCase, toTimeValue } from '../../outbox/sql/row.ts'
 import { UserError } from '../../values/user-error.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
-import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inDurableTransaction } from '../../warehouse/transactions.ts'
 
 /** Rows by table. */
 export type ErasedRows = Readonly<Record<string, number>>

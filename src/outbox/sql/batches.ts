@@ -1,8 +1,8 @@
 /** Reads batches for people, and keeps the time at which each was finished. */
 import { type RawBuilder, sql } from 'kysely'
 import { inList, readClock } from '../../warehouse/dialect.ts'
-import { retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Batch, BatchState, BatchSummary, Rest } from '../core/batches.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
 import { graceReason } from './claimable.ts'

@@ -7,8 +7,8 @@ import { type RawBuilder, sql } from 'kysely'
 import { recordBehaviours } from '../../mirror/sql/sync-state.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import { forUpdate } from '../../warehouse/dialect.ts'
-import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inDurableTransaction, retryOnDeadlock } from '../../warehouse/transactions.ts'
 import type { Evidence, SendOutcome, Transition, Writeback } from '../core/outbox-entry.ts'
 import {
   fromStoredState,

@@ -4,9 +4,9 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { allOf, inList } from '../../warehouse/dialect.ts'
-import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import { encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import type { SelectionDigest } from '../core/batches.ts'
 import {
   type BatchDecision,

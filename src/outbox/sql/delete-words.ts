@@ -5,8 +5,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ProjectId } from '../../values/project.ts'
 import { inList } from '../../warehouse/dialect.ts'
-import { inDurableTransaction } from '../../warehouse/durable-transaction.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inDurableTransaction } from '../../warehouse/transactions.ts'
 import { operations, operationTypes } from '../core/writeback-request.ts'
 import { toTimeValue } from './row.ts'
 

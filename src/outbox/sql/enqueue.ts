@@ -1,10 +1,10 @@
 /** Queues write-backs in SQL: all of an import in one transaction, or none, and each ref once. */
 import { sql } from 'kysely'
 import { acquireLock } from '../../warehouse/dialect.ts'
-import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/durable-transaction.ts'
 import { decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import { newId } from '../../warehouse/new-id.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { inDurableTransaction, inDurableTransactionOnce } from '../../warehouse/transactions.ts'
 import type { BatchDescription } from '../core/batches.ts'
 import type { NewAuditEvent } from '../core/decisions.ts'
 import { operationTypes, type WritebackRequest } from '../core/writeback-request.ts'
