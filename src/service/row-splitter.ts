@@ -171,8 +171,10 @@ export function createRowSplitter(limits: ResponseLimits = defaultResponseLimits
     if (droppedBytes > limits.droppedBytes) unreadable ??= tooLarge(limits.droppedBytes)
     if (totalBytes - droppedBytes > limits.bytes) unreadable ??= tooLarge(limits.bytes)
     ;[chunk, start] = [added, 0]
-    for (let at = 0; at < chunk.length && unreadable === null; at++) {
-      const byte = chunk[at] as number
+    for (let at = 0; at < added.length && unreadable === null; at++) {
+      if (stringState === 'inside' && row !== null) at = skipText(added, at)
+      const byte = added[at]
+      if (byte === undefined) break
       if (stringState !== 'none') handleInString(byte)
       else if (byte === quote) [stringState, name] = ['inside', '']
       else if (byte === comma) handleComma(at)
@@ -192,4 +194,11 @@ export function createRowSplitter(limits: ResponseLimits = defaultResponseLimits
       return { rest: Buffer.concat(rest.segments), batches }
     },
   }
+}
+
+/** The index at which a string may end, or the end of the chunk: nearly all bytes are the text of strings in rows. */
+function skipText(chunk: Buffer, from: number): number {
+  let at = from
+  while (at < chunk.length && chunk[at] !== quote && chunk[at] !== backslash) at++
+  return at
 }
