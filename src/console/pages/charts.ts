@@ -2,7 +2,7 @@
 import { legend, type TimeChart, timeChart } from '../../document/chart.ts'
 import type { Priority } from '../../service/core/api-request.ts'
 import type { BudgetData } from '../../service/core/estimate.ts'
-import { readBudget } from '../../service/sql/budget-history.ts'
+import { readBudget } from '../../service/sql/request-counts.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'

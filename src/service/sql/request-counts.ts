@@ -1,9 +1,13 @@
-/** How many requests were sent lately: by sync runs (`sync_runs`) and by everything else (`sync_requests`). */
+/** The requests that were sent: how many lately, and over time with the pauses between them. Written by every process that sends some. */
 import { sql } from 'kysely'
 import { stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
-import type { EpochMs } from '../../values/time.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
+import { epochSeconds } from '../../warehouse/dialect.ts'
+import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { Priority } from '../core/api-request.ts'
+import type { BudgetBar, BudgetData, BudgetPause } from '../core/estimate.ts'
 
 export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks' | 'audit'
 
@@ -68,4 +72,85 @@ export function requestsSince(samples: readonly RequestSample[], since: number):
 
 export function parseSamples(text: string | null | undefined): RequestSample[] {
   return text == null ? [] : JSON.parse(text)
+}
+
+export type MinuteRequests = {
+  readonly project: ProjectId
+  /** Its first millisecond. */
+  readonly minute: EpochMs
+  readonly priority: Priority
+  readonly requests: number
+  readonly throttled: number
+}
+
+type StoredBudget = Pick<BudgetData, 'from' | 'to' | 'stepMs' | 'bars' | 'pauses'>
+
+export function createBudgetHistory(db: Db) {
+  return {
+    add: (minutes: readonly MinuteRequests[]) => addMinutes(db, minutes),
+    recordPause: (project: ProjectId, pause: BudgetPause) => recordPause(db, project, pause),
+    deleteBefore: (before: EpochMs) => deleteBefore(db, before),
+  }
+}
+
+/** Adds to what other processes have counted. */
+async function addMinutes(db: Db, minutes: readonly MinuteRequests[]): Promise<void> {
+  for (const { project, minute, priority, requests, throttled } of minutes)
+    await db
+      .insertInto('budget_minutes')
+      .values({ project_id: project, minute: toTimestamp(minute), priority, requests, throttled })
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'minute', 'priority']).doUpdateSet({
+          requests: sql`budget_minutes.requests + ${requests}`,
+          throttled: sql`budget_minutes.throttled + ${throttled}`,
+        }),
+      )
+      .execute()
+}
+
+/** A pause that another process saw, too, or that is seen again, stays one. */
+async function recordPause(db: Db, project: ProjectId, { kind, from, to }: BudgetPause): Promise<void> {
+  const sameMs = 5000
+  const { numAffectedRows } = await sql`
+    update budget_pauses set to_ms = case when to_ms > ${to} then to_ms else ${to} end
+    where project_id = ${project} and kind = ${kind} and from_ms <= ${from + sameMs} and to_ms >= ${from - sameMs}`.execute(
+    db,
+  )
+  if (numAffectedRows !== 0n) return
+  await db
+    .insertInto('budget_pauses')
+    .values({ project_id: project, kind, from_ms: from, to_ms: to })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+async function deleteBefore(db: Db, before: EpochMs): Promise<void> {
+  await db.deleteFrom('budget_minutes').where('minute', '<', toTimestamp(before)).execute()
+  await db.deleteFrom('budget_pauses').where('to_ms', '<', before).execute()
+}
+
+/** In bars of `stepMs`, which begin at multiples of it. */
+export async function readBudget(context: ProjectDb, from: EpochMs, to: EpochMs, stepMs: Ms): Promise<StoredBudget> {
+  const { db, kind, project, typed } = context
+  const start = Math.floor(from / stepMs) * stepMs
+  const bar = sql`${epochSeconds(kind, 'minute')} / ${sql.lit(stepMs / 1000)}`
+  const { rows } = await sql<{ bar: number; priority: Priority; requests: number; throttled: number }>`
+    select ${bar} as bar, priority, sum(requests) as requests, sum(throttled) as throttled from budget_minutes
+    where project_id = ${project} and minute >= ${typed('time', toTimestamp(start))} and minute <= ${typed('time', toTimestamp(to))}
+    group by 1, 2 order by 1`.execute(db)
+  const bars = new Map<number, BudgetBar>()
+  for (const row of rows) {
+    const at = Number(row.bar) * stepMs
+    const { requests = {}, throttled = 0 } = bars.get(at) ?? {}
+    const added = { ...requests, [row.priority]: Number(row.requests) }
+    bars.set(at, { at, requests: added, throttled: throttled + Number(row.throttled) })
+  }
+  return { from: start, to, stepMs, bars: [...bars.values()], pauses: await readPauses(context, start, to) }
+}
+
+async function readPauses({ db, project }: ProjectDb, from: EpochMs, to: EpochMs): Promise<readonly BudgetPause[]> {
+  const { rows } = await sql<BudgetPause>`
+    select kind, from_ms as "from", to_ms as "to" from budget_pauses
+    where project_id = ${project} and to_ms >= ${from} and from_ms <= ${to} order by from_ms limit 500`.execute(db)
+  return rows
 }

@@ -9,7 +9,7 @@ import {
   readGaps,
   readStreams,
 } from '../../../src/console/sql/streams.ts'
-import { readBudget } from '../../../src/service/sql/budget-history.ts'
+import { readBudget } from '../../../src/service/sql/request-counts.ts'
 import { secret } from '../../../src/values/secret.ts'
 import { databases } from '../../support/databases.ts'
 import { commit, conversation, message, timeAt, visitor } from '../../warehouse/row-fixtures.ts'
