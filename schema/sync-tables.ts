@@ -1,6 +1,12 @@
 /** The tables of the synchronisation: runs, cursors, gaps, locks, workers, and what was learned about the service. */
 import { projectColumns, type TableSpec } from './column-types.ts'
 
+const processColumns = {
+  host: ['text', 'host name'],
+  pid: ['integer', 'process id'],
+  process: ['text', 'distinguishes the process from a later one with the same process id'],
+} as const
+
 export const syncTables = {
   sync_runs: {
     note: 'Every sync run, with its outcome.',
@@ -80,9 +86,7 @@ export const syncTables = {
       ...projectColumns,
       stream: ['key', 'the stream'],
       token: ['text', 'identifies the lock, which can cover several streams'],
-      host: ['text', 'host name'],
-      pid: ['integer', 'process id'],
-      process: ['text', 'distinguishes the process from a later one with the same process id'],
+      ...processColumns,
       since: ['time', 'when it acquired the lock'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
     },
@@ -167,9 +171,7 @@ export const syncTables = {
     key: ['id'],
     columns: {
       id: ['key', 'UUID'],
-      host: ['text', 'host name'],
-      pid: ['integer', 'process id'],
-      process: ['text', 'distinguishes the process from a later one with the same process id'],
+      ...processColumns,
       queue: ['text', 'redis, postgres or embedded'],
       since: ['time', 'when it started'],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],

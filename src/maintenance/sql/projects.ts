@@ -22,8 +22,9 @@ export function createProjects(db: Db) {
       return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
     },
     listPaused: async (now: EpochMs): Promise<ReadonlySet<string>> => {
-      const rows = await db.selectFrom('sync_projects').select('project_id').where('paused_until', '>', now).execute()
-      return new Set(rows.map((row) => row.project_id))
+      const { rows } = await sql<{ id: string }>`
+        select project_id as id from sync_projects where paused_until > ${now}`.execute(db)
+      return new Set(rows.map(({ id }) => id))
     },
     /** Why the sending of write-backs is held, by project. */
     listHeld: () => listHeld(db),

@@ -13,12 +13,9 @@ import { type EncodedRow, textOf } from './encode-rows.ts'
 type RollupWindow = { readonly window_from: string; readonly window_to: string }
 
 export async function readRollups({ db, project }: ProjectDb): Promise<StoredRollup[]> {
-  const rows = await db
-    .selectFrom('analytics_rollups')
-    .select(['window_from', 'window_to', 'time_zone', 'read_at'])
-    .where('project_id', '=', project)
-    .orderBy('window_from', 'desc')
-    .execute()
+  const { rows } = await sql<RollupWindow & { time_zone: string | null; read_at: string | null }>`
+    select window_from, window_to, time_zone, read_at from analytics_rollups
+    where project_id = ${project} order by window_from desc`.execute(db)
   return rows.map((row) => ({ ...toSpan(row), timeZone: row.time_zone, readAt: parseTime(row.read_at) ?? 0 }))
 }
 

@@ -38,17 +38,13 @@ export function createAuditStore(context: ProjectDb) {
 }
 
 async function readOpen({ db, project }: ProjectDb, stream: AuditedStream): Promise<OpenAudit | null> {
-  const row = await db
-    .selectFrom('sync_audits')
-    .select(['id', 'started_at', 'synced_at', 'drawn'])
-    .where((eb) => eb.and({ project_id: project, stream }))
-    .where('finished_at', 'is', null)
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst()
-  if (row === undefined) return null
-  const { id, drawn } = row
-  return { id, stream, drawn, startedAt: Date.parse(row.started_at), isSynced: row.synced_at !== null }
+  const { rows } = await sql<{ id: string; drawn: number; startedAt: string; syncedAt: string | null }>`
+    select id, drawn, started_at as "startedAt", synced_at as "syncedAt" from sync_audits
+    where project_id = ${project} and stream = ${stream} and finished_at is null order by id limit 1`.execute(db)
+  const [audit] = rows
+  if (audit === undefined) return null
+  const { id, drawn, startedAt, syncedAt } = audit
+  return { id, stream, drawn, startedAt: Date.parse(startedAt), isSynced: syncedAt !== null }
 }
 
 /** Ids of rows after one, in order, those marked as deleted included. */

@@ -125,25 +125,24 @@ function firstKey(stream: StreamName, row: EncodedRow): string {
   return String(keyOf(stream, row)[0])
 }
 
-/** Stores all rows except those that the database rejects: halves a rejected batch until single rows are left. */
+/** Stores the rows one by one, except those that the database rejects. */
 const isolateBadRows: StoreRows = async (trx, page, encoded) => {
-  const { rows } = encoded
-  await sql`savepoint isolating`.execute(trx.db)
-  try {
-    const result = await storeRows(trx, page, encoded)
-    await sql`release savepoint isolating`.execute(trx.db)
-    return result
-  } catch (error) {
-    const why = valueErrorReason(error)
-    if (why === null) throw error
-    await sql`rollback to savepoint isolating`.execute(trx.db)
-    await sql`release savepoint isolating`.execute(trx.db)
-    if (rows.length < 2) return { changed: 0, rejectedRows: [{ id: rowId(page.stream, rows[0] ?? {}), why }] }
+  let changed = 0
+  const rejectedRows: RejectedRow[] = []
+  for (const row of encoded.rows) {
+    await sql`savepoint isolating`.execute(trx.db)
+    try {
+      const stored = await storeRows(trx, page, { ...encoded, rows: [row] })
+      await sql`release savepoint isolating`.execute(trx.db)
+      changed += stored.changed
+    } catch (error) {
+      const why = valueErrorReason(error)
+      if (why === null) throw error
+      await sql`rollback to savepoint isolating`.execute(trx.db)
+      rejectedRows.push({ id: rowId(page.stream, row), why })
+    }
   }
-  const half = rows.length >> 1
-  const first = await isolateBadRows(trx, page, { ...encoded, rows: rows.slice(0, half) })
-  const last = await isolateBadRows(trx, page, { ...encoded, rows: rows.slice(half) })
-  return { changed: first.changed + last.changed, rejectedRows: [...first.rejectedRows, ...last.rejectedRows] }
+  return { changed, rejectedRows }
 }
 
 /** The id of a row within its parent: the last part of its key, but the hash for an activity entry. */

@@ -6,18 +6,10 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 
 /** The streams that have been counted. */
 export async function readRowCounts({ db, project }: ProjectDb): Promise<ReadonlyMap<StreamName, RowCount>> {
-  const rows = await db
-    .selectFrom('sync_streams')
-    .select(['stream', 'counted_rows', 'counted_at'])
-    .where('project_id', '=', project)
-    .execute()
-  return new Map(
-    rows.flatMap(({ stream, counted_rows: count, counted_at: at }) =>
-      count === null || at === null
-        ? []
-        : [[stream as StreamName, { rows: Number(count), countedAt: Date.parse(at) }] as const],
-    ),
-  )
+  const { rows } = await sql<{ stream: StreamName; count: number; at: string }>`
+    select stream, counted_rows as count, counted_at as at from sync_streams
+    where project_id = ${project} and counted_rows is not null and counted_at is not null`.execute(db)
+  return new Map(rows.map(({ stream, count, at }) => [stream, { rows: Number(count), countedAt: Date.parse(at) }]))
 }
 
 /** After a sync: counts again where that is due. `changed`: the number of rows that it changed, by stream. */
@@ -26,11 +18,10 @@ export async function rememberRowCounts(context: ProjectDb, changed: ReadonlyMap
   const known = await readRowCounts(context)
   for (const [stream, rows] of changed) {
     if (!isCountDue(known.get(stream) ?? null, rows, now)) continue
-    await db
-      .updateTable('sync_streams')
-      .set({ counted_rows: await countRows(context, stream), counted_at: toTimestamp(now) })
-      .where((eb) => eb.and({ project_id: project, stream }))
-      .execute()
+    const count = await countRows(context, stream)
+    await sql`
+      update sync_streams set counted_rows = ${count}, counted_at = ${toTimestamp(now)}
+      where project_id = ${project} and stream = ${stream}`.execute(db)
   }
 }
 

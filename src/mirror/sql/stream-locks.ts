@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import type { DatabaseSchema } from '../../../schema/tables.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
@@ -32,16 +33,14 @@ export async function acquireStreamLocks(context: ProjectDb, streams: readonly s
   }
 }
 
+type StoredLock = ProcessIdentity & Pick<DatabaseSchema['sync_locks'], 'token' | 'stream' | 'since' | 'beat_at'>
+
 function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
   const own = currentProcess()
   return db.transaction().execute(async (trx) => {
     await acquireLock(trx, kind, `deskmirror.lock ${project}`)
-    const rows = await trx
-      .selectFrom('sync_locks')
-      .selectAll()
-      .where('project_id', '=', project)
-      .where('stream', 'in', streams)
-      .execute()
+    const { rows } = await sql<StoredLock>`
+      select * from sync_locks where project_id = ${project} and stream in (${sql.join(streams)})`.execute(trx)
     const blocking = rows.find((row) => isHeld(row, own, now))
     if (blocking !== undefined) {
       const { stream, since } = blocking
@@ -80,7 +79,7 @@ function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: rea
  */
 const ownTokens = new Set<string>()
 
-function isHeld(row: ProcessIdentity & { token: string; beat_at: number }, own: ProcessIdentity, now: number): boolean {
+function isHeld(row: StoredLock, own: ProcessIdentity, now: number): boolean {
   const isOwn = row.host === own.host && row.pid === own.pid && row.process === own.process
   if (isOwn && !ownTokens.has(row.token)) return false
   // A heartbeat from the future means that a clock was set back: waiting for a person is better than syncing twice.
@@ -94,13 +93,8 @@ export function processLabel({ host, pid }: { host: string; pid: number }): stri
 
 /** The process that has been syncing the project for longest; null if none is. */
 export async function findLockHolder(db: Db, project: ProjectId, now: number) {
-  const rows = await db
-    .selectFrom('sync_locks')
-    .selectAll()
-    .where('project_id', '=', project)
-    .orderBy('since')
-    .orderBy('stream')
-    .execute()
+  const { rows } = await sql<StoredLock>`
+    select * from sync_locks where project_id = ${project} order by since, stream`.execute(db)
   const lock = rows.find((row) => isHeld(row, currentProcess(), now))
   return lock === undefined ? null : { holder: processLabel(lock), since: lock.since }
 }

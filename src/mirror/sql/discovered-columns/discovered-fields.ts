@@ -157,10 +157,8 @@ async function addOrWidenColumns(
   // Rows stored before a column existed may have the field.
   const stored =
     added.length === 0 || (await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)).rows.length > 0
-  const additions = added.map(({ column, type }) => sql`add column ${sql.ref(column)} ${sqlTypeOf(kind, type)}`)
-  // In Postgres by one statement, as each locks the table; SQLite can add only one column per statement.
-  for (const addition of kind === 'postgres' && added.length > 0 ? [sql.join(additions)] : additions)
-    await sql`alter table ${sql.table(table)} ${addition}`.execute(trx)
+  for (const { column, type } of added)
+    await sql`alter table ${sql.table(table)} add column ${sql.ref(column)} ${sqlTypeOf(kind, type)}`.execute(trx)
   if (added.length > 0) await showColumns(trx, kind, table)
   const toRecord = records.map((record) => ({ ...record, needsBackfill: record.needsBackfill && stored }))
   await recordFields(trx, kind, project, stream, toRecord, at)

@@ -25,20 +25,15 @@ export type StreamFields = Awaited<ReturnType<typeof readDiscoveredFields>>
  * `recordedPaths`: of this project; others may have further fields.
  */
 export async function readDiscoveredFields(db: Db, project: ProjectId, stream: StreamName) {
-  const rows = await db
-    .selectFrom('discovered_fields')
-    .select(['project_id', 'path', 'column_name', 'type', 'needed_type'])
-    .where('stream', '=', stream)
-    .orderBy('path')
-    .orderBy('project_id')
-    .execute()
+  const { rows } = await sql<DiscoveredField & { readonly owner: string }>`
+    select project_id as owner, path, column_name as "column", type, needed_type as "neededType" from discovered_fields
+    where stream = ${stream} order by path, project_id`.execute(db)
   const byPath = new Map<string, DiscoveredField>()
   const recordedPaths = new Set<string>()
-  for (const { project_id, path: stored, column_name: column, type, needed_type } of rows) {
-    const path = decodeText(stored)
-    const neededType = needed_type as FieldType | null
-    if (byPath.get(path)?.column == null) byPath.set(path, { path, column, type: type as FieldType, neededType })
-    if (project_id === project) recordedPaths.add(path)
+  for (const { owner, ...stored } of rows) {
+    const field = { ...stored, path: decodeText(stored.path) }
+    if (byPath.get(field.path)?.column == null) byPath.set(field.path, field)
+    if (owner === project) recordedPaths.add(field.path)
   }
   const withColumn = [...byPath.values()].flatMap((field) =>
     field.column === null ? [] : [{ ...field, column: field.column }],
