@@ -139,6 +139,7 @@ const isolateBadRows: StoreRows = async (trx, page, encoded) => {
       const why = valueErrorReason(error)
       if (why === null) throw error
       await sql`rollback to savepoint isolating`.execute(trx.db)
+      await sql`release savepoint isolating`.execute(trx.db)
       rejectedRows.push({ id: rowId(page.stream, row), why })
     }
   }
