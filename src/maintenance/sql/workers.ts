@@ -33,12 +33,9 @@ export function createWorkers(db: Db) {
 
 /** The workers that are alive, oldest first. */
 export async function listLiveWorkers(db: Db, now: EpochMs) {
-  return (await readLiveRows(db, now)).map((row) => ({
-    holder: processLabel(row),
-    queue: row.queue,
-    since: row.since,
-    heardAt: toTimestamp(row.beat_at),
-  }))
+  return (await readLiveRows(db, now)).map(({ queue, since, beat_at, ...process }) => {
+    return { holder: processLabel(process), queue, since, heardAt: toTimestamp(beat_at) }
+  })
 }
 
 async function readLiveRows(db: Db, now: EpochMs) {

@@ -105,15 +105,9 @@ export function createMirror(
   showDiscoveredColumns: ShowColumns,
 ) {
   let runId: string | null = null
-  const fields = createDiscoveredFields({
-    ...{ db, kind, project, schema },
-    showColumns: showColumnsWith(showDiscoveredColumns),
-  })
-  const context: ProjectContext = {
-    ...createProjectDb(db, kind, project, clock),
-    fields,
-    currentRunId: () => runId,
-  }
+  const showColumns = showColumnsWith(showDiscoveredColumns)
+  const fields = createDiscoveredFields({ db, kind, project, schema, showColumns })
+  const context: ProjectContext = { ...createProjectDb(db, kind, project, clock), fields, currentRunId: () => runId }
   let lastWrite: Promise<unknown> = Promise.resolve()
   /** Starts each write when the one before has ended, whether it succeeded or failed: each is short, and none waits for a lock. */
   const runSerially = <T>(write: () => Promise<T>): Promise<T> => {

@@ -5,11 +5,11 @@ import type { MirrorRow } from '../../../../schema/row.ts'
 import { type StreamName, streamSpecs } from '../../../../schema/stream-specs.ts'
 import { tables } from '../../../../schema/tables.ts'
 import type { ExtraField } from '../../../values/field-path.ts'
-import type { ProjectId } from '../../../values/project.ts'
 import type { EpochMs } from '../../../values/time.ts'
 import type { Db } from '../../../warehouse/connection-pool.ts'
 import { acquireLock } from '../../../warehouse/dialect.ts'
 import { decodeText } from '../../../warehouse/escape.ts'
+import type { ProjectDb } from '../../../warehouse/project-db.ts'
 import { storedTable } from '../stream-tables.ts'
 import {
   canHold,
@@ -31,10 +31,7 @@ import { type ShowColumns, sqlTypeOf, widenColumn } from './widen-column.ts'
 
 export type DiscoveredFields = ReturnType<typeof createDiscoveredFields>
 
-type DiscoveryOptions = {
-  readonly db: Db
-  readonly kind: DatabaseKind
-  readonly project: ProjectId
+type DiscoveryOptions = Pick<ProjectDb, 'db' | 'kind' | 'project'> & {
   /** `freeze`: columns are neither added nor widened. */
   readonly schema: 'discover' | 'freeze'
   readonly showColumns: ShowColumns
