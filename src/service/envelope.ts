@@ -1,4 +1,4 @@
-/** Reads the envelope of a response's body, and the rows of its list. Nothing here trusts the body's shape, and nothing throws. */
+/** Reads the envelope of a body, and the rows of its list. Nothing here trusts the body's shape, and nothing throws. */
 import { asJsonObject, type Json, type JsonObject, tryParseJson } from '../values/json.ts'
 import type { ItemBatch, ListItems } from './core/api-request.ts'
 import type { RowBatch } from './row-splitter.ts'

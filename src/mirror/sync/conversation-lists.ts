@@ -127,8 +127,8 @@ const incompleteReason =
   'the service does not list all open conversations, so a changed flag is found by a reconcile only'
 
 /**
- * Reads the complete list of open conversations. One that is open in the mirror but not listed was handled or deleted, so it
- * is requested by its id.
+ * Reads the complete list of open conversations. One that is open in the mirror but not listed was handled or deleted, so
+ * it is requested by its id.
  */
 export async function readOpenConversations(run: SyncRun, stream: ListStream): Promise<void> {
   await readOpenList(run, stream)

@@ -69,7 +69,7 @@ export async function findRollupHistory(
   return { kind: relevantLists.some((name) => statusOf(name) === 'complete') ? 'empty' : 'unknown' }
 }
 
-/** The time zone that a person has confirmed: with another one every day is read again, which a typing error must not start. */
+/** The time zone that a person has confirmed: a typing error must not start to read every day again. */
 const zoneCursor = 'analytics:zone'
 
 /** Newest first: those that are no days of the zone. */

@@ -121,7 +121,7 @@ export type WebhookDeps = RereadDeps & {
 
 type RowOutcome = 'read' | 'gone' | 'refused'
 
-/** `found`: a summary for users. `needsListSync`: it contains no usable ids, so an incremental sync of the lists is needed. */
+/** `found`: a summary for users. `needsListSync`: without usable ids, an incremental sync of the lists is needed. */
 type WebhookResult = { readonly found: string; readonly needsListSync: boolean }
 
 /**

@@ -1,6 +1,7 @@
 /**
- * The taken slots of a budget, by the time at which they are free again, and the pace of the free ones. Times are rounded up to a grain of the window, so
- * that ten thousand slots need no more space than a few hundred; rounding up keeps a slot a little longer, never shorter.
+ * The taken slots of a budget, by the time at which they are free again, and the pace of the free ones. Times are rounded
+ * up to a grain of the window, so that ten thousand slots need no more space than a few hundred; rounding up keeps a slot
+ * a little longer, never shorter.
  * Plain data: any store can hold it as JSON.
  */
 import type { EpochMs, Ms } from '../../values/time.ts'

@@ -1,4 +1,4 @@
-/** The requests that were sent: how many lately, and over time with the pauses between them. Written by every process that sends some. */
+/** The requests that every process has sent: how many lately, and over time with the pauses between them. */
 import { sql } from 'kysely'
 import { stringifyJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'

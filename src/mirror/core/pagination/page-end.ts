@@ -1,4 +1,4 @@
-/** What a page shows only beside another response: from which end of the list it was taken, and whether `hasMore` is exact. */
+/** What a page shows only beside another one: from which end of the list it was taken, and whether `hasMore` is exact. */
 import { conservativeOrder, isCut, isOutside, isShortPage, type ScanPage, showsNewRows } from './page-evidence.ts'
 import { farFuture, type Move } from './paging-moves.ts'
 import type { ListEnd } from './paging-profile.ts'
