@@ -219,15 +219,17 @@ const widgetOperation: Operation = {
 
 export type RouteMatch = { readonly operation: Operation; readonly params: OperationRequest['params'] }
 
-const routes = [...operations, widgetOperation].map((operation) => {
-  const pattern = new RegExp(`^${operation.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`)
-  return { operation, pattern }
-})
+const routes = [...operations, widgetOperation].map((operation) => ({ operation, parts: operation.path.split('/') }))
 
 export function findRoute(method: string, path: string): RouteMatch | undefined {
-  for (const { operation, pattern } of routes) {
-    const match = operation.method === method ? pattern.exec(path) : null
-    if (match !== null) return { operation, params: { ...match.groups } }
-  }
-  return undefined
+  const given = path.split('/')
+  const found = routes.find(
+    ({ operation, parts }) =>
+      operation.method === method &&
+      parts.length === given.length &&
+      parts.every((part, i) => part.startsWith('{') || part === given[i]),
+  )
+  if (found === undefined) return undefined
+  const params = found.parts.flatMap((part, i) => (part.startsWith('{') ? [[part.slice(1, -1), given[i] ?? '']] : []))
+  return { operation: found.operation, params: Object.fromEntries(params) }
 }

@@ -30,7 +30,7 @@ const changes: readonly Change[] = [
       ],
       ['schema/mirror-tables.ts', '  conversations: {\n', `tickets: { ${table}, at: ['time?', ''] } },\n`],
     ],
-    named: ['src/mirror/streams/list-streams.ts', 'src/mirror/core/day-digests.ts'],
+    named: ['src/mirror/streams/all-streams.ts', 'src/mirror/core/day-digests.ts'],
   },
   {
     row: '… with children',

@@ -79,13 +79,25 @@ const internalName = /^(sync_|_)/
 /** In the order of the names, each object once. In a name, `*` stands for any characters. Throws UserError. */
 export function findObjects(names: readonly string[], existing: readonly ObjectName[]): readonly ObjectName[] {
   const found = names.flatMap((name) => {
-    const pattern = new RegExp(`^${name.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`)
     const isIncluded = (object: ObjectName) => object.name === name || !internalName.test(object.name)
-    const matching = existing.filter((object) => pattern.test(object.name) && isIncluded(object))
+    const matching = existing.filter((object) => matchesPattern(object.name, name) && isIncluded(object))
     if (matching.length === 0) throw unknownObject(name, existing)
     return matching
   })
   return [...new Set(found)]
+}
+
+function matchesPattern(name: string, pattern: string): boolean {
+  const [start = '', ...parts] = pattern.split('*')
+  const end = parts.pop()
+  if (end === undefined) return name === pattern
+  let at = start.length
+  for (const part of parts) {
+    const found = name.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return name.startsWith(start) && name.endsWith(end) && name.length >= at + end.length
 }
 
 function unknownObject(name: string, existing: readonly ObjectName[]): UserError {

@@ -99,7 +99,10 @@ const shortenedNumber =
 
 /** Spaces and quotes stand around ids. Word processors replace hyphens and quotes; `="…"` keeps a spreadsheet from changing it; `7.0` is how pandas writes 7. */
 function toId(text: string): string {
-  const bare = text.replace(/^[\s"'{‘’“”„«»=]+/, '').replace(/[\s"'}‘’“”„«»]+$/, '')
+  let end = text.length
+  // An expression that is anchored at the end only would take quadratic time.
+  while (end > 0 && /[\s"'}‘’“”„«»]/.test(text.charAt(end - 1))) end -= 1
+  const bare = text.slice(0, end).replace(/^[\s"'{‘’“”„«»=]+/, '')
   return /^\d{1,15}\.0$/.test(bare) ? bare.slice(0, -2) : bare.replace(/[‐‑‒–—−]/g, '-')
 }
 
