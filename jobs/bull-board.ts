@@ -2,7 +2,7 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
-import type { RoutesPlugin } from '../src/http/server.ts'
+import type { RoutesPlugin } from '../src/http/http.ts'
 import type { BullQueue } from './backends/bullmq.ts'
 
 const boardPrefix = '/queues'

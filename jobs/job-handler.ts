@@ -1,10 +1,9 @@
 /** What all kinds of jobs have in common: their data, their failures, and how they are counted. */
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { JobIdentity } from '../src/maintenance/core/job-failure.ts'
+import type { JobIdentity } from '../src/maintenance/maintenance.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { EpochMs, Ms } from '../src/values/time.ts'
-import type { JobFailures } from '../src/worker/job-failures.ts'
-import type { WorkerContext } from '../src/worker/worker-context.ts'
+import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import type { JobHandler, JobResult } from './backends/backend.ts'
 import { type JobData, type PlannedSyncJob, parseJob, type QueueName } from './queues.ts'
 

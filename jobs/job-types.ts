@@ -1,14 +1,21 @@
 /** What each kind of job does, and whether it runs again. What to read or send is in the warehouse. */
 import { isListStream, type StreamName } from '../schema/stream-specs.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { JobIdentity } from '../src/maintenance/core/job-failure.ts'
-import { auditedStreams } from '../src/mirror/core/audit.ts'
+import type { JobIdentity } from '../src/maintenance/maintenance.ts'
+import { auditedStreams } from '../src/mirror/mirror.ts'
 import { assertNever } from '../src/values/assert-never.ts'
 import type { Ms } from '../src/values/time.ts'
-import { areRollupsBehind, markSyncedAndListPending, runHousekeeping } from '../src/worker/mirror-state.ts'
-import type { LaneSliceResult } from '../src/worker/outbox-lanes.ts'
-import { runAuditSlice, runSyncSlice, type SyncSliceResult } from '../src/worker/sync-slice.ts'
-import { type DeliveriesResult, processDeliveries } from '../src/worker/webhook-deliveries.ts'
+import type { LaneSliceResult } from '../src/worker/worker.ts'
+import {
+  areRollupsBehind,
+  type DeliveriesResult,
+  markSyncedAndListPending,
+  processDeliveries,
+  runAuditSlice,
+  runHousekeeping,
+  runSyncSlice,
+  type SyncSliceResult,
+} from '../src/worker/worker.ts'
 import type { JobResult } from './backends/backend.ts'
 import type { JobDeps, JobRun, JobType } from './job-handler.ts'
 import type { JobData, SchedulerJob, SyncJob } from './queues.ts'

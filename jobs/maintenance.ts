@@ -1,11 +1,10 @@
 /** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { FailingJob } from '../src/maintenance/core/job-failure.ts'
+import type { FailingJob } from '../src/maintenance/maintenance.ts'
 import type { ProjectId } from '../src/values/project.ts'
 import type { EpochMs } from '../src/values/time.ts'
-import type { JobFailures } from '../src/worker/job-failures.ts'
-import { readLastCompletions } from '../src/worker/mirror-state.ts'
-import type { WorkerContext } from '../src/worker/worker-context.ts'
+import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
+import { readLastCompletions } from '../src/worker/worker.ts'
 import type { Backend, JobQueue } from './backends/backend.ts'
 import { type JobData, type JobQueues, type PlannedSyncJob, parseJob, type SchedulerJob } from './queues.ts'
 import {

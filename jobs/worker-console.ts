@@ -1,10 +1,8 @@
 /** The console of a worker: its people from the configuration, its audit log in the warehouse. */
 import type { Warehouse } from '../src/app/open.ts'
 import type { Config } from '../src/config/config.ts'
-import { createConsoleLink } from '../src/console/links.ts'
-import { openConsoleReads } from '../src/console/reads.ts'
-import type { Attempts } from '../src/http/auth.ts'
-import type { HttpRoutes } from '../src/http/server.ts'
+import { createConsoleLink, loadRoutes, openConsoleReads } from '../src/console/console.ts'
+import type { Attempts, HttpRoutes } from '../src/http/http.ts'
 import type { Logger } from '../src/log.ts'
 
 /** `config` is asked each time: it can be reloaded. Throws UserError if a token of a person cannot be read. */
@@ -14,7 +12,7 @@ export function openWorkerConsole(config: () => Config, { auditLog }: Warehouse,
   const reads = openConsoleReads(config(), Date.now)
   const people = () => config().console.people
   const load = async () => {
-    const { consolePlugin } = await import('../src/console/routes/routes.ts')
+    const { consolePlugin } = await loadRoutes()
     return consolePlugin({
       ...{ reads, attempts, log, now: Date.now, access: { people, httpToken }, isReadOnly: false },
       // A request does not wait behind the work of the worker.

@@ -1,15 +1,20 @@
 /** The HTTP server of a worker: its health, metrics, webhooks, console and queues. */
 import type { Warehouse } from '../src/app/open.ts'
 import { type Config, type ProjectConfig, resolveHttpExposure } from '../src/config/config.ts'
-import { createAttempts } from '../src/http/auth.ts'
-import { withTimeout } from '../src/http/remember-results.ts'
-import { type HttpRoutes, openHttpServer, type ReadinessResult, type RoutesPlugin } from '../src/http/server.ts'
-import { type WebhookReceiver, webhookRoutes } from '../src/http/webhooks.ts'
+import {
+  createAttempts,
+  type HttpRoutes,
+  openHttpServer,
+  type ReadinessResult,
+  type RoutesPlugin,
+  type WebhookReceiver,
+  webhookRoutes,
+  withTimeout,
+} from '../src/http/http.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
-import type { JobFailures } from '../src/worker/job-failures.ts'
-import { storeDelivery } from '../src/worker/webhook-deliveries.ts'
-import type { WorkerContext } from '../src/worker/worker-context.ts'
+import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
+import { storeDelivery } from '../src/worker/worker.ts'
 import type { Backend } from './backends/backend.ts'
 import type { BullQueue } from './backends/bullmq.ts'
 import type { JobQueues } from './queues.ts'

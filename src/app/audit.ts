@@ -2,19 +2,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
+import type { AuditReport, SyncProgress } from '../mirror/mirror.ts'
 import {
+  type AuditDeps,
   type AuditedStream,
   type AuditResult,
+  auditedChild,
   auditedStreams,
+  createRunStats,
   estimateDifferences,
+  isMassDeletion,
+  isStopped,
   pooledMs,
-} from '../mirror/core/audit.ts'
-import { isMassDeletion } from '../mirror/core/mirror.ts'
-import type { AuditReport, SyncProgress } from '../mirror/core/reports.ts'
-import { isStopped } from '../mirror/sync/concurrency.ts'
-import { createRunStats } from '../mirror/sync/run.ts'
-import { type AuditDeps, runAudit } from '../mirror/verify/audit.ts'
-import { auditedChild } from '../mirror/verify/compare-parent.ts'
+  runAudit,
+} from '../mirror/mirror.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import { formatCount } from '../values/format.ts'
 import type { Warehouse } from './open.ts'

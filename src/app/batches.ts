@@ -2,26 +2,28 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config, ProjectConfig } from '../config/config.ts'
+import type { BatchDecision, DecisionTerms, Outbox, StatusCounts } from '../outbox/outbox.ts'
 import {
+  approvable,
   type BatchDecisionReport,
   type BatchEstimate,
   type BatchesReport,
   type BatchOutcome,
   type BatchReport,
   type BatchSummary,
+  compareWithChecks,
   countOperations,
+  describeMismatch,
   estimateBatchMs,
+  evaluateCircuits,
   longestRest,
+  outcomesConsidered,
   type RevertReport,
+  type RevertRequest,
+  requireBatch,
+  revertBatch,
   type SelectionMismatch,
-} from '../outbox/core/batches.ts'
-import type { BatchDecision, DecisionTerms } from '../outbox/core/decisions.ts'
-import type { StatusCounts } from '../outbox/core/state.ts'
-import { approvable, describeMismatch, requireBatch } from '../outbox/decide.ts'
-import { type RevertRequest, revertBatch } from '../outbox/revert.ts'
-import { compareWithChecks } from '../outbox/review/review-rows.ts'
-import { evaluateCircuits, outcomesConsidered } from '../outbox/send/circuit-breaker.ts'
-import type { Outbox } from '../outbox/sql/outbox.ts'
+} from '../outbox/outbox.ts'
 import type { BudgetPolicy } from '../service/core/margin.ts'
 import type { ProjectName } from '../values/project.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../values/time.ts'

@@ -1,6 +1,6 @@
 /** Erases a visitor, and records that it was done, without who it was. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ErasedRows } from '../maintenance/sql/erase.ts'
+import type { ErasedRows } from '../maintenance/maintenance.ts'
 import type { ProjectName } from '../values/project.ts'
 import { withWarehouse } from './with-resources.ts'
 

@@ -1,6 +1,6 @@
 /** Keeps the facts for analysts up to date with the mirror: during a long sync run, and at the end of all work. */
 
-import type { FactsOptions } from '../analytics/sql/project-facts.ts'
+import type { FactsOptions } from '../analytics/analytics.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import type { ProjectName } from '../values/project.ts'

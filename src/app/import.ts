@@ -1,9 +1,14 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ImportReport, PreviewReport, QueuedImport } from '../outbox/core/reports.ts'
-import type { ReviewSummary } from '../outbox/core/review-summary.ts'
-import type { CheckResult } from '../outbox/import/check-lines.ts'
-import { openImportBuffer } from '../outbox/import/import-buffer.ts'
+import type {
+  CheckResult,
+  ImportReport,
+  OnReviews,
+  Outbox,
+  PreviewReport,
+  QueuedImport,
+  ReviewSummary,
+} from '../outbox/outbox.ts'
 import {
   type CheckFileOptions,
   checkFile,
@@ -11,10 +16,9 @@ import {
   type ImportOptions,
   importRequests,
   needsApproval,
+  openImportBuffer,
   toQueuedImport,
-} from '../outbox/import/import-file.ts'
-import type { OnReviews } from '../outbox/review/review-rows.ts'
-import type { Outbox } from '../outbox/sql/outbox.ts'
+} from '../outbox/outbox.ts'
 import type { ProjectName } from '../values/project.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { type ReviewOptions, reviewImportFile } from './review.ts'

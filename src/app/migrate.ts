@@ -1,7 +1,7 @@
 /** Runs `migrate`, which needs only the warehouse. */
 
 import type { Config } from '../config/config.ts'
-import type { RewriteReport } from '../mirror/core/reports.ts'
+import type { RewriteReport } from '../mirror/mirror.ts'
 import type { MigrationSummary } from '../warehouse/migrate.ts'
 import type { Warehouse } from './open.ts'
 import { withWarehouse } from './with-resources.ts'

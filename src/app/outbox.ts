@@ -1,20 +1,20 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { SelectionMismatch } from '../outbox/core/batches.ts'
-import type { DecisionTerms, OutboxDecision, OutboxFilter } from '../outbox/core/decisions.ts'
-import type { OutboxEntry } from '../outbox/core/outbox-entry.ts'
 import type {
   AddWritebackReport,
   DecisionReport,
+  DecisionTerms,
   ListWritebacksReport,
+  Outbox,
+  OutboxDecision,
+  OutboxEntry,
+  OutboxFilter,
+  SelectionMismatch,
   SendEstimate,
   ShowWritebackReport,
-} from '../outbox/core/reports.ts'
-import { laneBlockingStatuses } from '../outbox/core/state.ts'
-import type { WritebackRequest } from '../outbox/core/writeback-request.ts'
-import { executeDecision, requireBatch, resolveIds } from '../outbox/decide.ts'
-import { needsApproval } from '../outbox/import/import-file.ts'
-import type { Outbox } from '../outbox/sql/outbox.ts'
+  WritebackRequest,
+} from '../outbox/outbox.ts'
+import { executeDecision, laneBlockingStatuses, needsApproval, requireBatch, resolveIds } from '../outbox/outbox.ts'
 import { estimateWritesMs } from '../service/core/estimate.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'

@@ -2,13 +2,18 @@
 import pRetry from 'p-retry'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import { countOperations, estimateBatchMs, type OperationCounts } from '../outbox/core/batches.ts'
-import type { PushReport } from '../outbox/core/reports.ts'
-import { operations } from '../outbox/core/writeback-request.ts'
-import type { WritebackDeps } from '../outbox/operations/operation-handler.ts'
-import { circuitNotices, missingScopeNotices, withoutProjectNotices } from '../outbox/send/circuit-breaker.ts'
-import { type SendProgress, sendQueued } from '../outbox/send/send-queued.ts'
-import type { Outbox } from '../outbox/sql/outbox.ts'
+import type { Outbox, PushReport, WritebackDeps } from '../outbox/outbox.ts'
+import {
+  circuitNotices,
+  countOperations,
+  estimateBatchMs,
+  missingScopeNotices,
+  type OperationCounts,
+  operations,
+  type SendProgress,
+  sendQueued,
+  withoutProjectNotices,
+} from '../outbox/outbox.ts'
 import type { BudgetView, SlotLimits } from '../service/core/budget.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'
 import { projectCommandHint, UserError } from '../values/user-error.ts'

@@ -1,19 +1,19 @@
 /** Opens what a review needs, and reviews a file before it is queued, or a batch; on request against the service, too. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { SelectionDigest } from '../outbox/core/batches.ts'
-import type { ReviewOutcome } from '../outbox/core/review.ts'
-import type { ReviewSummary } from '../outbox/core/review-summary.ts'
-import { approvable, requireBatch } from '../outbox/decide.ts'
-import { type ImportFile, readImportLines } from '../outbox/import/import-file.ts'
-import { checkSource } from '../outbox/review/check-rows.ts'
+import type { ReviewOutcome, ReviewSummary, SelectionDigest } from '../outbox/outbox.ts'
 import {
+  approvable,
   batchSource,
+  checkSource,
+  type ImportFile,
   importSource,
   type OnReviews,
   type ReviewSource,
+  readImportLines,
+  requireBatch,
   reviewSource,
-} from '../outbox/review/review-rows.ts'
+} from '../outbox/outbox.ts'
 import { ApiError } from '../service/core/api-failure.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { EpochMs } from '../values/time.ts'

@@ -3,11 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { StreamName } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
-import type { SyncMode } from '../mirror/core/mirror.ts'
-import type { SyncProgress, SyncReport } from '../mirror/core/reports.ts'
-import { heartbeatTimeoutMs, type LockResult } from '../mirror/sql/stream-locks.ts'
-import { confirmZone, rememberConfirmedZone, unconfirmedZoneReason } from '../mirror/sync/rollup-days.ts'
-import { runSync, type SyncResult } from '../mirror/sync/sync.ts'
+import type { SyncMode, SyncProgress, SyncReport } from '../mirror/mirror.ts'
+import {
+  confirmZone,
+  heartbeatTimeoutMs,
+  type LockResult,
+  rememberConfirmedZone,
+  runSync,
+  type SyncResult,
+  unconfirmedZoneReason,
+} from '../mirror/mirror.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import type { Ms } from '../values/time.ts'
 import { UserError } from '../values/user-error.ts'

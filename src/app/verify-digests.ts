@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { ExportColumn, ExportObject } from '../export/core/export.ts'
-import type { ExportSnapshot } from '../export/sql/snapshot.ts'
+import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/export.ts'
+import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/mirror.ts'
 import {
   compareDigests,
   createDayDigests,
@@ -13,9 +13,8 @@ import {
   digestOfDays,
   digestOfMirror,
   identityColumns,
-} from '../mirror/core/day-digests.ts'
-import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/core/reports.ts'
-import { throwIfAborted } from '../mirror/sync/concurrency.ts'
+  throwIfAborted,
+} from '../mirror/mirror.ts'
 import type { ProjectId } from '../values/project.ts'
 import { systemErrorText } from '../values/system-error-text.ts'
 import { type EpochMs, toTimestamp } from '../values/time.ts'

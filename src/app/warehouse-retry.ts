@@ -3,9 +3,8 @@
  * may be repeated, even if it was done and only its response was lost.
  */
 import pRetry from 'p-retry'
-import type { Mirror } from '../mirror/sql/mirror.ts'
-import type { LockResult } from '../mirror/sql/stream-locks.ts'
-import type { Outbox } from '../outbox/sql/outbox.ts'
+import type { LockResult, Mirror } from '../mirror/mirror.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { isWarehouseUnavailable } from '../warehouse/explain-error.ts'
 import type { Warehouse } from './open.ts'

@@ -1,7 +1,6 @@
 /** `deskmirror audit`: reads a random sample of the mirror again, corrects what differs, and says what follows. */
 import { Command } from 'commander'
-import type { AuditResult } from '../mirror/core/audit.ts'
-import type { AuditReport } from '../mirror/core/reports.ts'
+import type { AuditReport, AuditResult } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { EpochMs } from '../values/time.ts'
 import type { CommandContext } from './command-context.ts'

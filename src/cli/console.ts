@@ -56,7 +56,7 @@ async function printLink(context: CommandContext): Promise<CommandResult> {
   const config = context.loadConfig('database')
   if (config.http === null)
     throw new UserError({ what: 'there is no console', why: 'HTTP is off', next: 'set DESKMIRROR_HTTP', exitCode: 2 })
-  const { createWorkerLink } = await context.load(() => import('../console/links.ts'))
+  const { createWorkerLink } = await context.load(() => import('../console/console.ts'))
   const { link, address, answers } = await createWorkerLink(config, config.http, context.now())
   if (!answers) {
     context.writeErr(
@@ -80,7 +80,7 @@ async function serve(context: CommandContext, named: string | undefined, { port,
   const display = context.openDisplay(false)
   const log = await context.openLog({ ...(config ?? (await defaults(context))), warnings: [] }, display)
   const { stopped, exit } = context.listenForSignals()
-  const { serveStandAlone } = await context.load(() => import('../console/stand-alone.ts'))
+  const { serveStandAlone } = await context.load(async () => (await import('../console/console.ts')).loadStandAlone())
   const slow = setTimeout(
     () => context.writeErr(`${named ?? 'the warehouse'} has not answered for 5 s; Ctrl-C ends this\n`),
     slowMs,

@@ -3,9 +3,9 @@
  * read them.
  */
 import { Command, Option } from 'commander'
-import type { GrantReport } from '../analytics/sql/grant.ts'
+import type { GrantReport } from '../analytics/analytics.ts'
 import type { FactsRebuildReport } from '../app/facts.ts'
-import type { RewriteReport } from '../mirror/core/reports.ts'
+import type { RewriteReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize } from '../values/format.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { Ms } from '../values/time.ts'

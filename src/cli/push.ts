@@ -1,8 +1,7 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
 import type { PushProgress } from '../app/push.ts'
-import type { PushReport } from '../outbox/core/reports.ts'
-import type { WritebackStatus } from '../outbox/core/state.ts'
+import type { PushReport, WritebackStatus } from '../outbox/outbox.ts'
 import type { BudgetView } from '../service/core/budget.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import { showInvisible } from '../values/invisible.ts'

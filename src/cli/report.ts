@@ -1,9 +1,8 @@
 /** `deskmirror report`: the week on one page. Reads only the warehouse. */
 import { extname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { parseDate } from '../analytics/core/report-period.ts'
-import type { Report } from '../analytics/report/report.ts'
-import { reportPage } from '../analytics/report/report-page.ts'
+import type { Report } from '../analytics/analytics.ts'
+import { parseDate, reportPage } from '../analytics/analytics.ts'
 import { renderHtml, renderMarkdown } from '../document/page.ts'
 import type { ProjectName } from '../values/project.ts'
 import type { LocalDate } from '../values/time.ts'

@@ -1,8 +1,7 @@
 /** `deskmirror sync`: one sync run over the service, to the end. */
 import { Command, Option } from 'commander'
 import type { StreamName } from '../../schema/stream-specs.ts'
-import type { StreamReport, SyncMode, SyncOutcome } from '../mirror/core/mirror.ts'
-import type { GapReport, SyncReport } from '../mirror/core/reports.ts'
+import type { GapReport, StreamReport, SyncMode, SyncOutcome, SyncReport } from '../mirror/mirror.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from '../values/format.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'

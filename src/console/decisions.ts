@@ -3,17 +3,16 @@ import { decideBatch, revertBatchOf } from '../app/batches.ts'
 import type { Warehouse } from '../app/open.ts'
 import { decideWritebacks } from '../app/outbox.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { BatchDecisionReport, SelectionMismatch } from '../outbox/core/batches.ts'
+import type { BatchDecisionReport, DecisionReport, Operation, SelectionMismatch } from '../outbox/outbox.ts'
 import {
   changedStatuses,
   type DecisionName,
   type DecisionTerms,
   decisions,
   type OutboxFilter,
-} from '../outbox/core/decisions.ts'
-import type { DecisionReport } from '../outbox/core/reports.ts'
-import { type ReviewOutcome, reviewOutcomes } from '../outbox/core/review.ts'
-import type { Operation } from '../outbox/core/writeback-request.ts'
+  type ReviewOutcome,
+  reviewOutcomes,
+} from '../outbox/outbox.ts'
 import { decodeSegment } from '../values/address.ts'
 import type { ConsoleProject } from './project.ts'
 import type { Reviews } from './reviews.ts'

@@ -1,7 +1,7 @@
 /** What a page of a project is asked with, and what of its data the person may see. */
 import type { Warehouse } from '../app/open.ts'
 import type { Role } from '../config/roles.ts'
-import type { Outbox } from '../outbox/sql/outbox.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import type { ProjectDb } from '../warehouse/project-db.ts'
 import type { Values } from './decisions.ts'
 import type { Page, ProjectFrame } from './page.ts'

@@ -1,8 +1,12 @@
 /** Blocks about write-backs and batches: one word for each status, everywhere the same, and the buttons of decisions. */
-import type { BatchState } from '../outbox/core/batches.ts'
-import { type DecisionName, decisions } from '../outbox/core/decisions.ts'
-import type { EventLogEntry } from '../outbox/core/outbox-entry.ts'
-import { presentStatuses, type StatusCounts, type WritebackStatus } from '../outbox/core/state.ts'
+import type { BatchState, EventLogEntry } from '../outbox/outbox.ts'
+import {
+  type DecisionName,
+  decisions,
+  presentStatuses,
+  type StatusCounts,
+  type WritebackStatus,
+} from '../outbox/outbox.ts'
 import { escapeName, withQuery } from '../values/address.ts'
 import { formatCount } from '../values/format.ts'
 import { attribute, type Html, html, nothing } from '../values/html.ts'

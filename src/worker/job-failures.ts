@@ -3,16 +3,16 @@
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
 
-import type { Metrics } from '../http/metrics.ts'
+import type { Metrics } from '../http/http.ts'
 import type { Logger } from '../log.ts'
+import type { JobFailureRepository } from '../maintenance/maintenance.ts'
 import {
   type FailingJob,
   failedSync,
   isExpired,
   type JobFailure,
   type JobIdentity,
-} from '../maintenance/core/job-failure.ts'
-import type { JobFailureRepository } from '../maintenance/sql/workers.ts'
+} from '../maintenance/maintenance.ts'
 import type { ProjectId, ProjectName } from '../values/project.ts'
 import { errorText } from '../values/system-error-text.ts'
 import type { EpochMs, Ms } from '../values/time.ts'

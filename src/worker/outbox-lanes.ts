@@ -5,18 +5,17 @@ import { findClockNotice } from '../app/outbox.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../app/push.ts'
 import { keyFingerprint } from '../app/request-budgets.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { ClaimableWriteback } from '../outbox/core/outbox-entry.ts'
-import type { Operation } from '../outbox/core/writeback-request.ts'
+import type { ClaimableWriteback, Operation } from '../outbox/outbox.ts'
 import {
   circuitNotices,
   evaluateCircuits,
   isBlocked,
   operationsWithoutScope,
   outcomesConsidered,
+  sendLane,
   toClaimFilter,
   withoutProjectNotices,
-} from '../outbox/send/circuit-breaker.ts'
-import { sendLane } from '../outbox/send/lane.ts'
+} from '../outbox/outbox.ts'
 import { ApiError, describeFailure } from '../service/core/api-failure.ts'
 import type { EpochMs, Ms } from '../values/time.ts'
 import { commandHintFor } from '../values/user-error.ts'

@@ -22,8 +22,13 @@ const violations: readonly { rule: string; files: Record<string, string>; says: 
   },
   {
     rule: 'the mirror knows nothing of write-backs',
-    files: { 'src/mirror/a.ts': "import type { b } from '../outbox/b.ts'", 'src/outbox/b.ts': '' },
+    files: { 'src/mirror/a.ts': "import type { b } from '../outbox/outbox.ts'", 'src/outbox/outbox.ts': '' },
     says: /mirror may import only mirror, values, log, schema, config, warehouse, service/,
+  },
+  {
+    rule: 'of another module, only its front file is imported',
+    files: { 'src/cli/a.ts': "import { b } from '../mirror/sync/b.ts'", 'src/mirror/sync/b.ts': '' },
+    says: /src\/cli\/a\.ts imports \.\.\/mirror\/sync\/b\.ts: of mirror, other modules import only src\/mirror\/mirror\.ts/,
   },
   {
     rule: 'nothing but the command line imports the sandbox',

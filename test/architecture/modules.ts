@@ -42,6 +42,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   build: [...bottom, 'analytics', 'http', 'cli'],
 }
 
+/** Modules whose files are imported one by one; of any other, its front file is, which has the module's name. */
+const withoutFront: readonly string[] = [...bottom, 'document', 'sandbox', 'warehouse', 'service', 'app', 'jobs']
+
 /** Packages that only some modules may import. SQL is written with kysely in `warehouse`, `schema`, and in folders `sql` and `views`. */
 const packageUsers: Readonly<Record<string, readonly string[]>> = {
   kysely: ['schema', 'warehouse', 'sql', 'views'],
@@ -76,6 +79,7 @@ export function moduleViolations(files: SourceFiles): string[] {
   const imports = [...files].flatMap(([file, text]) => importsOf(file, text))
   return [
     ...imports.flatMap(moduleViolation),
+    ...imports.flatMap(frontViolation),
     ...imports.flatMap(coreViolation),
     ...imports.flatMap(packageViolation),
     ...imports.flatMap((imported) => pathViolation(imported, files)),
@@ -99,6 +103,19 @@ function moduleViolation({ from, what, target }: Import): string[] {
   return [`${from} imports ${what}: ${importer} may import only ${[importer, ...allowed].join(', ')}`]
 }
 
+/** `build` makes documents of what the modules contain. */
+function frontViolation({ from, what, target }: Import): string[] {
+  if (target === null || moduleOf(from) === 'build') return []
+  const imported = moduleOf(target)
+  if (moduleOf(from) === imported || withoutFront.includes(imported) || target === frontOf(target)) return []
+  return [`${from} imports ${what}: of ${imported}, other modules import only ${frontOf(target)}`]
+}
+
+function frontOf(file: string): string {
+  const name = moduleOf(file)
+  return `src/${name}/${name}.ts`
+}
+
 function packageViolation({ from, what, target }: Import): string[] {
   if (target !== null) return []
   const name = what.startsWith('@') ? what.split('/').slice(0, 2).join('/') : (what.split('/')[0] ?? what)
@@ -116,7 +133,7 @@ function isPure(file: string): boolean {
 
 function coreViolation({ from, what, target }: Import): string[] {
   if (target === null || !isPure(from) || isPure(target)) return []
-  if (['schema', 'config', 'document'].includes(moduleOf(target))) return []
+  if (['schema', 'config', 'document'].includes(moduleOf(target)) || target === frontOf(target)) return []
   return [`${from} imports ${what}: a decision imports only decisions and values`]
 }
 

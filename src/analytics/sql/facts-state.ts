@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { AnalyticsSettings } from '../../config/analytics-settings.ts'
-import { type FactKind, factKinds } from '../../mirror/sql/pending-facts.ts'
+import { type FactKind, factKinds } from '../../mirror/mirror.ts'
 import { toCanonicalJson } from '../../values/canonical-json.ts'
 import { createTimeZone } from '../../values/days.ts'
 import { parseTime, toTimestamp } from '../../values/time.ts'

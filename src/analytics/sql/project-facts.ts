@@ -8,10 +8,10 @@ import {
   type FactKind,
   factKinds,
   findPendingKind,
+  inTransaction,
   listPendingFacts,
   removePendingFacts,
-} from '../../mirror/sql/pending-facts.ts'
-import { inTransaction } from '../../mirror/sql/project-context.ts'
+} from '../../mirror/mirror.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { createStatisticsUpdater } from '../../warehouse/statistics.ts'
 import { type Calendar, createCalendar } from '../core/calendar.ts'

@@ -1,5 +1,5 @@
 /** Progress on standard error: redrawn in place on a terminal, an occasional line elsewhere, nothing when quiet. */
-import type { SyncProgress } from '../../mirror/core/reports.ts'
+import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { Progress } from './progress.ts'

@@ -1,9 +1,14 @@
 /** Renders the state of the outbox, for several commands. */
 
-import type { ReasonGroup } from '../../outbox/core/group-reasons.ts'
-import { type NamedEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import { describeRequest, shortId } from '../../outbox/core/review-labels.ts'
-import { type StatusCounts, writebackStatuses } from '../../outbox/core/state.ts'
+import type { ReasonGroup } from '../../outbox/outbox.ts'
+import {
+  describeRequest,
+  type NamedEntry,
+  type StatusCounts,
+  shortId,
+  targetIdOf,
+  writebackStatuses,
+} from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'

@@ -1,7 +1,7 @@
 /** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
 
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import type { SyncProgress } from '../../mirror/core/reports.ts'
+import type { SyncProgress } from '../../mirror/mirror.ts'
 import type { BudgetView } from '../../service/core/budget.ts'
 import { burstSlots } from '../../service/core/slots.ts'
 import { formatCount, formatDuration, pluralize } from '../../values/format.ts'

@@ -2,23 +2,21 @@
 
 import { Option } from 'commander'
 import type { Config } from '../../config/config.ts'
+import type { CheckedReview, OnReviews, ReviewGroup, ReviewSummary } from '../../outbox/outbox.ts'
 import {
   describeDifference,
   describeEffect,
   describeGroup,
   describeOrder,
-  outcomeLabels,
-} from '../../outbox/core/review-labels.ts'
-import type { CheckedReview, ReviewGroup, ReviewSummary } from '../../outbox/core/review-summary.ts'
-import { operationTypes, reviewActions } from '../../outbox/core/writeback-request.ts'
-import {
   openCsvOutput,
   openLinesOutput,
   openPageOutput,
+  operationTypes,
+  outcomeLabels,
   type ReviewOutput,
   type ReviewPageText,
-} from '../../outbox/review/review-files.ts'
-import type { OnReviews } from '../../outbox/review/review-rows.ts'
+  reviewActions,
+} from '../../outbox/outbox.ts'
 import { formatAge, formatCount, pluralize } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'

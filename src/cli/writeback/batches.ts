@@ -1,7 +1,6 @@
 /** `deskmirror writeback batches`: the batches, newest first, and `batches show`: one of them. */
 import { Command, Option } from 'commander'
-import type { BatchReport } from '../../outbox/core/batches.ts'
-import type { ReviewPageText } from '../../outbox/review/review-files.ts'
+import type { BatchReport, ReviewPageText } from '../../outbox/outbox.ts'
 import { formatCount } from '../../values/format.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { CommandContext } from '../command-context.ts'

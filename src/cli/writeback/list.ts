@@ -1,11 +1,19 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes; `writeback show`: all stored data of one of them. */
 import { Command, Option } from 'commander'
-import { type EventLogEntry, type OutboxEntry, targetIdOf } from '../../outbox/core/outbox-entry.ts'
-import type { ListWritebacksReport, ShowWritebackReport } from '../../outbox/core/reports.ts'
-import { describeVerdict } from '../../outbox/core/review-labels.ts'
-import { type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'
-import { type Operation, operations, type WritebackRequest } from '../../outbox/core/writeback-request.ts'
-import { csvHeader, toCsvRow } from '../../outbox/import/csv-columns.ts'
+import type { ListWritebacksReport, ShowWritebackReport } from '../../outbox/outbox.ts'
+import {
+  csvHeader,
+  describeVerdict,
+  type EventLogEntry,
+  type Operation,
+  type OutboxEntry,
+  operations,
+  targetIdOf,
+  toCsvRow,
+  type WritebackRequest,
+  type WritebackStatus,
+  writebackStatuses,
+} from '../../outbox/outbox.ts'
 import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { ProjectId } from '../../values/project.ts'

@@ -1,9 +1,14 @@
 /** Renders batches: the list, and one with its outcome, reasons, what is left, and what comes next. */
 import type { BatchProgress } from '../../app/batches.ts'
-import type { BatchesReport, BatchOutcome, BatchReport } from '../../outbox/core/batches.ts'
-import type { ReasonGroup } from '../../outbox/core/group-reasons.ts'
-import { describeDeviation, shortId } from '../../outbox/core/review-labels.ts'
-import type { StatusCounts, WritebackStatus } from '../../outbox/core/state.ts'
+import type {
+  BatchesReport,
+  BatchOutcome,
+  BatchReport,
+  ReasonGroup,
+  StatusCounts,
+  WritebackStatus,
+} from '../../outbox/outbox.ts'
+import { describeDeviation, shortId } from '../../outbox/outbox.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'

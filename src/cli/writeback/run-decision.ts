@@ -1,18 +1,23 @@
 /** Makes a decision that was typed: which write-backs it is about, and what it answers. */
 
-import type { BatchDecisionReport, NotReverted, RevertReport, SelectionMismatch } from '../../outbox/core/batches.ts'
+import type {
+  BatchDecisionReport,
+  DecisionReport,
+  NotReverted,
+  Operation,
+  RevertReport,
+  ReviewOutcome,
+  SelectionMismatch,
+  WritebackStatus,
+} from '../../outbox/outbox.ts'
 import {
   type DecisionName,
   decisionOf,
   decisions,
   type OutboxDecision,
   type OutboxFilter,
-} from '../../outbox/core/decisions.ts'
-import type { DecisionReport } from '../../outbox/core/reports.ts'
-import type { ReviewOutcome } from '../../outbox/core/review.ts'
-import { shortId } from '../../outbox/core/review-labels.ts'
-import type { WritebackStatus } from '../../outbox/core/state.ts'
-import type { Operation } from '../../outbox/core/writeback-request.ts'
+  shortId,
+} from '../../outbox/outbox.ts'
 import { formatCount, pluralize, toPrintable } from '../../values/format.ts'
 import { showInvisible } from '../../values/invisible.ts'
 import { type CommandHint, UserError } from '../../values/user-error.ts'

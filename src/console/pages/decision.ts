@@ -1,9 +1,17 @@
 /** The pages of a decision: before it, exactly what it is about; afterwards, what it did not do, or what has changed. */
 import { readSlotLimits } from '../../app/request-budgets.ts'
-import { estimateBatchMs, type RevertReport, type SelectionMismatch } from '../../outbox/core/batches.ts'
-import { type DecisionName, decisions, isDecision } from '../../outbox/core/decisions.ts'
-import { describeTerms } from '../../outbox/core/review-labels.ts'
-import { type Operation, operations, operationTypes } from '../../outbox/core/writeback-request.ts'
+import {
+  type DecisionName,
+  decisions,
+  describeTerms,
+  estimateBatchMs,
+  isDecision,
+  type Operation,
+  operations,
+  operationTypes,
+  type RevertReport,
+  type SelectionMismatch,
+} from '../../outbox/outbox.ts'
 import { formatCount, pluralize } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'
 import type { Ms } from '../../values/time.ts'

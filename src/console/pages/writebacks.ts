@@ -1,13 +1,16 @@
 /** Write-backs: the batches, newest first, or all rows with one status; and rows that have not left, of which some can be picked. */
 import { hasRole } from '../../config/roles.ts'
 import type { Cell } from '../../document/table.ts'
-import type { DecisionName, OutboxFilter } from '../../outbox/core/decisions.ts'
-import type { NamedEntry } from '../../outbox/core/outbox-entry.ts'
-import type { ReviewOutcome } from '../../outbox/core/review.ts'
-import { describeRequest, outcomeLabels } from '../../outbox/core/review-labels.ts'
-import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../../outbox/core/state.ts'
-import { operationTypes, reviewActions } from '../../outbox/core/writeback-request.ts'
-import type { Outbox } from '../../outbox/sql/outbox.ts'
+import type { DecisionName, NamedEntry, Outbox, OutboxFilter, ReviewOutcome } from '../../outbox/outbox.ts'
+import {
+  describeRequest,
+  operationTypes,
+  outcomeLabels,
+  reviewActions,
+  type StatusCounts,
+  type WritebackStatus,
+  writebackStatuses,
+} from '../../outbox/outbox.ts'
 import { withQuery } from '../../values/address.ts'
 import { formatCount } from '../../values/format.ts'
 import { attribute, type Html, html, nothing } from '../../values/html.ts'

@@ -1,7 +1,6 @@
 /** Who waits for an answer, one conversation with its thread, and one visitor with conversations and activity. */
 import { sql } from 'kysely'
-import type { WritebackStatus } from '../../outbox/core/state.ts'
-import type { Operation } from '../../outbox/core/writeback-request.ts'
+import type { Operation, WritebackStatus } from '../../outbox/outbox.ts'
 import { type EpochMs, type Ms, parseTime, rfc3339, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 

@@ -1,11 +1,14 @@
 /** What the overview of a project says, its sync runs, its days, and what the service turned out to do. */
 import { sql } from 'kysely'
-import { readProjectIncidents } from '../../maintenance/sql/projects.ts'
-import { countBlockedLanes, countWritebacks, readBehaviours } from '../../maintenance/sql/status.ts'
-import { listFailures } from '../../maintenance/sql/workers.ts'
-import { estimateDifferences, pooledMs } from '../../mirror/core/audit.ts'
-import type { SyncMode, SyncOutcome } from '../../mirror/core/mirror.ts'
-import { listFinishedAudits } from '../../mirror/sql/audits.ts'
+import {
+  countBlockedLanes,
+  countWritebacks,
+  listFailures,
+  readBehaviours,
+  readProjectIncidents,
+} from '../../maintenance/maintenance.ts'
+import type { SyncMode, SyncOutcome } from '../../mirror/mirror.ts'
+import { estimateDifferences, listFinishedAudits, pooledMs } from '../../mirror/mirror.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import { isWaiting } from './conversations.ts'

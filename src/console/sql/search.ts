@@ -1,7 +1,6 @@
 /** Search: an id leads to its thing, else people by name and address, and conversations by their words. */
 import { type RawBuilder, sql } from 'kysely'
-import { hasWord, parseSearch, type SearchQuery } from '../../analytics/core/search-words.ts'
-import { countWaitingConversations } from '../../analytics/sql/facts-state.ts'
+import { countWaitingConversations, hasWord, parseSearch, type SearchQuery } from '../../analytics/analytics.ts'
 import { inList } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { ConversationRow } from './conversations.ts'

@@ -7,12 +7,9 @@ import {
   streamNames,
   streamSpecs,
 } from '../../../schema/stream-specs.ts'
-import { failedStream } from '../../maintenance/core/job-failure.ts'
-import { listFailures } from '../../maintenance/sql/workers.ts'
-import type { GapReport } from '../../mirror/core/reports.ts'
-import { countPendingParents } from '../../mirror/sql/pending-children.ts'
-import { heartbeatTimeoutMs } from '../../mirror/sql/stream-locks.ts'
-import { hasDeletedAt } from '../../mirror/sql/stream-tables.ts'
+import { failedStream, listFailures } from '../../maintenance/maintenance.ts'
+import type { GapReport } from '../../mirror/mirror.ts'
+import { countPendingParents, hasDeletedAt, heartbeatTimeoutMs } from '../../mirror/mirror.ts'
 import type { EpochMs } from '../../values/time.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
 

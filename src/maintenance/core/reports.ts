@@ -1,9 +1,7 @@
 /** What `status` reports of one project. Times are RFC 3339 text. */
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
-import type { AuditEstimate } from '../../mirror/core/audit.ts'
-import type { SyncMode, SyncOutcome } from '../../mirror/core/mirror.ts'
-import type { GapReport } from '../../mirror/core/reports.ts'
+import type { AuditEstimate, GapReport, SyncMode, SyncOutcome } from '../../mirror/mirror.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { JobKind } from './job-failure.ts'

@@ -4,9 +4,8 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
-import { removeSearchEntries } from '../../analytics/sql/search-index.ts'
-import { clearWords } from '../../outbox/sql/delete-words.ts'
-import { decidedSql, inAnyCase, toTimeValue } from '../../outbox/sql/row.ts'
+import { removeSearchEntries } from '../../analytics/analytics.ts'
+import { clearWords, decidedSql, inAnyCase, toTimeValue } from '../../outbox/outbox.ts'
 import { UserError } from '../../values/user-error.ts'
 import { inList, listParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'

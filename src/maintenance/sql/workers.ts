@@ -1,6 +1,6 @@
 /** What workers record: that they are alive, by a heartbeat, and which of their jobs are failing. */
 import { sql } from 'kysely'
-import { heartbeatTimeoutMs, processLabel } from '../../mirror/sql/stream-locks.ts'
+import { heartbeatTimeoutMs, processLabel } from '../../mirror/mirror.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'

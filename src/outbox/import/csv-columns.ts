@@ -3,7 +3,7 @@
  * what looks like the error of one, and visitors write some of these texts: such a text gets a leading `'`, which is
  * removed when it is read.
  */
-import { byteOrderMark, formulaStart, toCsvLine } from '../../export/csv-writer.ts'
+import { byteOrderMark, formulaStart, toCsvLine } from '../../export/export.ts'
 import { commonFields } from '../core/request-fields.ts'
 import { operationTypes, targetKinds, type WritebackRequest } from '../core/writeback-request.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'

@@ -1,10 +1,17 @@
 /** Reads the messages of a conversation from the service. */
 import type { MirrorRow } from '../../../schema/row.ts'
-import { type MessageSide, toMessageSide } from '../../mirror/core/message-fields.ts'
-import { decodeProfile, documentedPageSizes, type PagingProfile } from '../../mirror/core/pagination/paging-profile.ts'
-import { allTime, type TimeRange } from '../../mirror/core/pagination/pending-ranges.ts'
-import { conversations, messages } from '../../mirror/streams/all-streams.ts'
-import { readList } from '../../mirror/sync/pages.ts'
+import {
+  allTime,
+  conversations,
+  decodeProfile,
+  documentedPageSizes,
+  type MessageSide,
+  messages,
+  type PagingProfile,
+  readList,
+  type TimeRange,
+  toMessageSide,
+} from '../../mirror/mirror.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { type EpochMs, type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'

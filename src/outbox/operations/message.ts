@@ -4,8 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { findKey } from '../../mirror/core/item-fields.ts'
-import { messages } from '../../mirror/streams/all-streams.ts'
+import { findKey, messages } from '../../mirror/mirror.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'

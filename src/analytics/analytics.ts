@@ -1,0 +1,15 @@
+/**
+ * Facts, views and the report for analysts: derived from the mirror by one code, whether refreshed or rebuilt.
+ */
+export { chooseReportPeriod, type DateRange, parseDate } from './core/report-period.ts'
+export { hasWord, isFound, parseSearch, type SearchQuery } from './core/search-words.ts'
+export { buildReport, type Report } from './report/report.ts'
+export { reportPage } from './report/report-page.ts'
+export { countWaitingConversations } from './sql/facts-state.ts'
+export { type GrantReport, grantToAnalyst } from './sql/grant.ts'
+export { createProjectFacts, type FactsOptions } from './sql/project-facts.ts'
+export { readReportData } from './sql/report-data.ts'
+export { removeSearchEntries } from './sql/search-index.ts'
+export { explainDependentView, showDiscoveredColumns, updateAnalyticsViews } from './sql/views.ts'
+export { analyticsViews } from './views/all-views.ts'
+export type { AnalyticsView } from './views/analytics-view.ts'

@@ -1,0 +1,15 @@
+/**
+ * What one worker process does with its jobs: slices of syncs and lanes, deliveries, housekeeping, and what it counts.
+ */
+export { createJobFailures, createRepeatFilter, type JobFailures } from './job-failures.ts'
+export {
+  areRollupsBehind,
+  markSyncedAndListPending,
+  readLastCompletions,
+  readMirrorHealth,
+  runHousekeeping,
+} from './mirror-state.ts'
+export type { LaneSliceResult } from './outbox-lanes.ts'
+export { runAuditSlice, runSyncSlice, type SyncSliceResult } from './sync-slice.ts'
+export { type DeliveriesResult, processDeliveries, storeDelivery } from './webhook-deliveries.ts'
+export { openWorkerContext, type WorkerContext } from './worker-context.ts'
