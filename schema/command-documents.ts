@@ -37,10 +37,16 @@ export function readTypes(root: URL): readonly string[] {
   const urls = globSync('{src,schema}/**/*.ts', { cwd: root.pathname }).map((path) => new URL(path, root))
   const files = new Map(urls.map((url) => [url.href, parseFile(url)]))
   const found = new Map<string, string>()
+  /** The file that declares the name; the front file of a module only names it. */
+  const declaring = (name: string, href: string): string | undefined => {
+    const file = files.get(href)
+    if (file === undefined || file.declarations.has(name)) return file && href
+    const from = file.imports.get(name)
+    return from && declaring(name, from)
+  }
   const visit = (text: string, href: string) => {
     for (const [name] of text.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(/\b[A-Za-z]\w*/g)) {
-      const file = files.get(href)
-      const from = file?.declarations.has(name) ? href : (file?.imports.get(name) ?? '')
+      const from = declaring(name, href) ?? ''
       const declaration = files.get(from)?.declarations.get(name)
       if (declaration === undefined || found.has(`${name} ${from}`)) continue
       found.set(`${name} ${from}`, declaration)
@@ -73,7 +79,7 @@ function parseFile(url: URL) {
       declarations.set(name, `${comment}${block.trimEnd()}`)
     comment = block.startsWith('/**') && block.endsWith('*/') ? `${block}\n` : ''
   }
-  const imports = [...text.matchAll(/^import (?:type )?\{([^{}]*)\} from '(\.[^']*)'/gm)]
+  const imports = [...text.matchAll(/^(?:import|export) (?:type )?\{([^{}]*)\} from '(\.[^']*)'/gm)]
   const names = imports.flatMap(([, names = '', path = '']) =>
     names.split(',').map((name) => [name.replace('type ', '').trim(), new URL(path, url).href] as const),
   )
