@@ -16,7 +16,6 @@ import type { Ms } from '../src/values/time.ts'
 import type { JobFailures, WorkerContext } from '../src/worker/worker.ts'
 import { storeDelivery } from '../src/worker/worker.ts'
 import type { Backend } from './backends/backend.ts'
-import type { BullQueue } from './backends/bullmq.ts'
 import type { JobQueues } from './queues.ts'
 import { openWorkerConsole } from './worker-console.ts'
 
@@ -30,7 +29,7 @@ type WorkerHttpDeps = JobQueues & {
 
 /** `config` is asked each time: it can be reloaded. Throws UserError. */
 export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps) {
-  const { context, backend, queues, enqueue, isAlive, checkReadiness, onClose } = deps
+  const { context, backend, enqueue, isAlive, checkReadiness, onClose } = deps
   const { warehouse, metrics, log } = context
   const attempts = createAttempts()
   const projects = () => config().projects
@@ -43,7 +42,7 @@ export async function openWorkerHttp(config: () => Config, deps: WorkerHttpDeps)
     return projects().flatMap(({ name, projectId }) => (held.has(projectId) ? [name] : []))
   }
   const receiver = createWebhookReceiver(projects, context, enqueue)
-  const plugins = [queueBoard(backend, queues), webhookRoutes(receiver), webConsole.routes]
+  const plugins = [queueBoard(backend), webhookRoutes(receiver), webConsole.routes]
   const health = { isAlive, checkReadiness, listHeld }
   const server = await openHttpServer({ ...address, attempts, health, metrics, plugins, log })
   onClose(server.close)
@@ -77,19 +76,14 @@ function createWebhookReceiver(
   }
 }
 
-function queueBoard(backend: Backend, queues: JobQueues['queues']): HttpRoutes {
-  if (backend.kind === 'embedded') return { prefix: '/queues', auth: 'token', plugin: noBoard }
-  const load = async () => {
-    const { bullBoardPlugin } = await import('./bull-board.ts')
-    return bullBoardPlugin(Object.values(queues) as unknown as BullQueue<never>[])
+function queueBoard({ kind, loadBoard }: Backend): HttpRoutes {
+  const routes = { prefix: '/queues', auth: 'token' } as const
+  if (loadBoard !== null) return { ...routes, load: loadBoard }
+  const error = `the ${kind} queue has no page: \`deskmirror status\` and the console show what is pending and what fails`
+  const plugin: RoutesPlugin = async (app) => {
+    for (const url of ['', '/*']) app.get(url, (_, reply) => reply.code(404).send({ error }))
   }
-  return { prefix: '/queues', auth: 'token', load }
-}
-
-const noBoard: RoutesPlugin = async (app) => {
-  const error =
-    'the embedded queue has no page: `deskmirror status` and the console show what is pending and what fails'
-  for (const url of ['', '/*']) app.get(url, (_, reply) => reply.code(404).send({ error }))
+  return { ...routes, plugin }
 }
 
 /** Shorter than the clients' timeouts; each part has its own, so that the one that hangs is named. */

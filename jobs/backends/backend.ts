@@ -1,10 +1,10 @@
 /** The job queue, whatever it is kept in: Redis, a Postgres server, or this process. */
+import type { QueueKind } from '../../src/config/fields.ts'
+import type { RoutesPlugin } from '../../src/http/http.ts'
 import type { EpochMs, Ms } from '../../src/values/time.ts'
 
-export type BackendKind = 'redis' | 'postgres' | 'embedded'
-
 export type Backend = {
-  readonly kind: BackendKind
+  readonly kind: QueueKind
   /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
   /** Opens a queue. Closed with the backend, or before. */
@@ -15,6 +15,8 @@ export type Backend = {
   readonly ensureSchedules: <D>(queue: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => Promise<void>
   /** How a person resumes a queue of this name in the store; empty if none can be paused. */
   readonly resumeStep: (queue: string) => string
+  /** Its pages below `/queues`; null: it has none. */
+  readonly loadBoard: (() => Promise<RoutesPlugin>) | null
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
   /** Whether the error means that the store is disconnected; if so, logs it, so that callers need not. */

@@ -24,6 +24,7 @@ export function openInProcess(): Backend {
     ensureSchedules: async (of, schedules) =>
       [...queues.values()].find(({ port }) => port === of)?.setSchedules(schedules),
     resumeStep: () => '',
+    loadBoard: null,
     ping: async () => {},
     isConnectionError: () => false,
     close: async () => void (await Promise.all([...queues.values()].map(({ close }) => close()))),

@@ -88,11 +88,7 @@ export const globalSettings = {
     field.databaseUrl.default('sqlite:deskmirror.db'),
     'The warehouse: `sqlite:PATH`, or `postgres://user:password@host/database`, with `?schema=NAME` for another schema than `public`.',
   ),
-  queueUrl: addressSetting(
-    'queue_url',
-    field.queueUrl.default('embedded'),
-    'Where the worker keeps its jobs: `embedded` (in its process, for a single worker), `redis://…`, `rediss://…` or `postgres://…`.',
-  ),
+  queueUrl: addressSetting('queue_url', field.queueUrl.default('embedded'), field.queueUrlHelp),
   /** Null: off. `port` 0: any free one. An IPv6 `host` has no brackets. */
   http: setting(
     'http',

@@ -64,7 +64,7 @@ const changes: readonly Change[] = [
   },
   {
     row: 'a queue backend',
-    edits: [['jobs/backends/backend.ts', "'embedded'\n", "'nats' | "]],
+    edits: [['src/config/fields.ts', " redis: ['redis',", " nats: ['nats'],"]],
     named: ['jobs/backends/open-backend.ts'],
   },
 ]

@@ -1,6 +1,6 @@
 /** The queue board, as a browser gets it. */
 import { expect, test } from 'vitest'
-import { bullBoardPlugin } from '../../jobs/bull-board.ts'
+import { bullBoardPlugin } from '../../jobs/backends/bullmq/board.ts'
 import type { HttpRoutes } from '../../src/http/server.ts'
 import { startTestServer, token, tokenOptions } from '../http/test-server.ts'
 

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { JobHandler, JobResult, JobWorkerOptions, Recurrence } from '../../jobs/backends/backend.ts'
-import { type BullQueue, ensureSchedule } from '../../jobs/backends/bullmq.ts'
+import { type BullQueue, ensureSchedule } from '../../jobs/backends/bullmq/bullmq.ts'
 import { splitPostgresUrl } from '../../src/warehouse/postgres.ts'
 import { type BullBackend, type BullFixture, bullFixtures } from './queue-fixtures.ts'
 

@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import pg from 'pg'
 import { inject } from 'vitest'
-import type { Backend, BackendKind } from '../../jobs/backends/backend.ts'
-import type { createBullBackend } from '../../jobs/backends/bullmq.ts'
+import type { Backend } from '../../jobs/backends/backend.ts'
+import type { createBullBackend } from '../../jobs/backends/bullmq/bullmq.ts'
 import { openBackend } from '../../jobs/backends/open-backend.ts'
+import type { QueueKind } from '../../src/config/fields.ts'
 import { createLog } from '../../src/log.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
@@ -33,7 +34,7 @@ export const silentLog = createLog({ level: 'silent', pretty: false, secrets: []
 
 /** `makeCrashable`: a server that crashes and recovers. */
 export const bullFixtures: readonly {
-  readonly kind: BackendKind
+  readonly kind: QueueKind
   readonly make: () => Promise<BullFixture>
   readonly makeCrashable: () => Promise<BullFixture & { readonly crash: Crash }>
 }[] = [
@@ -43,7 +44,7 @@ export const bullFixtures: readonly {
 
 const inProcess: QueueFixture = { open: () => openBackend('embedded', { log: silentLog }), drop: async () => {} }
 
-export const queueFixtures: readonly { readonly kind: BackendKind; readonly make: () => Promise<QueueFixture> }[] = [
+export const queueFixtures: readonly { readonly kind: QueueKind; readonly make: () => Promise<QueueFixture> }[] = [
   ...bullFixtures,
   { kind: 'embedded', make: async () => inProcess },
 ]

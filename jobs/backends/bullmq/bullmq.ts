@@ -11,26 +11,19 @@ import {
   UnrecoverableError,
   Worker,
 } from 'bullmq'
-import type { Logger } from '../../src/log.ts'
-import { assertNever } from '../../src/values/assert-never.ts'
-import type { EpochMs, Ms } from '../../src/values/time.ts'
-import type {
-  Backend,
-  BackendKind,
-  JobHandler,
-  JobQueue,
-  JobResult,
-  JobSchedule,
-  JobWorkerOptions,
-  Recurrence,
-} from './backend.ts'
+import type { Logger } from '../../../src/log.ts'
+import { assertNever } from '../../../src/values/assert-never.ts'
+import type { EpochMs, Ms } from '../../../src/values/time.ts'
+import type { Backend, JobHandler, JobQueue, JobResult, JobSchedule, JobWorkerOptions, Recurrence } from '../backend.ts'
 import { createStoreErrorLog, isStoreConnectionError } from './store-errors.ts'
 
+type StoreKind = 'redis' | 'postgres'
+
 /** The factory holds the connection; BullMQ insists on a connection option, so it gets the kind's name. */
-export type BullBackendFactory = BackendFactory<IQueueBackend, BackendKind>
+export type BullBackendFactory = BackendFactory<IQueueBackend, StoreKind>
 
 export type StoreConnection = {
-  readonly kind: Exclude<BackendKind, 'embedded'>
+  readonly kind: StoreKind
   /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
   readonly factory: BullBackendFactory
@@ -133,8 +126,9 @@ export function createBullBackend(
     if (isConnectionLost && error instanceof Error) onError(error)
     return isConnectionLost
   }
+  const loadBoard = async () => (await import('./board.ts')).bullBoardPlugin(queues)
   const { kind, warnings, ping, resumeStep } = store
-  return { kind, warnings, resumeStep, queue, worker, ensureSchedules, ping, isConnectionError, close }
+  return { kind, warnings, resumeStep, queue, worker, ensureSchedules, loadBoard, ping, isConnectionError, close }
 }
 
 /**
@@ -158,7 +152,7 @@ async function applyJobResult(result: JobResult, delayUntil: (at: number) => Pro
   }
 }
 
-export type BullQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
+export type BullQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, StoreKind>
 
 /**
  * Changes nothing if the schedule is up to date. Do not call it concurrently: in Postgres a schedule that is set twice at

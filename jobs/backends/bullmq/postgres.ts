@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type PgPool, PostgresConnection, PostgresQueueBackend, runMigrations } from 'bullmq'
 import pg from 'pg'
-import { splitPostgresUrl } from '../../src/warehouse/postgres.ts'
+import { splitPostgresUrl } from '../../../src/warehouse/postgres.ts'
 import type { BullBackendFactory, StoreConnection, StoreOptions } from './bullmq.ts'
 import { retryUntilConnected, unusableQueue } from './store-errors.ts'
 

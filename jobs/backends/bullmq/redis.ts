@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
-import { errorText } from '../../src/values/system-error-text.ts'
-import { UserError } from '../../src/values/user-error.ts'
+import { errorText } from '../../../src/values/system-error-text.ts'
+import { UserError } from '../../../src/values/user-error.ts'
 import type { StoreConnection, StoreOptions } from './bullmq.ts'
 import { retryUntilConnected, unusableQueue } from './store-errors.ts'
 

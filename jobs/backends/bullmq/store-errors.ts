@@ -1,11 +1,11 @@
 /** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
 import pRetry from 'p-retry'
-import type { Logger } from '../../src/log.ts'
-import { serverDisplayName } from '../../src/values/server-url.ts'
-import type { EpochMs, Ms } from '../../src/values/time.ts'
-import { UserError } from '../../src/values/user-error.ts'
-import { createRepeatFilter } from '../../src/worker/worker.ts'
-import type { Backend } from './backend.ts'
+import type { Logger } from '../../../src/log.ts'
+import { serverDisplayName } from '../../../src/values/server-url.ts'
+import type { EpochMs, Ms } from '../../../src/values/time.ts'
+import { UserError } from '../../../src/values/user-error.ts'
+import { createRepeatFilter } from '../../../src/worker/worker.ts'
+import type { Backend } from '../backend.ts'
 
 const connectionErrorText =
   /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/

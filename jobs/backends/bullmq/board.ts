@@ -2,8 +2,7 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
-import type { RoutesPlugin } from '../src/http/http.ts'
-import type { BullQueue } from './backends/bullmq.ts'
+import type { RoutesPlugin } from '../../../src/http/http.ts'
 
 const boardPrefix = '/queues'
 
@@ -11,13 +10,13 @@ const boardPrefix = '/queues'
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
 
-export function bullBoardPlugin(queues: readonly BullQueue<never>[]): RoutesPlugin {
+/** `queues`: of BullMQ, in any store. */
+export function bullBoardPlugin(queues: readonly object[]): RoutesPlugin {
   const server = new FastifyAdapter()
   createBullBoard({
     // The adapter's type names BullMQ's default store; it calls nothing that the other stores lack.
     queues: queues.map(
-      (queue) =>
-        new BullMQAdapter(queue as unknown as ConstructorParameters<typeof BullMQAdapter>[0], { readOnlyMode: true }),
+      (queue) => new BullMQAdapter(queue as ConstructorParameters<typeof BullMQAdapter>[0], { readOnlyMode: true }),
     ),
     serverAdapter: server,
     options: { uiConfig: { boardTitle: 'deskmirror' } },
