@@ -4,7 +4,6 @@ import { type Config, type ProjectConfig, settingsNeedingRestart } from '../src/
 import { createMetrics, type Metrics } from '../src/http/http.ts'
 import type { Logger } from '../src/log.ts'
 import type { JobIdentity, JobKind } from '../src/maintenance/maintenance.ts'
-import { withFailingJobs } from '../src/maintenance/maintenance.ts'
 import { errorText } from '../src/values/system-error-text.ts'
 import type { Ms } from '../src/values/time.ts'
 import { createJobFailures, openWorkerContext, readMirrorHealth } from '../src/worker/worker.ts'
@@ -167,7 +166,7 @@ async function openWorkerComponents(
   closer: Closer,
 ) {
   const metrics: Metrics = createMetrics({
-    readHealth: async () => withFailingJobs(await readMirrorHealth(context, projects()), failures.list()),
+    readHealth: () => readMirrorHealth(context, projects(), failures.list()),
     failingJobs: () => failures.list(),
     checkReadiness: () => checkComponents(),
     log,

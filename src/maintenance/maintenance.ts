@@ -1,20 +1,21 @@
 /**
  * What keeps a warehouse in order and says how it is: status, failing jobs, workers, retention, erasure.
  */
-export { type ProjectHealth, withFailingJobs } from './core/health.ts'
 export {
   type FailingJob,
   failedStream,
   failedSync,
   isExpired,
+  isStreamFailing,
   type JobFailure,
   type JobIdentity,
   type JobKind,
 } from './core/job-failure.ts'
 export type { StatusReport } from './core/reports.ts'
 export { createErasure, type ErasedRows } from './sql/erase.ts'
+export { noSyncState, type ProjectHealth } from './sql/health.ts'
 export { createProjects, listMirroredProjects, readProjectIncidents } from './sql/projects.ts'
 export { deleteExpired } from './sql/retention.ts'
 export { countBlockedLanes, countWritebacks, listGaps, readBehaviours, readStatus } from './sql/status.ts'
-export { createStreamStates, noSyncState, type ProjectRuns } from './sql/stream-states.ts'
+export { createStreamStates, type ProjectRuns } from './sql/stream-states.ts'
 export { createJobFailures, createWorkers, type JobFailureRepository, listFailures } from './sql/workers.ts'

@@ -2,8 +2,8 @@
 import { type ChildStreamName, childStreamNames, type StreamName } from '../../schema/stream-specs.ts'
 import type { Warehouse } from '../app/open.ts'
 import type { ProjectConfig } from '../config/config.ts'
-import type { ProjectHealth } from '../maintenance/maintenance.ts'
-import { noSyncState } from '../maintenance/maintenance.ts'
+import type { FailingJob, ProjectHealth } from '../maintenance/maintenance.ts'
+import { isStreamFailing, noSyncState } from '../maintenance/maintenance.ts'
 import { findRollupHistory } from '../mirror/mirror.ts'
 import type { EpochMs } from '../values/time.ts'
 import type { WorkerResources } from './resources.ts'
@@ -46,6 +46,7 @@ export async function areRollupsBehind({ warehouse }: WorkerResources, project: 
 export async function readMirrorHealth(
   { warehouse, budgets }: WorkerResources,
   projects: readonly ProjectConfig[],
+  failing: readonly FailingJob[],
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
   const states = await warehouse.streamStates.readProjects(now)
@@ -66,7 +67,7 @@ export async function readMirrorHealth(
             stream,
             lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
             pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
-            isFailed: completion?.failed ?? false,
+            isFailed: completion?.failed === true || isStreamFailing(failing, project.name, stream),
             isSkipped: completion?.skipped ?? false,
           }
         }),

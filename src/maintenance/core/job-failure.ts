@@ -87,6 +87,11 @@ export function failedStream(failure: Pick<JobFailure, 'job' | 'key'>): StreamNa
   return mode === 'audit' ? null : stream
 }
 
+/** Whether a sync job of the stream fails: one that threw could not record it. */
+export function isStreamFailing(failing: readonly FailingJob[], project: ProjectName, stream: StreamName): boolean {
+  return failing.some(({ identity, failure }) => identity.project?.name === project && failedStream(failure) === stream)
+}
+
 /** The stream and the mode of a failing sync job or audit. */
 export function failedSync({ job, key }: Pick<JobFailure, 'job' | 'key'>) {
   const [named, mode = null] = job === 'pass' ? key.split('/') : []

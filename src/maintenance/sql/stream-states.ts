@@ -1,4 +1,4 @@
-/** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
+/** The state of every stream, for workers: when it was last synced, and what is left to read. */
 import { sql } from 'kysely'
 import { type ChildStreamName, isChildStream, type StreamName } from '../../../schema/stream-specs.ts'
 import type { StreamReport } from '../../mirror/mirror.ts'
@@ -6,21 +6,7 @@ import { countAllPending, listPendingStreams } from '../../mirror/mirror.ts'
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import type { Db } from '../../warehouse/connection-pool.ts'
-import type { ProjectCounts } from '../core/health.ts'
-
-/** Of a project that has never been synced. Streams that have never been synced, or have nothing pending, are missing. */
-export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
-
-type ProjectSyncState = ProjectCounts & {
-  readonly streams: StreamSyncStates
-  readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
-}
-
-/** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
-type StreamSyncStates = ReadonlyMap<
-  StreamName,
-  { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
->
+import { readProjectStates, readStreamStates } from './health.ts'
 
 export function createStreamStates(db: Db) {
   return {
@@ -36,7 +22,7 @@ export function createStreamStates(db: Db) {
     readAll: () => readStreamStates(db),
     /** By project: what its runs and audits since then tell. */
     readRuns: (since: EpochMs) => readRuns(db, since),
-    /** Every project that has been synced or has write-backs. */
+    /** In numbers, for metrics. */
     readProjects: (now: EpochMs) => readProjectStates(db, now),
   }
 }
@@ -51,16 +37,6 @@ async function markSynced(db: Db, project: ProjectId, streams: readonly StreamNa
       conflict.columns(['project_id', 'stream']).doUpdateSet(state).where('sync_streams.skipped', 'is', null),
     )
     .execute()
-}
-
-async function readStreamStates(db: Db): Promise<ReadonlyMap<string, StreamSyncStates>> {
-  const rows = await db.selectFrom('sync_streams').selectAll().execute()
-  const toState = ({ stream, synced_at, failed, skipped }: (typeof rows)[number]) => {
-    const at = synced_at === null ? null : Date.parse(synced_at)
-    return [stream as StreamName, { at, failed: failed !== null, skipped: skipped !== null }] as const
-  }
-  const byProject = Map.groupBy(rows, (row) => row.project_id)
-  return new Map([...byProject].map(([project, ofProject]) => [project, new Map(ofProject.map(toState))]))
 }
 
 /**
@@ -99,23 +75,4 @@ async function readRuns(db: Db, since: EpochMs): Promise<ReadonlyMap<string, Pro
       return [project, { firstAt: Date.parse(first), oldestIdleAt: idle === null ? null : Date.parse(idle), ran }]
     }),
   )
-}
-
-async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
-  const pending = await countAllPending(db, now)
-  const gaps = await sql<{ project: ProjectId; count: number }>`
-    select project_id as project, count(*) as count from sync_gaps
-    where resolved_at is null group by project_id`.execute(db)
-  const queue = await sql<{ project: ProjectId; status: string; count: number }>`
-    select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
-  const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
-  const states = await readStreamStates(db)
-  const stateOf = (project: string): ProjectSyncState => ({
-    streams: states.get(project) ?? noSyncState.streams,
-    pendingChildren: pending.get(project) ?? noSyncState.pendingChildren,
-    gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
-    writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
-  })
-  const projects = new Set([...states.keys(), ...pending.keys(), ...writebacks.keys()])
-  return new Map([...projects].map((project) => [project, stateOf(project)]))
 }

@@ -1,0 +1,84 @@
+/** The health of every project's mirror in numbers, measured repeatedly while the worker runs. */
+import { sql } from 'kysely'
+import type { ChildStreamName, StreamName } from '../../../schema/stream-specs.ts'
+import { countAllPending } from '../../mirror/mirror.ts'
+import type { BudgetView } from '../../service/core/budget.ts'
+import type { ProjectId, ProjectName } from '../../values/project.ts'
+import type { EpochMs, Ms } from '../../values/time.ts'
+import type { Db } from '../../warehouse/connection-pool.ts'
+
+/** What the warehouse counts of a project. */
+type ProjectCounts = {
+  /** Open gaps: data known to be missing. */
+  readonly gaps: number
+  /** Write-backs by state. */
+  readonly writebacks: Readonly<Record<string, number>>
+}
+
+export type ProjectHealth = ProjectCounts & {
+  /** The project's name. */
+  readonly project: ProjectName
+  readonly streams: readonly StreamHealth[]
+  /** Null: this process has not used it yet. */
+  readonly budget: BudgetView | null
+  /** Nothing is read because the service denies the key. */
+  readonly isPaused: boolean
+  /** No write-back is sent because the warehouse went back in time. */
+  readonly isHeld: boolean
+}
+
+type StreamHealth = {
+  readonly stream: StreamName
+  /** Time since the stream was last read completely; null = never. */
+  readonly lagMs: Ms | null
+  /** Parents whose children are still to be read. */
+  readonly pendingChildren: number
+  /** The last sync run failed. */
+  readonly isFailed: boolean
+  /** Not read because the key lacks its scope. */
+  readonly isSkipped: boolean
+}
+
+/** Of a project that has never been synced. Streams that have never been synced, or have nothing pending, are missing. */
+export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
+
+type ProjectSyncState = ProjectCounts & {
+  readonly streams: StreamSyncStates
+  readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
+}
+
+/** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
+type StreamSyncStates = ReadonlyMap<
+  StreamName,
+  { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
+>
+
+/** Every project that has been synced or has write-backs. */
+export async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
+  const pending = await countAllPending(db, now)
+  const gaps = await sql<{ project: ProjectId; count: number }>`
+    select project_id as project, count(*) as count from sync_gaps
+    where resolved_at is null group by project_id`.execute(db)
+  const queue = await sql<{ project: ProjectId; status: string; count: number }>`
+    select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
+  const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
+  const states = await readStreamStates(db)
+  const stateOf = (project: string): ProjectSyncState => ({
+    streams: states.get(project) ?? noSyncState.streams,
+    pendingChildren: pending.get(project) ?? noSyncState.pendingChildren,
+    gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
+    writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
+  })
+  const projects = new Set([...states.keys(), ...pending.keys(), ...writebacks.keys()])
+  return new Map([...projects].map((project) => [project, stateOf(project)]))
+}
+
+export async function readStreamStates(db: Db): Promise<ReadonlyMap<string, StreamSyncStates>> {
+  const rows = await db.selectFrom('sync_streams').selectAll().execute()
+  const toState = ({ stream, synced_at, failed, skipped }: (typeof rows)[number]) => {
+    const at = synced_at === null ? null : Date.parse(synced_at)
+    return [stream as StreamName, { at, failed: failed !== null, skipped: skipped !== null }] as const
+  }
+  const byProject = Map.groupBy(rows, (row) => row.project_id)
+  return new Map([...byProject].map(([project, ofProject]) => [project, new Map(ofProject.map(toState))]))
+}
