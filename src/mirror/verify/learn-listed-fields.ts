@@ -4,7 +4,7 @@
  * service does so to several rows, and then to the same field of each once more.
  */
 import { unreadableRowReason } from '../../service/core/api-failure.ts'
-import { differingFieldsBehaviour, listOnlyFields, toListShape } from '../../service/core/list-shape.ts'
+import { differingFieldsBehaviour, listOnlyFields, toListShape } from '../../service/core/row-by-id-shape.ts'
 import { stringifyJson } from '../../values/json.ts'
 import type { AuditedStream } from '../core/audit.ts'
 import type { AuditStore } from '../sql/audits.ts'
