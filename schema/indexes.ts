@@ -1,4 +1,15 @@
 /** The indexes of the tables. Partial ones make rare rows (deleted rows, pending children, open gaps) cheap to find and to keep. */
+import type { TableSpec } from './column-types.ts'
+import { mirrorTables } from './mirror-tables.ts'
+import {
+  isChildStream,
+  isListStream,
+  isPagedStream,
+  type StreamName,
+  streamNames,
+  streamSpecs,
+} from './stream-specs.ts'
+
 export const uniqueIndexes = [
   'gaps_open on sync_gaps (project_id, stream, subject) where resolved_at is null',
   'writebacks_by_order on writebacks (seq)',
@@ -11,24 +22,12 @@ export const uniqueIndexes = [
 ]
 
 export const indexes = [
-  'conversations_by_start on conversations (project_id, created_at)',
+  ...streamNames.flatMap(indexesOf),
   'conversations_by_visitor on conversations (project_id, visitor_id)',
   'conversations_open on conversations (project_id, last_message_at) where handled_at is null',
   `conversations_waiting on conversations (project_id, waiting_since)
       where waiting_since is not null and handled_at is null and deleted_at is null`,
-  'conversations_deleted on conversations (project_id, deleted_at) where deleted_at is not null',
-  'conversations_by_identity on conversations (project_id, lower(id))',
-  'messages_by_time on message_rows (project_id, created_at)',
-  'messages_deleted on message_rows (project_id) where deleted_at is not null',
   'visitors_by_email on visitors (project_id, email)',
-  'visitors_deleted on visitors (project_id, deleted_at) where deleted_at is not null',
-  'visitors_by_identity on visitors (project_id, lower(id))',
-  'activity_by_time on visitor_activity (project_id, occurred_at)',
-  'activity_deleted on visitor_activity (project_id) where deleted_at is not null',
-  'calls_by_time on calls (project_id, occurred_at)',
-  'calls_deleted on calls (project_id, deleted_at) where deleted_at is not null',
-  'calls_by_identity on calls (project_id, lower(id))',
-  'recordings_deleted on call_recordings (project_id) where deleted_at is not null',
   'metrics_by_name on analytics_metrics (metric, project_id, window_from)',
   'changes_by_conversation on conversation_changes (project_id, conversation_id)',
   "changes_of_handled on conversation_changes (project_id, conversation_id) where field = 'handled_at'",
@@ -64,3 +63,24 @@ export const indexes = [
   'batches_reverting on writeback_batches (project_id, reverts) where reverts is not null',
   'cancellations_open on writeback_cancellations (project_id) where finished_at is null',
 ]
+
+/** Rows of a stream are found by their start, among deleted ones, and by ids in any case. */
+function indexesOf(stream: StreamName): readonly string[] {
+  const { table, timeColumn } = streamSpecs[stream]
+  const { storedIn = table }: TableSpec = mirrorTables[table]
+  const name = indexPrefix(stream)
+  const found: string[] = []
+  const start = isPagedStream(stream) ? streamSpecs[stream].startColumn : null
+  const sort = start === timeColumn ? 'time' : 'start'
+  if (start !== null) found.push(`${name}_by_${sort} on ${storedIn} (project_id, ${start})`)
+  const isDeleted = 'where deleted_at is not null'
+  if (isChildStream(stream)) found.push(`${name}_deleted on ${storedIn} (project_id) ${isDeleted}`)
+  if (!isListStream(stream)) return found
+  found.push(`${name}_deleted on ${storedIn} (project_id, deleted_at) ${isDeleted}`)
+  return [...found, `${name}_by_identity on ${storedIn} (project_id, lower(id))`]
+}
+
+/** The stream's name, without that of its parent. */
+function indexPrefix(stream: StreamName): string {
+  return isChildStream(stream) ? stream.replace(`${streamSpecs[streamSpecs[stream].parent].singular}_`, '') : stream
+}

@@ -1,5 +1,14 @@
 /** The tables of the mirror: what the service has, and what changed in it from one sync to the next. */
 import { projectColumns, type TableSpec } from './column-types.ts'
+import type { ListStreamName } from './stream-specs.ts'
+
+type MirrorTableSpec = TableSpec & {
+  /**
+   * The columns and fields of `raw` with ids of a person, or of what is a person's: the rows are erased with them, and
+   * refused from then on.
+   */
+  readonly erasedWith: Readonly<Record<string, ListStreamName>>
+}
 
 const mirroredColumns = {
   ...projectColumns,
@@ -38,6 +47,7 @@ export const mirrorTables = {
   conversations: {
     note: 'Conversations with visitors. Open work is handled_at is null; status is always open.',
     key: ['project_id', 'id'],
+    erasedWith: { id: 'conversations', visitor_id: 'visitors' },
     columns: {
       ...mirroredColumns,
       ...deletionColumns,
@@ -61,11 +71,13 @@ export const mirrorTables = {
     note: 'Messages of the conversations, including system events (kind is not utterance). A view of message_rows.',
     key: ['project_id', 'conversation_id', 'id'],
     storedIn: 'message_rows',
+    erasedWith: { conversation_id: 'conversations' },
     columns: messageColumns,
   },
   message_rows: {
     note: 'What is stored of messages: read messages instead.',
     key: ['project_id', 'conversation_id', 'id'],
+    erasedWith: { conversation_id: 'conversations' },
     columns: {
       ...messageColumns,
       run_id: ['uuid?', 'the sync run that stored it, in sync_runs'],
@@ -78,6 +90,7 @@ export const mirrorTables = {
   visitors: {
     note: 'Visitor profiles. Undocumented fields get columns when they first appear.',
     key: ['project_id', 'id'],
+    erasedWith: { id: 'visitors' },
     columns: {
       ...mirroredColumns,
       ...deletionColumns,
@@ -89,6 +102,7 @@ export const mirrorTables = {
   visitor_activity: {
     note: 'What visitors did. An entry is identified by its id and its time, or else by its content, and by its number among equal ones.',
     key: ['project_id', 'visitor_id', 'entry_hash', 'ordinal'],
+    erasedWith: { visitor_id: 'visitors' },
     columns: {
       ...mirroredColumns,
       ...deletionColumns,
@@ -101,6 +115,8 @@ export const mirrorTables = {
   calls: {
     note: 'Calls.',
     key: ['project_id', 'id'],
+    // What a call says about its visitor and its conversation is not documented.
+    erasedWith: { id: 'calls', 'raw.visitorId': 'visitors', 'raw.conversationId': 'conversations' },
     columns: {
       ...mirroredColumns,
       ...deletionColumns,
@@ -111,6 +127,7 @@ export const mirrorTables = {
   call_recordings: {
     note: 'Whether calls have recordings, and what the service says about them; never a recording itself.',
     key: ['project_id', 'call_id'],
+    erasedWith: { call_id: 'calls' },
     columns: {
       ...mirroredColumns,
       ...deletionColumns,
@@ -122,6 +139,7 @@ export const mirrorTables = {
   analytics_rollups: {
     note: 'The daily rollups of the service. A past day can still change: read_at says when each was last read.',
     key: ['project_id', 'window_from', 'window_to'],
+    erasedWith: {},
     columns: {
       ...mirroredColumns,
       ...dayColumns,
@@ -131,6 +149,7 @@ export const mirrorTables = {
   analytics_metrics: {
     note: 'The numbers of the rollups, one per row. When each was last read: read_at in analytics_rollups.',
     key: ['project_id', 'window_from', 'window_to', 'metric'],
+    erasedWith: {},
     columns: {
       ...projectColumns,
       ...dayColumns,
@@ -141,6 +160,7 @@ export const mirrorTables = {
   availability_snapshots: {
     note: 'Whether human agents were available, each time the service was asked.',
     key: ['project_id', 'taken_at'],
+    erasedWith: {},
     columns: {
       ...mirroredColumns,
       taken_at: ['time', 'when the service was asked'],
@@ -153,6 +173,7 @@ export const mirrorTables = {
   conversation_changes: {
     note: 'Changes of conversations from one sync to the next: a history that the service does not keep.',
     key: ['project_id', 'id'],
+    erasedWith: { conversation_id: 'conversations' },
     columns: {
       ...projectColumns,
       id: ['key', 'UUID, ascending with time'],
@@ -167,4 +188,4 @@ export const mirrorTables = {
       ],
     },
   },
-} as const satisfies Record<string, TableSpec>
+} as const satisfies Record<string, MirrorTableSpec>

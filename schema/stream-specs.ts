@@ -107,6 +107,13 @@ export function isPagedStream(stream: StreamName): stream is PagedStreamName {
   return 'startColumn' in streamSpecs[stream]
 }
 
+/** The column whose day a row belongs to: when it began, which does not change later; null = rows of no day. */
+export function dayColumn(stream: StreamName): string | null {
+  if (isPagedStream(stream)) return streamSpecs[stream].startColumn
+  // The only time of a child object is when it was requested.
+  return isChildStream(stream) ? null : streamSpecs[stream].timeColumn
+}
+
 export function hasStartDate(stream: StreamName): boolean {
   return isPagedStream(stream) && streamSpecs[stream].hasStartDate
 }

@@ -1,6 +1,7 @@
 /** Makes the triggers of this version: those of write-backs and of logs, and those that store nothing of an erased person. */
 import type { DatabaseKind } from './column-types.ts'
 import { type Run, schemaOf } from './create-missing.ts'
+import { type ErasedTable, erasedTables } from './erased-tables.ts'
 import {
   eachRow,
   eachStatement,
@@ -18,28 +19,11 @@ const activityKeys = {
   refusal: 'a version of deskmirror before 0019_activity_keys cannot store activity',
 } as const
 
-/** The columns of each table that name a visitor, a conversation or a call. */
-const idColumns: Readonly<Record<string, readonly string[]>> = {
-  visitors: ['id'],
-  visitor_activity: ['visitor_id'],
-  conversations: ['id', 'visitor_id'],
-  message_rows: ['conversation_id'],
-  conversation_changes: ['conversation_id'],
-  calls: ['id'],
-  call_recordings: ['call_id'],
-}
-
-/** What a call says about its visitor and its conversation is not documented. */
-const callFields = ['visitorId', 'conversationId']
-
-function isErased(
-  table: string,
-  columns: readonly string[],
-  parts: { lower: string; erased: string; field: (name: string) => string },
-) {
-  const fields = table === 'calls' ? callFields.map(parts.field) : []
-  const ids = [...columns.map((column) => `new.${column}`), ...fields].map((id) => `${parts.lower}(${id})`)
-  return `exists (select 1 from ${parts.erased} where project_id = new.project_id and id in (${ids.join(', ')}))`
+function isErased({ ids }: ErasedTable, parts: { lower: string; erased: string; field: (name: string) => string }) {
+  const values = ids
+    .map(({ column, field }) => (field === null ? `new.${column}` : parts.field(field)))
+    .map((value) => `${parts.lower}(${value})`)
+  return `exists (select 1 from ${parts.erased} where project_id = new.project_id and id in (${values.join(', ')}))`
 }
 
 export async function replaceTriggers(run: Run, kind: DatabaseKind): Promise<void> {
@@ -68,9 +52,9 @@ async function replaceInSqlite(run: Run): Promise<void> {
       when: `before insert on visitor_activity when ${activityKeys.isOlder}`,
       does: `select json_extract('{}', '${activityKeys.refusal}')`,
     },
-    ...Object.entries(idColumns).map(([table, columns]) => ({
-      name: `${table}_erased`,
-      when: `before insert on ${table} when ${isErased(table, columns, parts)}`,
+    ...erasedTables.map((erased) => ({
+      name: `${erased.table}_erased`,
+      when: `before insert on ${erased.table} when ${isErased(erased, parts)}`,
       does: 'select raise(ignore)',
     })),
   ]
@@ -97,7 +81,7 @@ async function replaceInPostgres(run: Run): Promise<void> {
   }
   // They double the time of an insert, so they are enabled when a person is first erased.
   const [erased] = await run('select 1 from erased_ids limit 1')
-  for (const table of erased === undefined ? Object.keys(idColumns) : [])
+  for (const { table } of erased === undefined ? erasedTables : [])
     await run(`alter table ${schema}.${table} disable trigger ${table}_erased`)
 }
 
@@ -107,16 +91,15 @@ function otherTriggers(schema: string): PostgresTriggers {
     erased: `${schema}.erased_ids`,
     field: (name: string) => `new.raw ->> '${name}'`,
   }
-  const erasing = Object.entries(idColumns).map(([table, columns]) => [table, isErased(table, columns, parts)] as const)
   const events = `${schema}.console_events`
   return {
     functions: {
       console_events_kept: refuse(auditLogKept),
       activity_keys: `raise exception '${activityKeys.refusal}' using errcode = 'object_not_in_prerequisite_state';`,
       ...Object.fromEntries(
-        erasing.map(([table, condition]) => [
-          `${table}_erased`,
-          `if ${condition} then return null; end if; return new;`,
+        erasedTables.map((erased) => [
+          `${erased.table}_erased`,
+          `if ${isErased(erased, parts)} then return null; end if; return new;`,
         ]),
       ),
     },
@@ -129,7 +112,7 @@ function otherTriggers(schema: string): PostgresTriggers {
       },
       activity_keys: eachRow('before insert', `${schema}.visitor_activity`, activityKeys.isOlder),
       ...Object.fromEntries(
-        erasing.map(([table]) => [`${table}_erased`, eachRow('before insert', `${schema}.${table}`)]),
+        erasedTables.map(({ table }) => [`${table}_erased`, eachRow('before insert', `${schema}.${table}`)]),
       ),
     },
   }

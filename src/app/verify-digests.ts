@@ -1,14 +1,13 @@
 /** Runs `verify --json`, which also counts the rows of the mirror by day, and `verify --against`, which counts them again. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
+import { dayColumn, type StreamName, streamNames, streamSpecs } from '../../schema/stream-specs.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { ExportColumn, ExportObject, ExportSnapshot } from '../export/export.ts'
 import type { CountedStream, DigestComparison, MirrorCount, VerifyDocument } from '../mirror/mirror.ts'
 import {
   compareDigests,
   createDayDigests,
-  dayColumns,
   dayOf,
   digestOfDays,
   digestOfMirror,
@@ -111,8 +110,8 @@ async function readStreamDigest(options: DigestOptions, stream: StreamName): Pro
   const ofProject = equals(object, 'project_id', projectId)
   const hasDeletedAt = object.columns.some(({ name }) => name === 'deleted_at')
   const existing = hasDeletedAt ? [ofProject, equals(object, 'deleted_at', null)] : [ofProject]
-  const identity = identityColumns[stream].map((name) => column(object, name))
-  const [raw, day] = [column(object, 'raw'), dayColumns[stream]]
+  const identity = identityColumns(stream).map((name) => column(object, name))
+  const [raw, day] = [column(object, 'raw'), dayColumn(stream)]
   const columns = [raw, ...identity, ...(day === null ? [] : [column(object, day)])]
   const digests = createDayDigests()
   let rows = 0

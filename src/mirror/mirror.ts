@@ -15,12 +15,10 @@ export {
   compareDigests,
   createDayDigests,
   type DayChange,
-  dayColumns,
   dayOf,
   digestOfDays,
   digestOfMirror,
   hasChanges,
-  identityColumns,
 } from './core/day-digests.ts'
 export { findKey } from './core/item-fields.ts'
 export { type MessageSide, teamSenderTypes, toMessageSide } from './core/message-fields.ts'
@@ -58,7 +56,7 @@ export {
   type LockResult,
   processLabel,
 } from './sql/stream-locks.ts'
-export { hasDeletedAt, withoutNullability } from './sql/stream-tables.ts'
+export { hasDeletedAt, identityColumns, withoutNullability } from './sql/stream-tables.ts'
 export { deleteIdleRuns } from './sql/sync-runs.ts'
 export { readBehaviours, readCursor, recordBehaviours } from './sql/sync-state.ts'
 export { createDeliveries, type WebhookDelivery } from './sql/webhook-deliveries.ts'

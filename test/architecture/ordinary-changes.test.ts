@@ -17,7 +17,8 @@ type Change = {
 }
 
 const spec = (kind: string) => `{ kind: '${kind}', timeColumn: 'at', startColumn: 'at', hasStartDate: false,`
-const table = "note: '', key: ['project_id', 'id'], columns: { ...mirroredColumns, ...deletionColumns, id: ['key', '']"
+const table = (erasedWith: string) =>
+  `note: '', key: ['project_id', 'id'], erasedWith: ${erasedWith}, columns: { ...mirroredColumns, ...deletionColumns, id: ['key', '']`
 
 const changes: readonly Change[] = [
   {
@@ -28,9 +29,13 @@ const changes: readonly Change[] = [
         '  calls: {\n',
         `tickets: ${spec('list')} table: 'tickets', singular: 'ticket', hasUuids: true, newerBy: null },\n`,
       ],
-      ['schema/mirror-tables.ts', '  conversations: {\n', `tickets: { ${table}, at: ['time?', ''] } },\n`],
+      [
+        'schema/mirror-tables.ts',
+        '  conversations: {\n',
+        `tickets: { ${table("{ id: 'tickets' }")}, at: ['time?', ''] } },\n`,
+      ],
     ],
-    named: ['src/mirror/streams/all-streams.ts', 'src/mirror/core/day-digests.ts'],
+    named: ['src/mirror/streams/all-streams.ts'],
   },
   {
     row: '… with children',
@@ -40,9 +45,13 @@ const changes: readonly Change[] = [
         '  calls: {\n',
         `comments: ${spec('child-list')} parent: 'visitors', table: 'comments' },\n`,
       ],
-      ['schema/mirror-tables.ts', '  conversations: {\n', `comments: { ${table}, at: ['time?', ''] } },\n`],
+      [
+        'schema/mirror-tables.ts',
+        '  conversations: {\n',
+        `comments: { ${table('{}')}, at: ['time?', ''], visitor_id: ['key', ''] } },\n`,
+      ],
     ],
-    named: ['src/mirror/streams/all-streams.ts', 'src/mirror/core/day-digests.ts'],
+    named: ['src/mirror/streams/all-streams.ts', 'schema/erased-tables.ts'],
   },
   {
     row: 'a write-back operation',

@@ -4,6 +4,8 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
+import { type ErasedTable, erasedTables } from '../../../schema/erased-tables.ts'
+import { type ListStreamName, listStreamNames, streamSpecs } from '../../../schema/stream-specs.ts'
 import { removeSearchEntries } from '../../analytics/analytics.ts'
 import { clearWords, decidedSql, inAnyCase, toTimeValue } from '../../outbox/outbox.ts'
 import { UserError } from '../../values/user-error.ts'
@@ -23,43 +25,56 @@ export function createErasure(context: ProjectDb) {
 }
 
 /** In the spelling of the service. `visitors`: the visitor, in all spellings. */
-type Ids = {
-  readonly visitors: readonly string[]
-  readonly conversations: readonly string[]
-  readonly calls: readonly string[]
+type Ids = Readonly<Record<ListStreamName, readonly string[]>>
+
+/** The rows of a list are those that name a row of another one that is erased. */
+async function findIds(context: ProjectDb, visitor: string): Promise<Ids> {
+  const found: Partial<Record<ListStreamName, readonly string[]>> = { visitors: inAnyCase([visitor]) }
+  const find = async (list: ListStreamName): Promise<void> => {
+    if (found[list] !== undefined) return
+    const { table } = streamSpecs[list]
+    const naming = idsOf(table).filter((id) => id.list !== list)
+    for (const id of naming) await find(id.list)
+    const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
+      where project_id = ${context.project} and (${hasAnyId(context, naming, found)})`.execute(context.db)
+    found[list] = rows.map(({ id }) => id)
+  }
+  for (const list of listStreamNames) await find(list)
+  return found as Ids
 }
 
-async function findIds({ db, kind, project }: ProjectDb, visitor: string): Promise<Ids> {
-  const visitors = inAnyCase([visitor])
-  const list = async (query: RawBuilder<{ id: string }>) => (await query.execute(db)).rows.map(({ id }) => id)
-  const conversations = await list(sql`
-    select id from conversations where project_id = ${project} and visitor_id ${inList(kind, visitors)}`)
-  const named = (field: string) => sql`raw ->> ${sql.lit(field)}`
-  const calls = await list(sql`select id from calls where project_id = ${project}
-    and (${named('visitorId')} ${inList(kind, visitors)} or ${named('conversationId')} ${inList(kind, conversations)})`)
-  return { visitors, conversations, calls }
+function idsOf(table: string): ErasedTable['ids'] {
+  return erasedTables.find((erased) => erased.table === table)?.ids ?? []
+}
+
+function hasAnyId({ kind }: ProjectDb, ids: ErasedTable['ids'], of: Partial<Ids>): RawBuilder<unknown> {
+  const conditions = ids.map(({ column, field, list }) => {
+    const value = field === null ? sql.ref(column) : sql`${sql.ref(column)} ->> ${sql.lit(field)}`
+    return sql`${value} ${inList(kind, of[list] ?? [])}`
+  })
+  return conditions.length === 0 ? sql`false` : sql.join(conditions, sql` or `)
 }
 
 /** The table, and the condition of the rows that go. */
 type Part = { readonly table: string; readonly where: RawBuilder<unknown> }
 
-function partsOf({ kind }: ProjectDb, { visitors, conversations, calls }: Ids): readonly Part[] {
-  const all = [...visitors, ...conversations, ...calls]
-  const part = (table: string, column: string, ids: readonly string[]) => {
-    return { table, where: sql`${sql.ref(column)} ${inList(kind, ids)}` }
+function partsOf(context: ProjectDb, ids: Ids): readonly Part[] {
+  const { kind } = context
+  const { visitors, conversations } = ids
+  const all = Object.values(ids).flat()
+  const part = (table: string, column: string, some: readonly string[]) => {
+    return { table, where: sql`${sql.ref(column)} ${inList(kind, some)}` }
   }
   const anyMention = (table: string, column: string) => {
     const mentions = all.map((id) => sql`lower(${sql.ref(column)}) like ${`%${id.toLowerCase()}%`}`)
     return { table, where: sql.join([sql`false`, ...mentions], sql` or `) }
   }
   return [
-    part('visitors', 'id', visitors),
-    part('visitor_activity', 'visitor_id', visitors),
-    part('conversations', 'id', conversations),
-    part('message_rows', 'conversation_id', conversations),
-    part('conversation_changes', 'conversation_id', conversations),
-    part('calls', 'id', calls),
-    part('call_recordings', 'call_id', calls),
+    ...erasedTables.map(({ table, ids: named }) => {
+      // The ids of a list's rows have been found by the others.
+      const own = named.filter(({ list }) => streamSpecs[list].table === table)
+      return { table, where: hasAnyId(context, own.length > 0 ? own : named, ids) }
+    }),
     ...Object.entries(analyticsTables).flatMap(([table, { columns }]) => {
       if ('conversation_id' in columns) return [part(table, 'conversation_id', conversations)]
       return 'visitor_id' in columns ? [part(table, 'visitor_id', visitors)] : []
@@ -122,20 +137,15 @@ async function erase(context: ProjectDb, visitor: string, by: string): Promise<E
   return erased
 }
 
-const refusingTables = [
-  ...['visitors', 'visitor_activity', 'conversations', 'message_rows', 'conversation_changes'],
-  ...['calls', 'call_recordings'],
-]
-
 /**
  * Rows that a sync is storing now would otherwise be committed after they were looked for. Enables the triggers that refuse what was
  * erased. SQLite has one writer, and its triggers are always enabled.
  */
 async function waitForWriters({ db, kind }: ProjectDb): Promise<void> {
   if (kind === 'sqlite') return
-  const locked = sql.join([...refusingTables, 'writebacks'].map((table) => sql.table(table)))
+  const locked = sql.join([...erasedTables, { table: 'writebacks' }].map(({ table }) => sql.table(table)))
   await sql`lock table ${locked} in share row exclusive mode`.execute(db)
-  for (const table of refusingTables)
+  for (const { table } of erasedTables)
     await sql`alter table ${sql.table(table)} enable trigger ${sql.ref(`${table}_erased`)}`.execute(db)
 }
 

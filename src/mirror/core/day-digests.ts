@@ -18,34 +18,6 @@ export type StreamDigest = {
   readonly days: readonly DayDigest[]
 }
 
-/** The column whose day a row belongs to: when it began, which does not change later; null = rows of no day. */
-export const dayColumns: Readonly<Record<StreamName, string | null>> = {
-  conversations: 'created_at',
-  messages: 'created_at',
-  visitors: null,
-  visitor_activity: 'occurred_at',
-  calls: 'occurred_at',
-  // The only time of a recording is when we asked for it.
-  call_recordings: null,
-  analytics: 'window_from',
-  availability: 'taken_at',
-}
-
-/**
- * The parts of the key that are not in the row itself. The others of an activity entry are made from the row, and differ if
- * the service orders its fields in another way.
- */
-export const identityColumns: Readonly<Record<StreamName, readonly string[]>> = {
-  conversations: ['id'],
-  messages: ['conversation_id', 'id'],
-  visitors: ['id'],
-  visitor_activity: ['visitor_id'],
-  calls: ['id'],
-  call_recordings: ['call_id'],
-  analytics: ['window_from', 'window_to'],
-  availability: ['taken_at'],
-}
-
 /** The UTC day of a time in RFC 3339. Null outside of these hundred years, so that wrong clocks do not make endless days. */
 export function dayOf(time: string | null): string | null {
   return time !== null && /^20\d\d-/.test(time) ? time.slice(0, 10) : null

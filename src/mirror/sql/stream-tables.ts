@@ -18,6 +18,14 @@ export function keyColumns(stream: StreamName): readonly string[] {
   return mirrorTables[specs[stream].table].key.filter((name) => name !== 'project_id')
 }
 
+/** Parts of a key that are made from the row: they differ if the service orders its fields in another way. */
+const madeColumns = ['entry_hash', 'ordinal']
+
+/** The parts of the key that are not in the row itself. */
+export function identityColumns(stream: StreamName): readonly string[] {
+  return keyColumns(stream).filter((name) => !madeColumns.includes(name))
+}
+
 /** Tables that rows are written to. */
 export type StoredTable = Exclude<MirroredTable, 'messages'> | 'message_rows'
 

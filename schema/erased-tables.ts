@@ -1,0 +1,28 @@
+/** The tables whose rows are erased with a visitor, and by which ids of theirs. */
+import { mirrorTables } from './mirror-tables.ts'
+import type { ListStreamName, streamSpecs } from './stream-specs.ts'
+
+type Tables = typeof mirrorTables
+type Lists = (typeof streamSpecs)[ListStreamName]
+type IdColumn = `${Lists['singular']}_id`
+type Ids<T extends keyof Tables> = (keyof Tables[T]['columns'] & IdColumn) | (T extends Lists['table'] ? 'id' : never)
+
+/** A table that has the id of a row of a list says so in `erasedWith`. */
+const tables = mirrorTables satisfies { [T in keyof Tables]: { erasedWith: Record<Ids<T>, ListStreamName> } }
+
+export type ErasedTable = {
+  readonly table: string
+  /** `field`: of the JSON in the column, which then is `raw`; null = the column is the id. */
+  readonly ids: readonly { readonly column: string; readonly field: string | null; readonly list: ListStreamName }[]
+}
+
+export const erasedTables: readonly ErasedTable[] = Object.entries(tables)
+  .filter(([, spec]) => !('storedIn' in spec))
+  .map(([table, { erasedWith }]) => ({
+    table,
+    ids: Object.entries<ListStreamName>(erasedWith).map(([path, list]) => {
+      const [column = path, field = null] = path.split('.')
+      return { column, field, list }
+    }),
+  }))
+  .filter(({ ids }) => ids.length > 0)
