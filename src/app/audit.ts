@@ -125,7 +125,7 @@ export function createAuditDeps(
   service: Service,
   { sampleSize = project.auditSample, onRow, ...options }: AuditRunOptions,
 ): AuditDeps {
-  const { projectId, startDate, schema } = project
+  const { projectId, schema } = project
   /** Lists of children that fail are differences, too, so they do not stop it. */
   const catchUp: AuditDeps['catchUp'] = async ({ stream }) => {
     const streams = auditedNames(project, stream)
@@ -140,10 +140,9 @@ export function createAuditDeps(
     return !isLockLost && run.outcome !== 'interrupted' && isListRead ? 'done' : 'not yet'
   }
   return {
-    projectId,
+    ...project,
     mode: 'reconcile',
     streams: new Set(project.streams),
-    startDate,
     get: service.client.get,
     mirror: warehouse.mirror(projectId, { schema }),
     store: warehouse.audits(projectId),

@@ -4,13 +4,14 @@ import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import { type EpochSeconds, type Ms, parseTime, rfc3339 } from '../../values/time.ts'
 import type { ChildReadResult, PendingParent } from '../core/mirror.ts'
+import { isMirrored, streamRange } from '../core/mirrored-range.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges.ts'
 import { formatPendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
 import { commitPage, isHasMoreSet, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
-import { isBeforeStartDate, newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
+import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
 
 /** Reads the lists of all pending parents, or of all parents if the start date was moved back. */
 export async function syncChildLists(run: SyncRun, stream: ChildListStream): Promise<void> {
@@ -57,7 +58,7 @@ function childListReader(run: SyncRun, stream: ChildListStream, inferredEnds: Pe
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
       const parsed = stream.parseRows(batch.items, parent.parentId, { project: run.projectId, duplicateCounts })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
-      const listed = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
+      const listed = parsed.rows.filter((row) => isMirrored(run, row))
       const rows = stream.isNumbered ? withoutCutSecond(listed, readFrom) : listed
       for (const { columns } of rows)
         if (String(columns.created_at ?? '') > newestRow) newestRow = String(columns.created_at)

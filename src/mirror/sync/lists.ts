@@ -2,6 +2,7 @@
 
 import type { Priority } from '../../service/core/api-request.ts'
 import { daySeconds, type EpochMs, type Ms } from '../../values/time.ts'
+import { streamRange } from '../core/mirrored-range.ts'
 import { decodeProfile, documentedPageSizes, type ListEndpoint } from '../core/pagination/paging-profile.ts'
 import {
   formatPendingRanges,
@@ -25,7 +26,7 @@ import {
 import { commitPage, commitWithoutRows, readPages, toGaps } from './pages.ts'
 import { needsBothBounds, recheckRows, resolveUnseenRows } from './rows-by-id.ts'
 import { priorityFor, type SyncRun } from './run.ts'
-import { newlyCoveredRanges, storeStartDate, streamRange, withLookBack } from './start-date.ts'
+import { newlyCoveredRanges, storeStartDate, withLookBack } from './start-date.ts'
 
 /** How many of the newest calls each run reads again, because late calls appear among them. They fit into one page. */
 const maxCallRereads = 150
@@ -213,7 +214,7 @@ async function withLateArrivingCalls(run: SyncRun, ranges: PendingRanges): Promi
   const pageStart = await run.mirror.nthNewestCallTime(maxCallRereads, run.cursorLimit())
   return ranges.map((range) => {
     if (range.hi !== null) return range
-    const lo = Math.max(range.lo - daySeconds, pageStart ?? 0, run.startDate ?? 0)
+    const lo = Math.max(range.lo - daySeconds, pageStart ?? 0, streamRange(run, 'calls').lo)
     return lo < range.lo ? { lo, hi: null } : range
   })
 }

@@ -7,11 +7,12 @@ import { clockToleranceSeconds, presentTime } from '../../values/cursor-limit.ts
 import type { ProjectId } from '../../values/project.ts'
 import { type EpochMs, type EpochSeconds, rfc3339, type Seconds } from '../../values/time.ts'
 import { type CommitResult, clockOffsetCursor, type StreamReport, type SyncMode } from '../core/mirror.ts'
+import type { RangeSettings } from '../core/mirrored-range.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { SyncProgress } from '../core/reports.ts'
 import type { Mirror } from '../sql/mirror.ts'
 
-export type SyncDeps = {
+export type SyncDeps = RangeSettings & {
   /** The project's id at the service. */
   readonly projectId: ProjectId
   readonly mode: SyncMode
@@ -19,8 +20,6 @@ export type SyncDeps = {
   readonly streams: ReadonlySet<StreamName>
   /** All streams that the project mirrors. */
   readonly mirrored: ReadonlySet<StreamName>
-  /** How far back calls, analytics and activity go; null = without limit. */
-  readonly startDate: EpochSeconds | null
   readonly timeZone: string
   /** How far behind its cursor an incremental sync begins. */
   readonly lookBackSeconds: Seconds

@@ -2,22 +2,21 @@
 import { describeRejectedRow, type MirrorRow } from '../../../schema/row.ts'
 import type { StreamName } from '../../../schema/stream-specs.ts'
 import type { ApiGet } from '../../service/core/api-request.ts'
+import { parseJson } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
-import type { EpochSeconds } from '../../values/time.ts'
 import type { RowKey } from '../core/mirror.ts'
+import { isLimited, isMirrored, type RangeSettings, streamRange } from '../core/mirrored-range.ts'
 import type { ListEndpoint } from '../core/pagination/paging-profile.ts'
 import type { Mirror } from '../sql/mirror.ts'
 import { keyColumns } from '../sql/stream-tables.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { throwIfAborted } from '../sync/concurrency.ts'
 import { readList } from '../sync/pages.ts'
-import { isBeforeStartDate, isStoredBeforeStartDate, streamRange } from '../sync/start-date.ts'
 
-export type ReadDeps = {
+export type ReadDeps = RangeSettings & {
   readonly projectId: ProjectId
   /** The streams that the project mirrors, or that are to be compared. */
   readonly streams: ReadonlySet<StreamName>
-  readonly startDate: EpochSeconds | null
   readonly get: ApiGet
   readonly mirror: Pick<Mirror, 'readRows' | 'readRawById'>
   readonly signal: AbortSignal
@@ -43,8 +42,13 @@ export async function* readStoredRows(
 /** Without those that the service is not asked for, by their keys. */
 export async function readStoredChildren(deps: ReadDeps, child: ChildListStream, parent: string) {
   const found = new Map<string, string>()
+  const isExpected = (raw: string) => {
+    if (!isLimited(deps, child.name)) return true
+    const [row] = child.parseRows([parseJson(raw)], parent).rows
+    return row === undefined || isMirrored(deps, row)
+  }
   for await (const { key, raw } of readStoredRows(deps, child.name, parent))
-    if (!isStoredBeforeStartDate(deps, child, parent, raw)) found.set(key.join('/'), raw)
+    if (isExpected(raw)) found.set(key.join('/'), raw)
   return found
 }
 
@@ -81,7 +85,7 @@ export async function readServedChildren(deps: ReadDeps, child: ChildListStream,
     const parsed = child.parseRows(items, parent, { project: deps.projectId, duplicateCounts })
     if (isLastOfResponse) duplicateCounts = new Map()
     for (const row of parsed.rejectedRows) onMissed(describeRejectedRow(row))
-    for (const row of parsed.rows) if (!isBeforeStartDate(deps, row)) rows.set(childKey(child, row), row)
+    for (const row of parsed.rows) if (isMirrored(deps, row)) rows.set(childKey(child, row), row)
   }
   return { rows, incomplete: incomplete as string | null }
 }

@@ -1,0 +1,27 @@
+/** Which rows of a stream are mirrored: a sync stores them, verify and audits expect them. */
+import type { MirrorRow } from '../../../schema/row.ts'
+import { hasStartDate, type StreamName } from '../../../schema/stream-specs.ts'
+import { type EpochSeconds, parseTime } from '../../values/time.ts'
+import { allTime, type TimeRange } from './pagination/pending-ranges.ts'
+
+/** The settings of a project that say so. */
+export type RangeSettings = {
+  /** How far back calls, analytics and activity go; null = without limit. */
+  readonly startDate: EpochSeconds | null
+}
+
+/** The time range that is requested. */
+export function streamRange({ startDate }: RangeSettings, stream: StreamName): TimeRange {
+  return hasStartDate(stream) ? { ...allTime, lo: startDate ?? 0 } : allTime
+}
+
+/** Some rows of the stream may be none that are mirrored. */
+export function isLimited({ startDate }: RangeSettings, stream: StreamName): boolean {
+  return startDate !== null && hasStartDate(stream)
+}
+
+/** Pages may reach further back than requested, and stored rows, if the start date has moved since. */
+export function isMirrored({ startDate }: RangeSettings, { columns }: MirrorRow): boolean {
+  const at = parseTime(columns.occurred_at)
+  return startDate === null || at === undefined || at >= startDate
+}
