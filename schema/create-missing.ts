@@ -35,7 +35,7 @@ export async function createMissing(run: Run, kind: DatabaseKind): Promise<void>
   if (kind === 'postgres') await run('create sequence if not exists writeback_events_seq')
   for (const [name, spec] of specs) {
     const found = existing.get(name)
-    const statements = found === undefined ? createTable(kind, name, spec) : addColumns(kind, name, spec, found)
+    const statements = found === undefined ? createWithRows(kind, name, spec) : addColumns(kind, name, spec, found)
     for (const statement of statements) await run(statement)
   }
   if (kind === 'postgres') await run('alter sequence writebacks_seq owned by writebacks.seq')
@@ -59,7 +59,18 @@ async function readTables(run: Run, kind: DatabaseKind): Promise<ReadonlyMap<unk
   return new Map([...byTable].map(([table, found]) => [table, new Set(found.map(({ column }) => column))]))
 }
 
-function createTable(kind: DatabaseKind, name: string, { key, postgresIndex, columns }: TableSpec): readonly string[] {
+function createWithRows(kind: DatabaseKind, name: string, spec: TableSpec): readonly string[] {
+  const { postgresIndex } = spec
+  const index = `create index ${name}_by_parent on ${name} (${postgresIndex?.join(', ')})`
+  return [
+    createTable(kind, name, spec),
+    ...(kind === 'sqlite' || postgresIndex === undefined ? [] : [index]),
+    ...(firstRows[name]?.() ?? []),
+  ]
+}
+
+export function createTable(kind: DatabaseKind, name: string, spec: TableSpec, as = name): string {
+  const { key, postgresIndex, columns } = spec
   const isPacked = kind === 'postgres' && hidden.has(name)
   const listed = isPacked ? Object.entries(columns).sort(byWidth) : Object.entries(columns)
   const declared = listed.map(([column, spec]) => declare(kind, name, column, spec))
@@ -67,11 +78,7 @@ function createTable(kind: DatabaseKind, name: string, { key, postgresIndex, col
   const rules = [...(hasKey ? [`primary key (${key.join(', ')})`] : []), ...(tableClauses(kind)[name] ?? [])]
   // All facts are found by their keys, so an index beside the rows would only take room.
   const layout = kind === 'sqlite' && name in analyticsTables ? ' without rowid' : ''
-  return [
-    `create table ${name} (${[...declared, ...rules].join(', ')})${layout}`,
-    ...(hasKey ? [] : [`create index ${name}_by_parent on ${name} (${postgresIndex?.join(', ')})`]),
-    ...(firstRows[name]?.() ?? []),
-  ]
+  return `create table ${as} (${[...declared, ...rules].join(', ')})${layout}`
 }
 
 function addColumns(kind: DatabaseKind, name: string, { columns }: TableSpec, found: ReadonlySet<unknown>) {

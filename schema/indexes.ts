@@ -1,6 +1,7 @@
 /** The indexes of the tables. Partial ones make rare rows (deleted rows, pending children, open gaps) cheap to find and to keep. */
 import type { TableSpec } from './column-types.ts'
 import { mirrorTables } from './mirror-tables.ts'
+import { inList, operationsWhere } from './operation-specs.ts'
 import {
   isChildStream,
   isListStream,
@@ -51,7 +52,8 @@ export const indexes = [
   'writebacks_owned on writebacks (project_id, owner) where owner is not null',
   // Cancelled and expired write-backs say nothing about the service.
   `writebacks_by_fate on writebacks (project_id, finished_at) where finished_at is not null
-      and operation in ('message','note') and status in ('succeeded','failed','uncertain')`,
+      and operation ${inList(operationsWhere(({ isIdempotent }) => !isIdempotent))}
+      and status in ('succeeded','failed','uncertain')`,
   'writebacks_by_batch on writebacks (project_id, batch_id, seq) where batch_id is not null',
   // Counts a batch by status from the index alone.
   'writebacks_batch_status on writebacks (project_id, batch_id, status) where batch_id is not null',

@@ -1,20 +1,10 @@
 /** The tables of the outbox: the queue of write-backs, and the log of each. */
 import { projectColumns, type TableSpec } from './column-types.ts'
+import { operationSpecs, operationsOn } from './operation-specs.ts'
 
+const described = Object.entries(operationSpecs)
 const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').format(names)
 const listAny = (names: readonly string[]) => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
-
-/** The operations, with the target and the payload of each. */
-export const operationColumns = {
-  message: { target: 'conversation', payload: ['content', 'sender_name'] },
-  handled: { target: 'conversation', payload: ['handled'] },
-  visitor: { target: 'visitor', payload: ['name', 'email'] },
-  note: { target: 'visitor', payload: ['content'] },
-} as const
-
-const described = Object.entries(operationColumns)
-const operationsOn = (kind: 'conversation' | 'visitor') =>
-  listAll(described.flatMap(([operation, { target }]) => (target === kind ? [operation] : [])))
 
 export const outboxTables = {
   writebacks: {
@@ -23,10 +13,13 @@ export const outboxTables = {
     columns: {
       project_id: ['key', 'the project that the row belongs to; with a single project it can be left out'],
       id: ['key', 'has a default'],
-      operation: ['text', listAny(Object.keys(operationColumns))],
-      conversation_id: ['text?', `target of ${operationsOn('conversation')}`],
-      visitor_id: ['text?', `target of ${operationsOn('visitor')}`],
-      payload: ['json', `what to send: ${described.map(([, { payload }]) => listAll(payload)).join('; ')}`],
+      operation: ['text', listAny(Object.keys(operationSpecs))],
+      conversation_id: ['text?', `target of ${listAll(operationsOn('conversation'))}`],
+      visitor_id: ['text?', `target of ${listAll(operationsOn('visitor'))}`],
+      payload: [
+        'json',
+        `what to send: ${described.map(([, { payload }]) => listAll(Object.keys(payload))).join('; ')}`,
+      ],
       status: [
         'text',
         'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired; rows covered by an unfinished row of writeback_cancellations count as cancelled',

@@ -3,6 +3,7 @@
  * invalid rows are rejected.
  */
 import type { DatabaseKind } from './column-types.ts'
+import { inList, type OperationSpec, operationSpecs, operationsOn, targetKinds } from './operation-specs.ts'
 
 type Clauses<T> = Readonly<Record<string, T>>
 
@@ -19,7 +20,7 @@ export function columnClauses(kind: DatabaseKind): Clauses<Clauses<string>> {
     writebacks: {
       project_id: "default ''",
       id,
-      operation: "check (operation in ('message','handled','visitor','note'))",
+      operation: `check (operation ${inList(Object.keys(operationSpecs))})`,
       payload: `constraint payload_is_a_json_object check (${isObject})`,
       status: `default 'queued' check (status in (${statuses}))`,
       attempts: 'default 0 check (attempts >= 0)',
@@ -50,7 +51,7 @@ export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {
     `${type(field)} = ${string} and length(${value(field)}) <= ${most} and ${sqlite ? 'trim' : 'btrim'}(${value(field)}, ${blank}) <> ''`
   const orNull = (field: string, most: number) =>
     `(${type(field)} is null or ${type(field)} = 'null' or (${filled(field, most)}))`
-  const only = (...fields: string[]) =>
+  const only = (fields: readonly string[]) =>
     sqlite
       ? `json_remove(payload, ${fields.map((field) => `'$.${field}'`).join(', ')}) = '{}'`
       : `payload - array[${fields.map((field) => `'${field}'`).join(', ')}] = '{}'::jsonb`
@@ -59,17 +60,28 @@ export function tableClauses(kind: DatabaseKind): Clauses<readonly string[]> {
     sqlite
       ? `${column} glob '${[8, 4, 4, 4, 12].map(hex).join('-')}'`
       : `${column} ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'`
-  const rules: Clauses<string> = {
-    message_and_handled_need_conversation_id: `operation not in ('message','handled') or ${uuid('conversation_id')}`,
-    visitor_and_note_need_visitor_id: `operation not in ('visitor','note') or ${uuid('visitor_id')}`,
-    message_needs_content_and_sender_name: `operation <> 'message' or (${filled('content', 20_000)}
-      and ${filled('sender_name', 300)} and ${only('content', 'sender_name')})`,
-    handled_needs_true_or_false: `operation <> 'handled' or (${type('handled')} in ${flag} and ${only('handled')})`,
-    note_needs_content: `operation <> 'note' or (${filled('content', 20_000)} and ${only('content')})`,
-    visitor_needs_name_or_email: `operation <> 'visitor' or ((${type('name')} is not null or ${type('email')} is not null)
-      and ${orNull('name', 300)} and ${orNull('email', 320)} and ${only('name', 'email')})`,
-  }
+  const ofTargets = targetKinds.map((kind) => [
+    `${operationsOn(kind).join('_and_')}_need_${kind}_id`,
+    `operation not ${inList(operationsOn(kind))} or ${uuid(`${kind}_id`)}`,
+  ])
+  const ofPayloads = Object.entries<OperationSpec>(operationSpecs).map(([operation, { payload }]) => {
+    const fields = Object.entries(payload)
+    const required = fields.filter(([, spec]) => spec === 'flag' || spec.isOptional !== true)
+    const named = (required.length > 0 ? required : fields).map(([field, spec]) =>
+      spec === 'flag' ? 'true_or_false' : field,
+    )
+    const oneIsGiven = `(${fields.map(([field]) => `${type(field)} is not null`).join(' or ')})`
+    const each = fields.map(([field, spec]) => {
+      if (spec === 'flag') return `${type(field)} in ${flag}`
+      return spec.isOptional ? orNull(field, spec.maxLength) : filled(field, spec.maxLength)
+    })
+    const rule = [...(required.length > 0 ? [] : [oneIsGiven]), ...each, only(Object.keys(payload))].join(' and ')
+    return [
+      `${operation}_needs_${named.join(required.length > 0 ? '_and_' : '_or_')}`,
+      `operation <> '${operation}' or (${rule})`,
+    ]
+  })
   // `is true`: a check that evaluates to null would accept the row.
-  const checks = Object.entries(rules).map(([name, rule]) => `constraint ${name} check ((${rule}) is true)`)
+  const checks = [...ofTargets, ...ofPayloads].map(([name, rule]) => `constraint ${name} check ((${rule}) is true)`)
   return { writebacks: checks }
 }

@@ -4,6 +4,7 @@
  * approval is of what was shown: a write-back that is changed afterwards waits for another one.
  */
 import type { DatabaseKind } from './column-types.ts'
+import { inList, operationsOn } from './operation-specs.ts'
 
 /** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, its outcome, and decisions. */
 export const counters = ['attempts', 'epoch']
@@ -36,7 +37,10 @@ export const refusals = {
 } as const
 export const disapproval = 'changed after its approval'
 
-export const laneOf = (lower: string) => `case when new.operation in ('message','handled')
+/** The others have a visitor. */
+export const isOnConversation = `new.operation ${inList(operationsOn('conversation'))}`
+
+export const laneOf = (lower: string) => `case when ${isOnConversation}
   then 'conversation/' || ${lower}(new.conversation_id) else 'visitor/' || ${lower}(new.visitor_id) end`
 
 /** A cancellation by plain SQL of a write-back that is being sent; deskmirror itself sets `revoked_as`. */

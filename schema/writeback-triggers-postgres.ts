@@ -11,6 +11,7 @@ import {
   disapproval,
   hasLeft,
   isDisapproved,
+  isOnConversation,
   isRevoked,
   laneOf,
   outcome,
@@ -153,7 +154,7 @@ function seenIn(schema: string): string {
       order by project_id, id limit 1) mirrored
     where mirrored.project_id = own.project and mirrored.id = new.${target} and mirrored.deleted_at is null)`
   const at = `pg_catalog.to_char(mirrored.last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
-  return `case when new.operation in ('message','handled')
+  return `case when ${isOnConversation}
     then ${shown(`pg_catalog.jsonb_build_object('last_message_at', ${at})`, 'conversations', 'conversation_id')}
     else ${shown("pg_catalog.jsonb_build_object('name', mirrored.name, 'email', mirrored.email)", 'visitors', 'visitor_id')} end`
 }

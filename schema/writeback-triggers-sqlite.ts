@@ -8,6 +8,7 @@ import {
   disapproval,
   hasLeft,
   isDisapproved,
+  isOnConversation,
   isRevoked,
   laneOf,
   outcome,
@@ -25,7 +26,7 @@ export function writebackTriggersInSqlite(): readonly SqliteTrigger[] {
   const shown = (object: string, table: string, target: string) => `(select ${object} from ${table}
     where project_id = case when new.project_id <> '' then new.project_id else (select min(project_id) from ${table}) end
       and id = new.${target} and deleted_at is null)`
-  const seen = `case when new.operation in ('message','handled')
+  const seen = `case when ${isOnConversation}
     then ${shown("json_object('last_message_at', last_message_at)", 'conversations', 'conversation_id')}
     else ${shown("json_object('name', name, 'email', email)", 'visitors', 'visitor_id')} end`
   const resets = [

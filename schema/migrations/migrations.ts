@@ -5,6 +5,8 @@
 import type { DatabaseKind } from '../column-types.ts'
 import { createMissing, type Run } from '../create-missing.ts'
 import { createMessagesView } from '../messages-view.ts'
+import { operationSpecs } from '../operation-specs.ts'
+import { replaceChecks } from '../replace-checks.ts'
 import { replaceTriggers } from '../triggers.ts'
 import { rewordGapReasons } from './0012_gap_reasons.ts'
 import { moveMessages } from './0016_message_rows.ts'
@@ -98,8 +100,13 @@ const sinceReleased: Readonly<Record<string, Migration>> = {
   '0035_changed_approvals': {},
 }
 
+/** Those of operations have no step: checks are made anew whenever they differ. */
+const ofOperations = Object.values(operationSpecs).map(({ since }) => since)
+
 /** All, in order: what the schema of a database is compared with. */
-export const migrationNames: readonly string[] = [...released, ...Object.keys(sinceReleased)]
+export const migrationNames: readonly string[] = [
+  ...new Set([...released, ...Object.keys(sinceReleased), ...ofOperations]),
+].sort()
 
 /** `applied`: those that the database has; none: it is empty. Returns those that it gets. */
 export async function applyMigrations(run: Run, kind: DatabaseKind, applied: readonly string[]) {
@@ -108,6 +115,7 @@ export async function applyMigrations(run: Run, kind: DatabaseKind, applied: rea
   const steps = applied.length === 0 ? [] : missing.map((name) => sinceReleased[name] ?? {})
   for (const { before } of steps) await before?.(run, kind)
   await createMissing(run, kind)
+  if (applied.length > 0) await replaceChecks(run, kind)
   await createMessagesView(run, kind)
   // Before the rows change, so that no other process stores one in an older form meanwhile.
   await replaceTriggers(run, kind)

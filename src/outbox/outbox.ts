@@ -33,6 +33,7 @@ export {
   type OutboxFilter,
 } from './core/decisions.ts'
 export type { ReasonGroup } from './core/group-reasons.ts'
+export { type Operation, operations, operationsInHelp, operationTypes, reviewActions } from './core/operations.ts'
 export {
   type ClaimableWriteback,
   type EventLogEntry,
@@ -77,17 +78,9 @@ export {
   type WritebackStatus,
   writebackStatuses,
 } from './core/state.ts'
-export {
-  expiryMistakes,
-  type Operation,
-  operations,
-  operationsInHelp,
-  operationTypes,
-  parseRequest,
-  reviewActions,
-  type WritebackRequest,
-} from './core/writeback-request.ts'
+export { expiryMistakes, parseRequest, type WritebackRequest } from './core/writeback-request.ts'
 export { approvable, describeMismatch, executeDecision, requireBatch, resolveIds } from './decide.ts'
+export type { WritebackDeps } from './handlers/operation-handler.ts'
 export type { CheckResult } from './import/check-lines.ts'
 export { csvHeader, requestColumns, toCsvRow } from './import/csv-columns.ts'
 export { parseFlag } from './import/csv-values.ts'
@@ -103,7 +96,6 @@ export {
   readImportLines,
   toQueuedImport,
 } from './import/import-file.ts'
-export type { WritebackDeps } from './operations/operation-handler.ts'
 export { type RevertRequest, revertBatch } from './revert.ts'
 export { checkSource } from './review/check-rows.ts'
 export {

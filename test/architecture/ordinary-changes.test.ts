@@ -56,15 +56,19 @@ const changes: readonly Change[] = [
   {
     row: 'a write-back operation',
     edits: [
-      ['schema/outbox-tables.ts', '  note: {', "tag: { target: 'visitor', payload: ['tag'] }, "],
       [
-        'src/outbox/core/writeback-request.ts',
+        'schema/operation-specs.ts',
         '  note: {\n',
-        `tag: { target: 'visitor', isIdempotent: true, notRevertible: null, isPublic: false, words: ['tag', 'tags'],
+        "tag: { target: 'visitor', isIdempotent: true, since: '0036_tags', payload: { tag: { maxLength: 50 } } },\n",
+      ],
+      [
+        'src/outbox/core/operations.ts',
+        '  note: {\n',
+        `tag: { ...operationSpecs.tag, notRevertible: null, isPublic: false, words: ['tag', 'tags'],
            action: 'add_note', sets: [], readsPerSend: 0, fields: { tag: contentField }, summary: '', examples: [] },\n`,
       ],
     ],
-    named: ['src/outbox/operations/handlers.ts'],
+    named: ['src/outbox/handlers/all-handlers.ts'],
   },
   {
     row: 'an export format',

@@ -1,9 +1,9 @@
 /** Matching a reply to a message by ids: when it is found, when it is absent, and when neither is certain. */
 import { expect, test } from 'vitest'
 import type { Writeback } from '../../src/outbox/core/outbox-entry.ts'
-import { readSnapshotTwice, type SnapshotMessage } from '../../src/outbox/operations/conversation.ts'
-import { matchReply, messageIdsBefore } from '../../src/outbox/operations/message.ts'
-import type { WritebackDeps } from '../../src/outbox/operations/operation-handler.ts'
+import { readSnapshotTwice, type SnapshotMessage } from '../../src/outbox/handlers/conversation-snapshot.ts'
+import { matchReply, messageIdsBefore } from '../../src/outbox/handlers/message.ts'
+import type { WritebackDeps } from '../../src/outbox/handlers/operation-handler.ts'
 import type { QueryParams } from '../../src/service/core/api-request.ts'
 import { createOutboxFor, ids, type Quirks, replyLine, startIndependentDouble } from './independent-double.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'

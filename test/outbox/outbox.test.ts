@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { operations, operationTypes, toLaneName } from '../../src/outbox/core/writeback-request.ts'
+import { operations, operationTypes, toLaneName } from '../../src/outbox/core/operations.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {

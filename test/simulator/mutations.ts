@@ -41,7 +41,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     promise: 'a reply is looked for by ids: any new message may be it',
-    file: 'src/outbox/operations/message.ts',
+    file: 'src/outbox/handlers/message.ts',
     line: `  if (other !== undefined)\n`,
     instead: `  if (other !== undefined && matchesPayload(other, payload))\n`,
   },

@@ -48,7 +48,7 @@ export async function openWithout(db: TestDatabase, names: readonly string[]) {
   return { database, ...connection }
 }
 
-async function connect({ kind, url }: DatabaseInstance) {
+export async function connect({ kind, url }: DatabaseInstance) {
   const pool =
     kind === 'sqlite'
       ? openSqlitePool(url.replace('sqlite:', ''), { mustExist: false, synchronous: 'normal' })

@@ -5,11 +5,11 @@ import { estimateSendsMs } from '../../service/core/estimate.ts'
 import type { ProjectName } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
 import type { ReasonGroup } from './group-reasons.ts'
+import { type Operation, operationTypes } from './operations.ts'
 import type { EventLogEntry, NamedEntry } from './outbox-entry.ts'
 import type { DecisionReport } from './reports.ts'
 import type { CheckedOutcomes } from './review-summary.ts'
 import type { StatusCounts, WritebackStatus } from './state.ts'
-import { type Operation, operationTypes } from './writeback-request.ts'
 
 /** What a person says about a batch when it is queued. */
 export type BatchDescription = {

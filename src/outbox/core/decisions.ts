@@ -3,9 +3,9 @@ import type { Role } from '../../config/roles.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { Ms } from '../../values/time.ts'
 import type { BatchReport } from './batches.ts'
+import type { Operation } from './operations.ts'
 import type { NamedEntry } from './outbox-entry.ts'
 import type { OutboxEvent, StatusCounts, WritebackStatus } from './state.ts'
-import type { Operation } from './writeback-request.ts'
 
 /** `undoUntil`: RFC 3339; null = no approval can be taken back. */
 type BatchFacts = Pick<BatchReport, 'approval' | 'revertible'> & {

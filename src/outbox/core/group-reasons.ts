@@ -1,6 +1,7 @@
 /** Counts outcomes by status, operation and reason. Reasons that differ only in ids, times and quoted words are one. Pure. */
+
+import type { Operation } from './operations.ts'
 import type { WritebackStatus } from './state.ts'
-import type { Operation } from './writeback-request.ts'
 
 /** Write-backs that have a status for the same reason. `reason`: without ids and numbers that differ between rows. */
 export type ReasonGroup = {

@@ -2,8 +2,8 @@
 
 import type { ServiceBehaviour } from '../../../schema/row.ts'
 import type { EpochMs } from '../../values/time.ts'
+import { type evidenceFields, type Operation, operationTypes } from './operations.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
-import { type evidenceFields, type Operation, operationTypes } from './writeback-request.ts'
 
 /** A write-back as stored. Times are RFC 3339. */
 export type OutboxEntry = {

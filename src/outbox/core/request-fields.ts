@@ -1,5 +1,6 @@
 /** The fields of a write-back request: what each may hold, and how `writeback add` and CSV give it. Pure. */
 import { z } from 'zod'
+import { maxLengths } from '../../../schema/operation-specs.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 
 /** A field of an operation's payload. */
@@ -16,9 +17,6 @@ export type PayloadField = {
   /** Whether the option's value `-` means standard input. */
   readonly readsStdin?: boolean
 }
-
-/** In characters. The service's own limits are not documented. */
-export const maxLengths = { content: 20_000, name: 300, email: 320, ref: 200 } as const
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 

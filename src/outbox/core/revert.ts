@@ -4,16 +4,11 @@
  */
 import { parseTime } from '../../values/time.ts'
 import type { NotReverted } from './batches.ts'
+import { type Operation, operationTypes, type WritebackPayload } from './operations.ts'
 import type { Evidence } from './outbox-entry.ts'
 import { editableFields, isSameValue } from './review-guards.ts'
 import type { WritebackStatus } from './state.ts'
-import {
-  effectOf,
-  type Operation,
-  operationTypes,
-  type WritebackPayload,
-  type WritebackRequest,
-} from './writeback-request.ts'
+import { effectOf, type WritebackRequest } from './writeback-request.ts'
 
 /** A row of the batch. Times are RFC 3339. */
 export type BatchRow = {

@@ -3,8 +3,9 @@
  * changed the same field. The same rules as in src/writeback/operations, without a request. Pure.
  */
 import { type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import type { FieldValues, WritebackPayload } from './operations.ts'
 import type { ConversationState, MirroredMessage, Obstacle, ReviewRow, TargetState } from './review.ts'
-import type { FieldValues, WritebackPayload, WritebackRequest } from './writeback-request.ts'
+import type { WritebackRequest } from './writeback-request.ts'
 
 export const editableFields = ['name', 'email'] as const
 /** A field that is not known, or not set, is absent. */

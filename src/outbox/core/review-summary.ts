@@ -1,5 +1,6 @@
 /** Counts reviews by what they would do, with samples of each group. Pure: a reducer whose size the rows do not change. */
 
+import { type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { Evidence, NamedEntry } from './outbox-entry.ts'
 import {
   type FieldChange,
@@ -9,7 +10,6 @@ import {
   type WritebackReview,
 } from './review.ts'
 import type { WritebackStatus } from './state.ts'
-import { type Operation, operationTypes, type ReviewAction } from './writeback-request.ts'
 
 export type ReviewGroup = {
   readonly outcome: ReviewOutcome

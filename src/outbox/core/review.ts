@@ -5,20 +5,11 @@
  */
 import { excerpt } from '../../values/invisible.ts'
 import type { EpochMs } from '../../values/time.ts'
+import { type FieldName, type FieldValues, type Operation, operationTypes, type ReviewAction } from './operations.ts'
 import type { TargetSnapshot } from './outbox-entry.ts'
 import { mistakeText } from './request-mistake.ts'
 import type { WritebackStatus } from './state.ts'
-import {
-  effectOf,
-  type FieldName,
-  type FieldValues,
-  hasExpired,
-  type Operation,
-  operationTypes,
-  type RequestParseResult,
-  type ReviewAction,
-  type WritebackRequest,
-} from './writeback-request.ts'
+import { effectOf, hasExpired, type RequestParseResult, type WritebackRequest } from './writeback-request.ts'
 
 export const reviewOutcomes = [
   /** A reply or a note. */

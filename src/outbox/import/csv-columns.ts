@@ -3,9 +3,12 @@
  * what looks like the error of one, and visitors write some of these texts: such a text gets a leading `'`, which is
  * removed when it is read.
  */
+
+import { targetKinds } from '../../../schema/operation-specs.ts'
 import { byteOrderMark, formulaStart, toCsvLine } from '../../export/export.ts'
+import { operationTypes } from '../core/operations.ts'
 import { commonFields } from '../core/request-fields.ts'
-import { operationTypes, targetKinds, type WritebackRequest } from '../core/writeback-request.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 import { isFormulaError, isNoValue, isShortenedNumber } from './spreadsheet-damage.ts'
 
 export const payloadFields = new Map(Object.values(operationTypes).flatMap(({ fields }) => Object.entries(fields)))

@@ -1,6 +1,8 @@
 /** Parses an import file, JSON Lines or CSV: a request, or its mistakes, from each row. */
+
+import { maxLengths } from '../../../schema/operation-specs.ts'
 import { asJsonObject, tryParseJson } from '../../values/json.ts'
-import { idSchema, maxLengths } from '../core/request-fields.ts'
+import { idSchema } from '../core/request-fields.ts'
 import { type RequestMistake, toMistake } from '../core/request-mistake.ts'
 import { foreignFieldMistake, parseRequest, type RequestParseResult } from '../core/writeback-request.ts'
 import { columnLetter } from './csv-columns.ts'

@@ -12,6 +12,7 @@ import { createCsvWriter, createOutputFile, type OutputFile, type OverwriteOptio
 import { formatCount, pluralize } from '../../values/format.ts'
 import { type Html, html, nothing } from '../../values/html.ts'
 import { showInvisible } from '../../values/invisible.ts'
+import { reviewActions } from '../core/operations.ts'
 import { reviewOutcomes, type WritebackReview } from '../core/review.ts'
 import {
   describeDifference,
@@ -21,7 +22,6 @@ import {
   outcomeLabels,
 } from '../core/review-labels.ts'
 import type { CheckedReview, ReviewGroup, ReviewSummary } from '../core/review-summary.ts'
-import { reviewActions } from '../core/writeback-request.ts'
 import { createUnnamedFile, readFromStart } from '../import/import-buffer.ts'
 
 /** A place for a review, which shows its counts first. */

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { inChunks } from '../../values/chunks.ts'
 import type { EpochMs } from '../../values/time.ts'
+import { operationTypes, toLaneName } from '../core/operations.ts'
 import {
   applyAhead,
   emptyLane,
@@ -23,7 +24,7 @@ import {
   type ReviewSummary,
   withCheck,
 } from '../core/review-summary.ts'
-import { operationTypes, parseRequest, toLaneName } from '../core/writeback-request.ts'
+import { parseRequest } from '../core/writeback-request.ts'
 import type { ImportLine } from '../import/parse-lines.ts'
 import type { Outbox } from '../sql/outbox.ts'
 import type { QueuedRow } from '../sql/review-rows.ts'

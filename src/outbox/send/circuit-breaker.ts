@@ -5,8 +5,8 @@
 import { type ApiFailure, describeFailure } from '../../service/core/api-failure.ts'
 import { type EpochMs, type Ms, parseTime } from '../../values/time.ts'
 import type { CommandHint } from '../../values/user-error.ts'
+import { type Operation, operationsWhere, operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../core/outbox-entry.ts'
-import { type Operation, operationsWhere, operationTypes } from '../core/writeback-request.ts'
 
 /** This many uncertain outcomes in a row stop everything; this many refusals in a row stop their import. */
 const tripThresholds = { uncertain: 5, refused: 10 } as const

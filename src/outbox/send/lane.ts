@@ -11,16 +11,17 @@ import {
   isRefusedByService,
 } from '../../service/core/api-failure.ts'
 import type { SettledWriteback } from '../core/group-reasons.ts'
+import { operationTypes } from '../core/operations.ts'
 import type { ClaimableWriteback, Writeback } from '../core/outbox-entry.ts'
 import { mistakeText } from '../core/request-mistake.ts'
-import { hasExpired, operationTypes, parseRequest } from '../core/writeback-request.ts'
-import { createHandler } from '../operations/handlers.ts'
+import { hasExpired, parseRequest } from '../core/writeback-request.ts'
+import { createHandler } from '../handlers/all-handlers.ts'
 import {
   isInDoubt,
   type PreconditionResult,
   type Verification,
   type WritebackDeps,
-} from '../operations/operation-handler.ts'
+} from '../handlers/operation-handler.ts'
 import {
   backOffMs,
   maxSends,

@@ -4,9 +4,9 @@ import { ApiError, type ApiFailure } from '../../service/core/api-failure.ts'
 import type { Ms } from '../../values/time.ts'
 import type { Rest } from '../core/batches.ts'
 import { createOutcomeCounter, type OutcomeCounts } from '../core/group-reasons.ts'
+import type { Operation } from '../core/operations.ts'
 import type { ClaimableWriteback } from '../core/outbox-entry.ts'
-import type { Operation } from '../core/writeback-request.ts'
-import type { WritebackDeps } from '../operations/operation-handler.ts'
+import type { WritebackDeps } from '../handlers/operation-handler.ts'
 import {
   closedCircuits,
   evaluateCircuits,

@@ -5,9 +5,9 @@ import type { ApiResponse } from '../../service/core/api-request.ts'
 import { assertNever } from '../../values/assert-never.ts'
 import type { Json } from '../../values/json.ts'
 import type { Ms } from '../../values/time.ts'
+import { operationTypes } from '../core/operations.ts'
 import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
 import type { WritebackStatus } from '../core/state.ts'
-import { operationTypes } from '../core/writeback-request.ts'
 import {
   isInDoubt,
   type OperationHandler,
@@ -15,7 +15,7 @@ import {
   refreshTarget,
   type Task,
   targetPath,
-} from '../operations/operation-handler.ts'
+} from '../handlers/operation-handler.ts'
 
 /**
  * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the

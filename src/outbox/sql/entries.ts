@@ -2,9 +2,11 @@
  * Reads write-backs and their event logs for people, and names selections as they are, so that an approval can name exactly
  * what was shown.
  */
+
 import { createHash } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { targetKinds } from '../../../schema/operation-specs.ts'
 import { toTimestamp } from '../../values/time.ts'
 import { allOf, forUpdate, inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
@@ -12,9 +14,9 @@ import type { ProjectDb } from '../../warehouse/project-db.ts'
 import type { SelectionDigest } from '../core/batches.ts'
 import type { OutboxFilter } from '../core/decisions.ts'
 import { collectReasons, type ReasonGroup } from '../core/group-reasons.ts'
+import { type Operation, toLaneName } from '../core/operations.ts'
 import type { EventLogEntry, OutboxEntry } from '../core/outbox-entry.ts'
 import type { StatusCounts, WritebackStatus } from '../core/state.ts'
-import { type Operation, targetKinds, toLaneName } from '../core/writeback-request.ts'
 import { effectiveStatus, isStoppedSql, textOrNull } from './row.ts'
 
 const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,

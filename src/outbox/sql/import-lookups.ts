@@ -4,7 +4,8 @@ import { teamSenderTypes } from '../../mirror/mirror.ts'
 import { listParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import { operationTypes, toLaneName, type WritebackRequest } from '../core/writeback-request.ts'
+import { operationTypes, toLaneName } from '../core/operations.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 import { effectiveStatus, inAnyCase, type OutboxRow } from './row.ts'
 
 /** A write-back that has the ref of a row, so the row is not queued. */

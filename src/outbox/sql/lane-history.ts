@@ -6,10 +6,10 @@ import { type RawBuilder, sql } from 'kysely'
 import { inList } from '../../warehouse/dialect.ts'
 import { decodeJson } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import type { WritebackPayload } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { matchesPayload, noOwnEdits, type OwnEdits, type VisitorFields } from '../core/review-guards.ts'
 import type { WritebackStatus } from '../core/state.ts'
-import type { WritebackPayload } from '../core/writeback-request.ts'
 
 /** Ids of messages in the lane that are matched to a write-back. */
 export async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {

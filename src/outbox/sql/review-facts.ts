@@ -5,6 +5,7 @@ import { excerpt } from '../../values/invisible.ts'
 import { parseTime, rfc3339 } from '../../values/time.ts'
 import { inList, rowsParameter } from '../../warehouse/dialect.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
+import { operationTypes } from '../core/operations.ts'
 import { type NamedEntry, type OutboxEntry, targetIdOf } from '../core/outbox-entry.ts'
 import {
   type ConversationState,
@@ -15,7 +16,6 @@ import {
   visitorNameOf,
 } from '../core/review.ts'
 import { type GuardFacts, noOwnEdits, type ShownReply, wholeSecondsSlack } from '../core/review-guards.ts'
-import { operationTypes } from '../core/writeback-request.ts'
 import { findDuplicateRefs } from './enqueue.ts'
 import { readOwnEdits, reopeningSql } from './lane-history.ts'
 import { inAnyCase, textOrNull } from './row.ts'

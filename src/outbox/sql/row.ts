@@ -2,23 +2,22 @@
 import { type RawBuilder, sql } from 'kysely'
 import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { type TargetKind, targetKinds } from '../../../schema/operation-specs.ts'
 import { type Json, stringifyJson } from '../../values/json.ts'
 import { type EpochMs, toTimestamp } from '../../values/time.ts'
 import { inList, typedParameter } from '../../warehouse/dialect.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../warehouse/escape.ts'
 import type { ProjectDb } from '../../warehouse/project-db.ts'
-import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
-import type { Revocation, WritebackStatus } from '../core/state.ts'
 import {
   evidenceFields,
   type Operation,
   type OperationType,
   operationsWhere,
   operationTypes,
-  type TargetKind,
-  targetKinds,
-  type WritebackRequest,
-} from '../core/writeback-request.ts'
+} from '../core/operations.ts'
+import type { Evidence, TargetSnapshot, Writeback } from '../core/outbox-entry.ts'
+import type { Revocation, WritebackStatus } from '../core/state.ts'
+import type { WritebackRequest } from '../core/writeback-request.ts'
 
 export type OutboxRow = {
   id: string

@@ -1,6 +1,6 @@
 /** Fixtures for imports: arbitrary valid requests, and helpers to parse files. */
 import fc from 'fast-check'
-import { maxLengths } from '../../../src/outbox/core/request-fields.ts'
+import { maxLengths } from '../../../schema/operation-specs.ts'
 import { mistakeText } from '../../../src/outbox/core/request-mistake.ts'
 import type { WritebackRequest } from '../../../src/outbox/core/writeback-request.ts'
 import { detectFileForm, type ImportFormat } from '../../../src/outbox/import/file-form.ts'

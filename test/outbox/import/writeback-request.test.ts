@@ -1,8 +1,9 @@
 /** Parsing a write-back request, and the mistakes of invalid ones. */
 import { describe, expect, test } from 'vitest'
-import { maxLengths } from '../../../src/outbox/core/request-fields.ts'
+import { maxLengths } from '../../../schema/operation-specs.ts'
+import { operations } from '../../../src/outbox/core/operations.ts'
 import { mistakeText } from '../../../src/outbox/core/request-mistake.ts'
-import { operations, parseRequest } from '../../../src/outbox/core/writeback-request.ts'
+import { parseRequest } from '../../../src/outbox/core/writeback-request.ts'
 import { parseJson } from '../../../src/values/json.ts'
 import { conversation, visitor } from './request-fixtures.ts'
 

@@ -8,16 +8,16 @@ import { findKey, messages } from '../../mirror/mirror.ts'
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { parseTime } from '../../values/time.ts'
+import type { WritebackPayload } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import { findRepetition, matchesPayload } from '../core/review-guards.ts'
-import type { WritebackPayload } from '../core/writeback-request.ts'
 import {
   type ConversationSnapshot,
   findViolation,
   readSnapshot,
   readSnapshotTwice,
   type SnapshotMessage,
-} from './conversation.ts'
+} from './conversation-snapshot.ts'
 import { type CreateHandler, isInDoubt, readTarget, type Task, type Verification } from './operation-handler.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({

@@ -15,9 +15,9 @@ import {
 import type { ApiResponse } from '../../service/core/api-request.ts'
 import { asJsonObject } from '../../values/json.ts'
 import { type EpochMs, type EpochSeconds, parseTime, rfc3339 } from '../../values/time.ts'
+import { toLaneName } from '../core/operations.ts'
 import type { Writeback } from '../core/outbox-entry.ts'
 import type { ShownReply } from '../core/review-guards.ts'
-import { toLaneName } from '../core/writeback-request.ts'
 import type { Task, WritebackDeps } from './operation-handler.ts'
 
 export type SnapshotMessage = ShownReply & { readonly side: MessageSide }

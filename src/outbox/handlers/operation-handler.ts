@@ -12,8 +12,9 @@ import { toListShape } from '../../service/core/row-by-id-shape.ts'
 import type { Json } from '../../values/json.ts'
 import type { ProjectId } from '../../values/project.ts'
 import type { EpochMs, Ms } from '../../values/time.ts'
+import { type Operation, operationTypes } from '../core/operations.ts'
 import type { Evidence, Transition, Writeback } from '../core/outbox-entry.ts'
-import { type Operation, operationTypes, type RequestFor } from '../core/writeback-request.ts'
+import type { RequestFor } from '../core/writeback-request.ts'
 import type { Outbox } from '../sql/outbox.ts'
 
 /** The result of the check just before a send. */

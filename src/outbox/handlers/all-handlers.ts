@@ -1,0 +1,19 @@
+/** The handler of each operation. */
+import type { Operation } from '../core/operations.ts'
+import type { RequestFor } from '../core/writeback-request.ts'
+import { createHandledHandler } from './handled.ts'
+import { createMessageHandler } from './message.ts'
+import { createNoteHandler } from './note.ts'
+import type { CreateHandler, OperationHandler } from './operation-handler.ts'
+import { createVisitorHandler } from './visitor.ts'
+
+const handlers: { readonly [O in Operation]: CreateHandler<O> } = {
+  message: createMessageHandler,
+  handled: createHandledHandler,
+  visitor: createVisitorHandler,
+  note: createNoteHandler,
+}
+
+export function createHandler<O extends Operation>(request: RequestFor<O>): OperationHandler {
+  return handlers[request.operation](request)
+}
